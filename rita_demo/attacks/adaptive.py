@@ -117,7 +117,7 @@ def attack_text(settings: Settings) -> str:
 
 ATTACK = Attack(
     name="adaptive",
-    title="By an attacker who knows the defence (adaptive)",
+    title="Against the defence (adaptive)",
     short_title="adaptive",
     sentence="Many steps of falling length against the defence itself on fresh crops, from several starts: the "
     "attacker knows everything but the random seed.",

@@ -147,7 +147,13 @@ def finalise(
         **layout: Plotly layout of this figure.
     """
     font = {"family": FONT, "size": 12, "color": COLOURS["text"]}
-    meta: dict[str, Any] = {"kind": kind, "alt": alt, "pickable": pickable, "select": select, "below": legend_below}
+    meta: dict[str, Any] = {
+        "kind": kind,
+        "alt": alt.replace("<br>", " "),
+        "pickable": pickable,
+        "select": select,
+        "below": legend_below,
+    }
     meta["narrow"] = (narrow or {}) | ({"margin.t": narrow_top} if narrow_top else {})
     common = {
         "paper_bgcolor": TRANSPARENT,

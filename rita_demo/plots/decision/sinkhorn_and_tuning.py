@@ -153,7 +153,7 @@ def tuning_loss(run: Run) -> Figure:
         figure,
         kind="tuning_loss",
         margin={"l": 58, "r": 110, "t": 12, "b": 44},
-        alt=f"Loss of the prompt update over {last} steps.",
+        alt=f"Loss of the prompt update over {last} step{'s' * (last != 1)}.",
         xaxis=axis(range=[-0.15, max(last, 1) + 0.15], dtick=1 if last <= 10 else 5, title="step of the prompt update"),
         yaxis=axis(title="loss (nats)", nticks=5),
     )

@@ -76,10 +76,11 @@ function place(target) {
   panel.className = `tour ${best.reduce((a, b) => (b[0] < a[0] ? b : a))[1]}`;
 }
 
-// Scroll to the control, which may be far from the target, and focus it.
+// Scroll to the control, which may be far from the target, and focus it; a closed fold is opened.
 function show() {
   const control = seen(fixed.stops[at].control);
   if (!control) return;
+  if (control.matches(".fold > button:not(.open)")) control.click();
   keep(control, ++turn, 12, "auto");
   (control.matches("button, input") ? control : control.querySelector("button, input, [tabindex]"))?.focus({ preventScroll: true });
 }

@@ -64,7 +64,7 @@ TOUR_STEPS = (
     TourStep(
         ATTACK_DEFEND,
         "#costs",
-        "#costs",
+        "#plan-fold > button",
         "The cost of a class",
         "For every class, all crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
         "class whose plan costs least wins.",

@@ -13,6 +13,7 @@ let asking = 0; // the timer that sends it again
 let timer = 0; // of the animation frame
 let nodes = null;
 let width = 0;
+let scale = {}; // the axis of this picture: the largest so far, so that strengths can be compared
 
 const make = (tag, attributes, text) => {
   const node = document.createElementNS(SVG, tag);
@@ -53,7 +54,10 @@ function build() {
   const high = svg.clientHeight || 230;
   const edge = width < 480 ? 34 : 48;
   const all = data.steps.flatMap((s) => [...s.crops, ...s.counted, ...Object.values(s.methods)]);
-  const most = Math.max(0.01, ...all.map(Math.abs)) * 1.06;
+  const picture = data.key.split(" ")[0];
+  const before = scale.picture === picture ? scale.most : 0;
+  const most = Math.max(0.01, before, ...all.map((value) => 1.06 * Math.abs(value)));
+  scale = { picture, most };
   const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
   const bottom = high - 22;
   svg.replaceChildren();
@@ -131,9 +135,11 @@ function sentence(seen, whole, kept) {
   const most = right === n ? "All" : right ? some : "No";
   const since = at > 0 ? `; ${crossed || "none"} crossed the line` : "";
   const pale = kept.other.filter(Boolean).length;
+  const heat = find(".heat").getAttribute("aria-pressed") === "true";
+  const legend = heat ? ` Heat map: blue fits ${data.reference}, orange ${data.rival}; paler is less clear.` : "";
   const text =
     `${most} crops (${right} of ${n}) ${at > 0 && !came ? "stay" : "are"} on ${data.reference}'s side${since}. ` +
-    `The whole picture is on ${whole > 0 ? data.reference : data.rival}'s.${pale ? ` Pale (${pale}): a third class.` : ""}`;
+    `The whole picture is on ${whole > 0 ? data.reference : data.rival}'s.${pale ? ` Pale (${pale}): a third class.` : ""}${legend}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }

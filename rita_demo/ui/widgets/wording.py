@@ -16,7 +16,7 @@ from rita_demo.records.errors import SettingError
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
-    "view": "One random crop of the picture, sometimes mirrored, at the model's input size.",
+    "view": "The whole picture (view 0) or one random crop of it, sometimes mirrored, at the model's input size.",
     "step back": "An attack on the whole picture moves its features away from those of its crops. With a step back "
     "(experimental, off by default) RITA moves every view the other way.",
     "margin": "How far the answer is ahead of the second best: in percentage points of probability; for RITA in cosine "
