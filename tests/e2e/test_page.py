@@ -183,6 +183,22 @@ def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: 
     expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
 
 
+def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page: Page) -> None:
+    box, note = page.locator("#setting-budget input[type=number]"), page.locator("#changed")
+    asked = box.input_value()
+    box.fill("6")
+    box.press("Tab")
+    expect(note).to_contain_text("Settings changed: press Attack and defend.")
+    page.get_by_role("tab", name="Inside RITA").click()
+    page.locator("#in-views-clean button").first.click()  # the first tab is drawn again when it is opened
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator("#view-detail")).to_contain_text("View")
+    expect(note).to_contain_text("Settings changed")
+    box.fill(asked)
+    box.press("Tab")
+    expect(note).not_to_contain_text("Settings changed")
+
+
 def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_range_is_clipped(
     page: Page, tmp_path: Path
 ) -> None:

@@ -36,8 +36,10 @@ def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None
         for batch in _next_batches(model, group, index, stores.views.store, size):
             _encode(model, batch, stores)
     elif stores.attacks is not None and first.item.key not in stores.attacks and attack.loop is None:
-        for batch in _next_batches(model, group, index, stores.attacks, model.engine.attacks_together):
-            _attack(model, batch, stores)
+        size = model.engine.attacks_together
+        if size > 1 and not access_of(model.picture_settings(first)):
+            for batch in _next_batches(model, group, index, stores.attacks, size):
+                _attack(model, batch, stores)
 
 
 def _next_batches(
@@ -46,7 +48,9 @@ def _next_batches(
     """The next ``size`` pictures that are not stored and can be opened, by the side of their square."""
     attacked, found = group.request(index).attacked, list[tuple[PictureRequest, Picture]]()
     for request in map(group.request, range(index, len(group.stream))):
-        if len(found) < size and request.attacked == attacked and request.item.key not in store:
+        if len(found) == size:
+            break
+        if request.attacked == attacked and request.item.key not in store:
             with suppress(DemoError):
                 found.append((request, model.open(request)))
     return group_by(found, lambda one: one[1].pixels.shape[0]).values()

@@ -101,6 +101,7 @@ class ArenaTab:
             for _ in context.activity.wait_until_idle():
                 yield {context.error_banner: gr.skip()}
             if not at.table.fits(session.run):
+                yield context.done("Stopped: another run is on screen.")
                 return
             update = context.progress(at.sentence, at.fraction, begin)
             if at.table is not shown:

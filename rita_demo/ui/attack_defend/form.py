@@ -107,11 +107,14 @@ class Form:
     @property
     def edits(self) -> list[Any]:
         """The events after which the form may differ from the run on screen."""
-        fields = self.fields
-        kinds = {gr.Slider: "release", gr.Textbox: "blur"}
-        kind = {n: next((k for one, k in kinds.items() if isinstance(c, one)), "input") for n, c in fields.items()}
+
+        def event_of(component: Any) -> Any:
+            if isinstance(component, gr.Slider):
+                return component.release
+            return component.blur if isinstance(component, gr.Textbox) else component.input
+
         # the strength also follows the choice of the strength shown
-        return [*(getattr(c, kind[n]) for n, c in fields.items()), fields["budget"].change, self.preset_event.then]
+        return [*map(event_of, self.fields.values()), self.fields["budget"].change, self.preset_event.then]
 
     @property
     def shown(self) -> list[Any]:

@@ -61,7 +61,7 @@ class AttackDefendTab(SelectionEvents):
         with gr.Column(elem_id="more"):
             self.result = SimpleNamespace(**parts, **build_sections(context.panels))
             build_measured_folds()
-        context.panels.add(self.form.changed, lambda _: "")  # a new run is what the form asks for
+        context.panels.add(self.form.changed, _changed_note)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
@@ -79,8 +79,9 @@ class AttackDefendTab(SelectionEvents):
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
         run, known = job(self.attack_and_defend), job(self.attack_known_defence)
         result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
-        form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
+        defended = form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
+        defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
         for run_event in (
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
             result.knowing_button.click(known, inputs | {result.known_defence}, outputs, **LONG_EVENT),
@@ -142,10 +143,8 @@ class AttackDefendTab(SelectionEvents):
     ) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
         session = self._job_session(values)
-        form, engine = (
-            {n: values[c] for n, c in self.form.fields.items()} | changed,
-            self.context.chosen_engine(session),
-        )
+        form = {n: values[c] for n, c in self.form.fields.items()} | changed
+        engine = self.context.chosen_engine(session)
         request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
         yield from self.run(session, request)
 
@@ -169,10 +168,10 @@ class AttackDefendTab(SelectionEvents):
 
     def compare_form(self, values: Mapping[Any, Any]) -> Updates:
         """Say beside the button whether the form asks for another run than the one on screen."""
-        run = self.context.sessions.get(values[self.context.visitor]).run
+        session = self.context.sessions.get(values[self.context.visitor])
         form = {name: values[component] for name, component in self.form.fields.items()}
-        other = run is not None and asks_for_another_run(form, run)
-        return {self.form.changed: CHANGED if other else ""}
+        session.attack_defend.form_differs = session.run is not None and asks_for_another_run(form, session.run)
+        return {self.form.changed: _changed_note(session)}
 
     @property
     def link_outputs(self) -> list[Any]:
@@ -210,6 +209,7 @@ class AttackDefendTab(SelectionEvents):
             return
         for draw in rerun.repeat_view_seeds(self.context.engine_of(session), run, VIEW_SEEDS):
             if session.run is not run:
+                yield self.context.done("Stopped: another run is on screen.")
                 return
             found.append(draw)
             session.attack_defend.view_seed_results = tuple(found)
@@ -327,3 +327,7 @@ def partial_pictures(at: RunProgress) -> dict[str, Any]:
         noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
         attacked = placeholder("The defence is being computed …")
     return {"clean": clean, "noise": noise, "attacked": attacked}
+
+
+def _changed_note(session: Session) -> str:
+    return CHANGED if session.attack_defend.form_differs else ""

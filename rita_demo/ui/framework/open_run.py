@@ -33,15 +33,15 @@ class RunOpener:
     def steps(
         self, session: Session, find: Callable[[], RunRequest], tab: str = HOME_TAB, what: str = "The run"
     ) -> Iterator[Updates]:
-        """Run the request that ``find`` gives, and show it in ``tab``; until then the tabs say that ``what`` is being
-        computed. If that fails, the visitor's model and memory are those of before, whatever ``find`` changed."""
+        """Run the request that ``find`` gives, and show it in ``tab``; until then *Inside RITA* says that ``what`` is
+        being computed. If that fails, the visitor's model and memory are those of before, whatever ``find`` changed."""
         before = session.model, session.history
         with self.context.activity.track_job():
             session.inside.awaited = what
-            waiting = notice.progress_html(f"{what} is being computed …", 0, 0, stale=True)
-            drawn = self.context.panels.redraw(session, "inside")
-            yield {self.context.error_banner: "", self.context.status: waiting, **drawn}
             try:
+                waiting = notice.progress_html(f"{what} is being computed …", 0, 0, stale=True)
+                drawn = self.context.panels.redraw(session, "inside")
+                yield {self.context.error_banner: "", self.context.status: waiting, **drawn}
                 request = find()
                 to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
                 yield to_front

@@ -88,7 +88,7 @@ def _request(run: Run, picture: Picture, label: int | None, title: str, attack: 
         changes["attack"] = "none"
     elif run.settings.attack == "none":
         changes["attack"] = "pgd"
-    target = run.attack.target if run.attack and run.attack.target != label else None
+    target = run.attack.target if attack and run.attack and run.attack.target != label else None
     return RunRequest(picture, run.class_prompts.names, run.settings.replace(**changes), label, target, title)
 
 
@@ -108,27 +108,32 @@ def add_steps(
         text = " ".join(errors[:MAX_LISTED_ERRORS]) + (f" And {more} more." if more > 0 else "")
         yield {context.error_banner: notice.error_html(PictureError(text, f"The other {len(pictures)} are added."))}
     # the displayed picture must not be decided from its own views
-    before, wrong = session.history.cache_before(run.clean.picture.key), list[bool]()
+    before, wrong, titles = session.history.cache_before(run.clean.picture.key), list[bool](), list[str]()
     for number, (key, request, truth) in enumerate(pictures):
         now, share = f"Adding {request.title} ({number + 1} of {len(pictures)})", number / len(pictures)
         yield context.progress(now, share, begin)
         steps = request.steps(engine, session.history.cache_before(key))
-        for step in steps:
-            yield context.progress(f"{now}: {step.sentence}", share, begin)
+        try:
+            for step in steps:
+                yield context.progress(f"{now}: {step.sentence}", share, begin)
+        except SettingError as error:  # the target is what CLIP says already
+            yield {context.error_banner: notice.error_html(error)}
+            continue
         if session.run is not run:
+            yield context.done("Stopped: another run is on screen.")
             return
         one, events = steps.value, steps.value.attacked.trace.cache_update.events
         crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
         with session.lock:
             session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)
+        titles.append(request.title)
         if truth:
             wrong += [request.names[event.label] != truth for event in events]
         context.sessions.evict()
         yield context.panels.redraw(session, "memory")
     after = session.history.cache_before(run.clean.picture.key)
-    titles = [request.title for _, request, _ in pictures]
     session.memory.before_after_html = before_after(engine, run, before, after, titles, wrong)
-    yield context.done(f"{len(pictures)} pictures decided in {wording.format_seconds(time.perf_counter() - begin)}.")
+    yield context.done(f"{len(titles)} pictures decided in {wording.format_seconds(time.perf_counter() - begin)}.")
 
 
 def before_after(

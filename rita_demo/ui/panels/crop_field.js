@@ -150,9 +150,10 @@ const moving = () => element.querySelector(".field").classList.toggle("moving", 
 function chips(kept) {
   for (const chip of element.querySelectorAll(".chip")) {
     const now = kept.says[chip.dataset.method];
-    if (chip.textContent.endsWith(now.text)) continue;
+    const text = chip.querySelector("span");
+    if (text.textContent === now.text) continue;
     chip.className = "chip " + now.kind;
-    chip.querySelector("span").textContent = now.text;
+    text.textContent = now.text;
   }
 }
 
@@ -192,7 +193,8 @@ function overlay(a, b, t) {
   const size = (layer.width = layer.height = Math.round(frame.clientWidth * (window.devicePixelRatio || 1)));
   const pen = layer.getContext("2d");
   const style = getComputedStyle(element);
-  const ink = (value) => style.getPropertyValue(value > 0 ? "--rita-clean" : "--rita-attack");
+  const [clean, attack] = ["--rita-clean", "--rita-attack"].map((name) => style.getPropertyValue(name));
+  const ink = (value) => (value > 0 ? clean : attack);
   const values = data.boxes.map((_, n) => crop(n, a, b, t)[0]);
   pen.clearRect(0, 0, size, size);
   if (heat) pen.drawImage(heatMap(values, ink), 0, 0, size, size);

@@ -231,8 +231,9 @@ function show() {
 part("details").open = !element.closest("#toy") && innerWidth > 900; // in Learn
 let width = 0;
 new ResizeObserver(() => {
-  if (!toy || svg.clientWidth === width || !svg.clientWidth) return;
-  width = svg.clientWidth;
+  if (svg.clientWidth === width) return;
+  width = svg.clientWidth; // 0 while it is hidden
+  if (!toy || !width) return;
   build();
   draw();
 }).observe(svg);

@@ -63,11 +63,12 @@ class BudgetVariant:
 @dataclass
 class AttackDefendState:
     """*Attack & defend*: the picture of the next run, either the bytes ``source`` of an upload or the name of a
-    ``sample``; and the results of the run on screen with new sets of crops."""
+    ``sample``; the results of the run on screen with new sets of crops; and whether the form asks for another run."""
 
     source: bytes | None = None
     sample: str | None = None
     view_seed_results: tuple[ViewSeedResult, ...] = ()
+    form_differs: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ class Pinned:
 
 @dataclass
 class InsideState:
-    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn; ``awaited``: what is being computed
-    for all tabs, "" for nothing."""
+    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn; ``awaited``: what *Inside*
+    says is being computed, "" for nothing."""
 
     what_if: WhatIf = WhatIf()
     pinned: Pinned | None = None
@@ -176,7 +177,7 @@ class Session:
             self.attack_steps, self.pending_steps, self.budget_variants = (), 0, {}
             self.crops, self.image_cache = {}, {}
             self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
-            self.inside.awaited = ""
+            self.attack_defend.form_differs, self.inside.awaited = False, ""
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 

@@ -139,6 +139,8 @@ def _square(shown: ShownStream, name: str) -> np.ndarray | None:
 def other_choices(session: Session, folders: DataFolders) -> Any:
     """The menu of what the stream is compared with."""
     stream, last = session.stream, session.stream.shown_picture
+    if stream.running:  # the list of stored streams is read when it has ended
+        return gr.skip()
     if stream.recording is None:
         return gr.update(choices=[MEMORY_OFF], value=OFF)
     moments = [f"{MOMENT}{n}" for n in sorted({last // 4, last // 2, 3 * last // 4}) if 0 < n < last]

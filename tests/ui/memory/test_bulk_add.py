@@ -70,3 +70,12 @@ def test_nothing_is_added_to_a_disabled_memory_or_with_another_model(client) -> 
         client.session.run = other
         with pytest.raises(DemoError, match=sentence):
             client.run(client.tab.add_attacked_samples(client.name))
+
+
+def test_only_attacked_pictures_have_the_target_of_the_run_on_screen(example_run) -> None:
+    aimed = replace(example_run, attack=replace(example_run.attack, target=2))
+    targets = [
+        bulk_add._request(aimed, aimed.clean.picture, label, "again", attack).target
+        for label, attack in ((None, False), (None, True), (2, True))
+    ]
+    assert targets == [None, 2, None]

@@ -22,6 +22,7 @@ from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory.panels import moment_heading
+from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.store import SessionLost
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import dataset_download, memory_panels
@@ -293,6 +294,24 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
     assert f"before its picture {t}" in client.session.history.entries[0].title
+    assert any("is being computed" in str(u) for u in updates)
+    assert client.session.inside.awaited == ""
+
+
+@pytest.mark.parametrize("failing", [True, False])
+def test_a_picture_that_fails_to_open_or_is_stopped_is_awaited_no_more(client: StreamClient, failing: bool) -> None:
+    def find() -> RunRequest:
+        raise DataError("gone")
+
+    steps = client.tab.opener.steps(client.session, find, "inside", "Picture 1 of the stream")
+    next(steps)
+    assert client.session.inside.awaited == "Picture 1 of the stream"
+    if failing:
+        with pytest.raises(DataError):
+            list(steps)
+    else:
+        steps.close()
+    assert client.session.inside.awaited == ""
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_STREAMS", 2), ("MAX_STREAM_BYTES", 1)])
