@@ -25,9 +25,10 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
     """d_cOT of the delivered picture with the cache (purple) and with an empty one (grey ring), per class.
 
     ``empty``: the delivered picture of the run decided with an empty cache; ``full``: with another cache than the run's;
-    ``selected``: a class to mark with a band. Marks carry ``customdata = (class, d_cOT, views in the cache, name)``."""
+    ``selected``: a class to mark with a band. The class that changes most is always shown. Marks carry ``customdata = (class, d_cOT, views in the cache, name)``."""
     full = full or run.attacked.trace
-    shown, names = shown_classes(run, selected, 10), run.class_prompts.names
+    most = int(np.abs(np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)).argmax())
+    shown, names = list(dict.fromkeys([*shown_classes(run, selected, 10), most])), run.class_prompts.names
     place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
     then, now = (np.asarray(trace.cache_distance, float)[shown].tolist() for trace in (empty, full))
     figure, changes = Figure(), []

@@ -61,7 +61,8 @@ def _card(
     r, name, buttons = resultant_length(np.stack([i.feature for i in items])), snapshot.names[k], ""
     for slot, item in enumerate(items):
         old = age(snapshot, item)
-        mark = "<em>new</em>" if slot in new else old.replace("pictures ", "").replace("picture ", "")
+        short = old.removeprefix("with the ").replace(" pictures", "").replace(" picture", "")
+        mark = "<em>new</em>" if slot in new else short
         about = f", of {item.picture}" if item.picture else ""
         about += f", true class {item.truth or 'unknown'}"
         label = escape(f"Pseudo-label {name}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
@@ -84,9 +85,9 @@ def _truth_mark(name: str, item: CacheItem) -> str:
 
 
 def age(snapshot: CacheSnapshot, item: CacheItem) -> str:
-    """How many pictures ago the item was inserted."""
-    ago = snapshot.pictures - 1 - item.born
-    return "this picture" if ago <= 0 else "1 picture ago" if ago == 1 else f"{ago} pictures ago"
+    """When the item was inserted, counted from the last picture that the memory has seen."""
+    before = snapshot.pictures - 1 - item.born
+    return "with the last picture" if before <= 0 else f"{before} picture{'s' if before > 1 else ''} earlier"
 
 
 def detail(session: Session) -> str:
@@ -107,7 +108,7 @@ def detail(session: Session) -> str:
     share = "" if found is None else f" {_contribution_text(session, found)}"
     return (
         f"<div class='touched'>{picture}<div><h3>{name}, slot {selected[1]}</h3><p>View {item.view} of "
-        f"{picture_name(item)}, which came {age(entry.snapshot, item).replace('this', 'with this')}. It "
+        f"{picture_name(item)}, which came {age(entry.snapshot, item)}. It "
         f"answered {name} (its {wording.term_html('pseudo-label')}) with an {wording.term_html('entropy')} of "
         f"{item.entropy:.3f}{truth}. Once the class is full, only a view of lower entropy replaces it.{share}</p></div></div>"
     )
