@@ -12,6 +12,7 @@ from rita_demo.plots.shapes import category_axis, outlined, row_band
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
 from rita_demo.records import ProcrustesPlane, Run, Trace
 
+MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 ARC_RADIUS = 0.3  # radius of the arc that shows the rotation
 #: field of the record, colour, marker and legend of each stage
 STAGES: tuple[tuple[str, str, str, str], ...] = (
@@ -27,14 +28,15 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
     ``empty``: the delivered picture of the run decided with an empty cache; ``full``: with another cache than the run's;
     ``selected``: a class to mark with a band. The class that changes most is always shown. Marks carry ``customdata = (class, d_cOT, views in the cache, name)``."""
     full = full or run.attacked.trace
-    most = int(np.abs(np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)).argmax())
-    shown, names = list(dict.fromkeys([*shown_classes(run, selected, 10), most])), run.class_prompts.names
+    change = np.abs(np.asarray(full.cache_distance) - np.asarray(empty.cache_distance))
+    most = [int(change.argmax())] if change.max() >= MIN_CHANGE else []
+    shown, names = list(dict.fromkeys([*shown_classes(run, selected, 10), *most])), run.class_prompts.names
     place = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
     then, now = (np.asarray(trace.cache_distance, float)[shown].tolist() for trace in (empty, full))
     figure, changes = Figure(), []
     for k, *ends in zip(shown, then, now, strict=True):
         figure.add_line(COLOURS["cache"], 2, x=ends, y=[place[k]] * 2)
-        if abs(ends[1] - ends[0]) >= 5e-5:
+        if abs(ends[1] - ends[0]) >= MIN_CHANGE:
             changes.append(f"{names[k]} {ends[1]:.4f} instead of {ends[0]:.4f}")
     for trace, distance, name, marker in (
         (empty, then, "empty memory", outlined("circle-open", COLOURS["quiet"], 10)),

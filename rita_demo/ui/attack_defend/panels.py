@@ -143,8 +143,8 @@ def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
         gr.HTML(
             f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
             f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
-            f"{wording.term_html('memory (cache)')} adds the cost to the class's stored crops (this picture's included) or, "
-            "where it has none, to its mean prompt. The lowest total wins.</p>"
+            f"{wording.term_html('memory (cache)')} adds the cost to the class's stored crops or, where it has "
+            "none, to its mean prompt. The lowest total wins.</p>"
         )
         left, right = build_columns(1, 1)
         with left:

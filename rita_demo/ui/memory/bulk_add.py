@@ -11,12 +11,12 @@ import numpy as np
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.plots.labels import sides_of
+from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.memory.html import MIN_CHANGE
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording

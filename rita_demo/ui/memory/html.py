@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.analysis import resultant_length
+from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheEvent, ViewContribution
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
 from rita_demo.ui.session.session import Contributions, Session
@@ -18,7 +19,6 @@ MAX_ROWS = 60  # of the log on the page
 MAX_EVENTS = 6  # views that entered, in a row of the log
 CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON (cannot be imported)"}
 MAX_CONTRIBUTIONS = 12  # rows
-MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 
 
 def clicked_item(event: Any, snapshot: CacheSnapshot) -> tuple[int, int] | None:

@@ -9,8 +9,8 @@ import numpy as np
 from rita_demo import plots
 from rita_demo.analysis import project_to_plane, text_mean
 from rita_demo.plots.labels import escaped
+from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import ProcrustesPlane, Run, Trace
-from rita_demo.ui.memory.html import MIN_CHANGE
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 

@@ -104,7 +104,8 @@ def empty_classes_html(run: Run, trace: Trace) -> str:
     if not empty or run.settings.protocol == "off":
         return ""
     cost = "its mean prompt" if run.settings.empty_class == "text_mean" else "nothing"
-    return f"<p class='quiet small'>The memory holds nothing of {empty} of {K} classes: there each costs {cost}.</p>"
+    holds = "The memory" if run.settings.order == "update_first" else "Apart from this picture’s own views the memory"
+    return f"<p class='quiet small'>{holds} holds nothing of {empty} of {K} classes: each of them costs {cost}.</p>"
 
 
 def term_html(word: str, shown: str | None = None) -> str:
