@@ -20,6 +20,9 @@ document.addEventListener("pointerdown", () => (held = null), true);
 document.addEventListener("focusin", remember);
 new MutationObserver(follow).observe(document.documentElement, { childList: true, subtree: true });
 
+// What is typed into a menu replaces its text.
+document.addEventListener("focusin", (event) => event.target.matches("[role=combobox]") && event.target.select());
+
 // A long list of options scrolls, so Chromium makes it a stop of its own: Tab would land in what just closes.
 document.addEventListener(
   "keydown",
@@ -32,7 +35,7 @@ document.addEventListener(
 
 // On a narrow screen the answer is far above the buttons that ask for it.
 document.addEventListener("click", (event) => {
-  if (!event.target.closest("#go, #only-defend, #know") || !matchMedia("(max-width: 760px)").matches) return;
+  if (!event.target.closest("#go, #only-defend, #know, #samples button") || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   document.getElementById("banner").scrollIntoView({ behavior, block: "center" });
 });

@@ -29,7 +29,9 @@ def test_playing_moves_the_dots_at_thirty_frames_per_second_and_says_how_many_cr
     expect(field.get_by_role("button", name="Play the attack")).to_be_visible()
     expect(field.locator("#field output")).to_have_text("step 7 of 7")
     assert field.evaluate(POSITIONS) == pytest.approx(delivered)
-    expect(field.locator(".field-says")).to_contain_text("of 64) stay on motorbike's side; 13 crossed the line")
+    expect(field.locator(".field-says")).to_contain_text(
+        "of 64) fit motorbike better than wheelchair; 13 crossed the line"
+    )
     assert field.evaluate(SIXTY_MOVES) < 2
 
 

@@ -123,8 +123,12 @@ def _file(rng: random.Random, visitor: FuzzClient, *_: Any) -> str:
         sent = mutate.document(rng, sent)
     element = rng.choice(("upload", "import", "many"))
     event = visitor.event(element, "upload")
-    given: list[Any] = [None, [sent] if element == "many" else sent, False]
-    return visitor.send_event(event["id"], given[: len(event["inputs"])])
+    given: list[Any] = [
+        None,
+        [sent] if element == "many" else sent,
+        *{"many": [False], "upload": ["caltech101", ""]}.get(element, []),
+    ]
+    return visitor.send_event(event["id"], given)
 
 
 def _link(rng: random.Random, visitor: FuzzClient, *_: Any) -> str:

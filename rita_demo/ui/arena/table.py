@@ -24,6 +24,9 @@ MASKED = (
     "† Right against the attacker who knows it, wrong against one who does not: the first is too weak, and its answer says "
     "nothing."
 )
+SWIPE = (
+    "<p class='quiet small narrow-only'>The last column, the attacker who knows the row, is to the right: swipe.</p>"
+)
 NOTHING_MEASURED = (
     "<p class='empty'>No finished cells without memory under the recommended settings: evaluate --protocols off "
     "--attack none,pgd,autoattack,adaptive:rita,adaptive makes them.</p>"
@@ -47,7 +50,7 @@ def arena_html(session: Session) -> str:
     truth = " / ".join(dict.fromkeys(run.class_prompts.names[tower.label] for tower in towers))
     flagged = any(masked(tower, name) for tower in towers for name in table.methods)
     return (
-        f"{lead}<div class='towers'>{parts}</div><p class='quiet small'>{whose}: {escape(truth)}. Strength "
+        f"{lead}{SWIPE}<div class='towers'>{parts}</div><p class='quiet small'>{whose}: {escape(truth)}. Strength "
         f"{run.settings.budget}/255. {NOTES} {MASKED * flagged}</p>"
     )
 

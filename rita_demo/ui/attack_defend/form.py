@@ -1,6 +1,6 @@
 """The form: picture, classes and attack; all other settings in accordions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -20,6 +20,7 @@ from rita_demo.ui.widgets.sample_gallery import gallery_html
 
 ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
+GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
 
 
 class Form:
@@ -48,7 +49,7 @@ class Form:
         self._bind_events(preset)
 
     def _build_classes_and_attack(self, one: samples.Sample | None) -> None:
-        chosen, truth = ("caltech101", NOT_GIVEN) if one is None else (one.vocabulary or OWN_CLASSES, one.label)
+        chosen, truth = (GENERAL, NOT_GIVEN) if one is None else (one.vocabulary or OWN_CLASSES, one.label)
         names = vocabularies.vocabulary(chosen).names if one is None else one.names
         lists = [*((v.title, key) for key, v in vocabularies.VOCABULARIES.items()), ("My own list", OWN_CLASSES)]
         own, kind = chosen == OWN_CLASSES, str(SETTINGS["attack"].default)
@@ -126,6 +127,14 @@ class Form:
         own = {} if one.vocabulary else {"value": ", ".join(one.names)}
         return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
 
+    def show_upload(self, picture: Picture, before: samples.Sample | None, listed: Sequence[Any]) -> dict[Any, Any]:
+        """Updates for an upload: no true class, and other class names than a sample's own. ``listed``: the form's
+        vocabulary and typed list."""
+        vocabulary, names = lists_for_upload(before, *listed)
+        return self._class_updates(vocabulary, {}, names, NOT_GIVEN, NOT_GIVEN) | {
+            self.upload_note: uploaded_note(picture)
+        }
+
     def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
         settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
@@ -146,6 +155,16 @@ class Form:
             self.fields["target"]: gr.update(choices=target_choices(names, truth), value=target),
             self.upload_note: "",
         }
+
+
+def lists_for_upload(before: samples.Sample | None, vocabulary: Any, own_names: Any) -> tuple[str, tuple[str, ...]]:
+    """Vocabulary and class names for an upload: those of the form, or general ones if the sample ``before`` set them."""
+    try:
+        names = names_of({"vocabulary": vocabulary, "own_names": own_names})
+    except DemoError:
+        names = ()
+    general = vocabularies.vocabulary(GENERAL)
+    return (GENERAL, general.names) if before is not None and names == before.names else (vocabulary, names)
 
 
 def target_choices(names: tuple[str, ...], truth: Any) -> list[tuple[str, str]]:

@@ -198,7 +198,7 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
         _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
         with gr.Row(elem_id="push"):
             choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
-            options: dict[str, Any] = {"show_label": False, "filterable": False, "elem_id": "known-defence"}
+            options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}
             known = gr.Dropdown(choices, value="rita", label="The attacker knows", **options)
             push = gr.Button("Attack that defence", elem_id="know")
         gr.HTML(

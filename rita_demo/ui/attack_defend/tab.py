@@ -30,7 +30,7 @@ from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import NOT_GIVEN, RunRequest, asks_for_another_run, form_values, parse_request
+from rita_demo.ui.session.run_request import RunRequest, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.widgets import wording
@@ -70,7 +70,8 @@ class AttackDefendTab(SelectionEvents):
         safe, fields = notice.handle_errors(context.error_banner), form.fields
         queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
         noted = context.outputs(*form.shown, self.uploads, self.queue_status.timer)
-        form.upload.upload(safe(self.take_upload), [visitor, form.upload], noted, **UPLOAD_EVENT)
+        lists = [fields["vocabulary"], fields["own_names"]]
+        form.upload.upload(safe(self.take_upload), [visitor, form.upload, *lists], noted, **UPLOAD_EVENT)
         chosen = form.gallery.click(safe(self.choose_sample), {visitor}, noted, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
@@ -257,21 +258,16 @@ class AttackDefendTab(SelectionEvents):
         updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
 
-    def take_upload(self, visitor: Any, path: Any) -> Updates:
+    def take_upload(self, visitor: Any, path: Any, *listed: Any) -> Updates:
         """A file was uploaded: show it and join the queue, as for a sample."""
         if not isinstance(path, str):
             raise PictureError("No file arrived.", "Try again.")
-        source, engine = Path(path).read_bytes(), self.context.engine_of(self.context.sessions.get(visitor))
-        picture = open_picture(source, side=engine.info.side)
-        updates = self._choose(visitor, None, source)
+        session = self.context.sessions.get(visitor)
+        source, before = Path(path).read_bytes(), samples.SAMPLES.get(session.attack_defend.sample or "")
+        picture = open_picture(source, side=self.context.engine_of(session).info.side)
+        updates = self._choose(visitor, None, source) | self.form.show_upload(picture, before, listed)
         self.context.sessions.evict()
-        return updates | {
-            self.form.upload_note: uploaded_note(picture),
-            self.form.fields["truth"]: NOT_GIVEN,
-            self.form.fields["target"]: NOT_GIVEN,
-            self.result.pictures: loading_pictures(picture),
-            self.uploads: time.monotonic_ns(),
-        }
+        return updates | {self.result.pictures: loading_pictures(picture), self.uploads: time.monotonic_ns()}
 
     # --- clicks in the result
     def _bind_selection(self) -> Any:

@@ -124,12 +124,11 @@ function draw() {
   overlay(a, b, t);
 }
 
-// How many crops are on the reference's side, and how many left it since the first step.
+// How many crops fit the reference better than the rival, and how many crossed the line since the first step.
 function sentence(seen, whole, kept) {
   const [n, first] = [seen.length, data.steps[0].crops];
   const right = seen.filter((value) => value > 0).length;
   const crossed = seen.filter((value, i) => value <= 0 && first[i] > 0).length;
-  const came = seen.some((value, i) => value > 0 && first[i] <= 0);
   const share = right / n;
   const some = share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : share >= 0.25 ? "Less than half of the" : "Few";
   const most = right === n ? "All" : right ? some : "No";
@@ -137,9 +136,10 @@ function sentence(seen, whole, kept) {
   const pale = kept.other.filter(Boolean).length;
   const heat = find(".heat").getAttribute("aria-pressed") === "true";
   const legend = heat ? ` Heat map: blue fits ${data.reference}, orange ${data.rival}; paler is less clear.` : "";
+  const weights = counted ? " A larger dot counts more for RITA." : "";
   const text =
-    `${most} crops (${right} of ${n}) ${at > 0 && !came ? "stay" : "are"} on ${data.reference}'s side${since}. ` +
-    `The whole picture is on ${whole > 0 ? data.reference : data.rival}'s.${pale ? ` Pale (${pale}): a third class.` : ""}${legend}`;
+    `${most} crops (${right} of ${n}) fit ${data.reference} better than ${data.rival}${since}. The whole picture ` +
+    `${whole > 0 ? "does too" : "does not"}.${pale ? ` Pale (${pale}): a third class fits best.` : ""}${weights}${legend}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }
@@ -279,7 +279,9 @@ for (const button of element.querySelectorAll("[aria-pressed]"))
     if (button.classList.contains("counted")) return count(on ? 1 : 0);
     const rival = find(button.classList.contains("heat") ? ".boxes" : ".heat");
     if (on) rival.setAttribute("aria-pressed", "false");
-    if (data) draw();
+    if (!data) return;
+    draw();
+    if (on) layer?.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "nearest" }); // on a phone it is far above
   });
 
 // The second movement: dots grow, shrink and move as RITA counts them.

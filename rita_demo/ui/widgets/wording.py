@@ -256,7 +256,9 @@ def summary(run: Run) -> tuple[str, str]:
         return f"CLIP was fooled. {method} says {truth}{also} the plain average of its crops{other}.", "good"
     rescue = " The plain average of its crops is right." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
-        return f"The defence fails on this picture: RITA says {rita}, not {truth}.{rescue}", "bad"
+        known = run.settings.attack == "adaptive" and attacked_defence(run.settings) == "rita"
+        where = "against an attacker who knows it" if known else "on this picture"
+        return f"The defence fails {where}: RITA says {rita}, not {truth}.{rescue}", "bad"
     before = _answer(run, "clean", "clip")
     if before != truth:
         first = f"CLIP says {before} with{'' if before == clip else 'out'} the attack"

@@ -7,11 +7,12 @@ import gradio as gr
 import pytest
 
 from rita_demo.data.pictures import open_picture, png_bytes
+from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS
 from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
-from rita_demo.ui.attack_defend.form import Form, changed_note, lists_for, target_choices
+from rita_demo.ui.attack_defend.form import Form, changed_note, lists_for, lists_for_upload, target_choices
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
@@ -66,6 +67,15 @@ def test_the_target_is_never_the_true_class() -> None:
     _, truth, target = lists_for("caltech101", "", "cup", "cup")
     assert (truth["value"], target["value"]) == ("cup", NOT_GIVEN)
     assert ("cup", "cup") not in target["choices"]
+
+
+def test_an_upload_gets_general_class_names_instead_of_those_of_the_sample_before_it() -> None:
+    cat = SAMPLES["cat"]
+    of_cat, typed = (cat.vocabulary or OWN_CLASSES, ", ".join(cat.names)), (OWN_CLASSES, "cup, crab")
+    assert lists_for_upload(cat, *of_cat)[0] == "caltech101"
+    assert lists_for_upload(cat, *typed) == (OWN_CLASSES, ("cup", "crab"))
+    assert lists_for_upload(None, *of_cat) == (of_cat[0], cat.names)
+    assert lists_for_upload(cat, OWN_CLASSES, "") == (OWN_CLASSES, ())
 
 
 HOSTILE: dict[str, list[Any]] = {
