@@ -92,8 +92,8 @@ class SmallTransport:
 
 
 def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
-    """The crops that fit the rival best, middling and worst, beside the true class, and of both classes the two
-    sentences that differ most.
+    """Three crops, at a quarter, the half and three quarters of their order by how well they fit the rival beside the
+    true class; and of both classes the two sentences that differ most.
 
     The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
     between two sentences of one class."""
@@ -104,7 +104,7 @@ def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     margin = ((cost * weight).sum(2) * [[-1], [1]]).sum(0)
     carrying = np.flatnonzero(np.asarray(trace.view_weight) > 0)
     order = carrying[np.argsort(margin[carrying], kind="stable")]
-    views = order[np.unique(np.linspace(0, len(order) - 1, CROPS).round().astype(int))]
+    views = order[np.unique(np.linspace(0, len(order) - 1, CROPS + 2)[1:-1].round().astype(int))]
     z = np.asarray(trace.prompt_features, np.float64)[list(classes)]
     atoms = _most_different(z, weight[:, 0])
     z = np.take_along_axis(z, atoms[:, :, None], 1)

@@ -87,7 +87,7 @@ class Settings:
     or their mean as one prompt (only where every class has some)."""
     # --- confident views and memory (rows 8-11)
     max_entropy: float = _cache(0.4, "Confidence limit", paper=0.8, bounds=(0.0, 10.0), symbol="γ")
-    """A view enters the memory only if its entropy is at most this, in the unit below."""
+    """A view enters the memory only if its entropy is at most this: a share of log K, or nats (see the unit)."""
     entropy_unit: str = _cache("share_of_log_k", "Unit of the limit", paper="nats", choices=("nats", "share_of_log_k"))
     """0.8 nats mean something else for 47 classes than for 1000; a share of log K does not."""
     slots: int = _cache(3, "Places per class", bounds=(1, 32), symbol="J")

@@ -12,7 +12,7 @@ from rita_demo.records import ImageResult, Run
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
 PLAN_SCALE: dict[str, Any] = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
 COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
-VIEWS_TITLE = "views, surest first"
+VIEWS_TITLE = "views, surest first"  # on the delivered picture, so that a column is the same crop everywhere
 
 
 def view_order(side: ImageResult) -> np.ndarray:

@@ -88,7 +88,7 @@ def procrustes_plane(one: ProcrustesPlane, name: str, selected: int | None = Non
     return finalise(
         figure,
         kind="procrustes_plane",
-        alt=f"{len(one.before)} cached views of {name}: their mean is rotated by {math.degrees(one.angle):.0f} degrees "
+        alt=f"{len(one.before)} cached view{'s' * (len(one.before) > 1)} of {name}: their mean is rotated by {math.degrees(one.angle):.0f} degrees "
         f"onto the prompts. Outside this plane the smallest rotation moves them by "
         f"{float(one.moved_smallest.max()):.2f}, the SVD by {float(one.moved_svd.max()):.2f}.",
         pickable=True,

@@ -20,6 +20,7 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside import cache_used, comparisons
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
 from rita_demo.ui.inside.what_if import build_setting
+from rita_demo.ui.panels import selection_details
 from rita_demo.ui.panels.selection_details import class_choices
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets import wording
@@ -77,6 +78,12 @@ def added_html(session: Session) -> str:
                 )
     heading = "<h3>What the defence added, 20 times magnified; grey means unchanged</h3>"
     return f"{heading}<div class='cells'>{parts}</div>" if parts else ""
+
+
+def _build_below_grids(panels: PanelRegistry) -> Parts:
+    panels.add(gr.HTML(elem_id="in-view"), selection_details.view_answers, "view", "inside")
+    panels.add(gr.HTML(elem_id="in-added"), added_html, "inside")
+    return {}
 
 
 def _view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
@@ -195,10 +202,11 @@ def _entropy_change(run: Run, view: int | None = None) -> Figure:
 SECTIONS = (
     Section(
         "What does each crop say?",
-        f"The same crops of both pictures. Grey ones are not {wording.term_html('confident view', 'confident')}, "
-        "striped ones are left out. Choose one: all tabs show it.",
+        "The same crops of both pictures. The bar below a crop is its own answer: a line for the true class, dashes for the "
+        f"attacker’s, dots for another. Grey ones are not {wording.term_html('confident view', 'confident')}, striped ones "
+        "are left out. Choose one to read what it says.",
         above=_build_grids,
-        below=_text("in-added", added_html, "inside"),
+        below=_build_below_grids,
     ),
     Section(
         "How sure is each crop?",
@@ -225,8 +233,8 @@ SECTIONS = (
     ),
     Section(
         "Which crop moves onto which sentence?",
-        "Crops across, sentences down; a column is the same crop everywhere. Choose a cell to see both, and what moving "
-        "one onto the other costs.",
+        "Crops across, those surest on the attacked picture first; sentences down. A column is the same crop in both. Choose "
+        "a cell to see crop, sentence, and what moving one onto the other costs.",
         (FigureRow("plan", "Plan of the chosen class", 230, _plan_matrix, on_click="on_cell", immediate=True),),
         below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
     ),

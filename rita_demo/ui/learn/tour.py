@@ -98,12 +98,12 @@ TOUR_STEPS = (
     ),
     TourStep(
         ATTACK_DEFEND,
-        "#attack",
-        "#setting-attack",
+        "#push",
+        "#know",
         "What if the attacker knows the defence?",
         "So far the attacker knew CLIP, not the crops. One who attacks the crops, or RITA as a whole, is much stronger: nothing "
         "on this page guarantees a defence against that.",
-        "Choose an attack that knows the defence under “Kind”, and attack again.",
+        "Press “Attack that defence”.",
     ),
 )
 

@@ -125,7 +125,9 @@ def add_steps(
         one, events = steps.value, steps.value.attacked.trace.cache_update.events
         crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
         with session.lock:
-            session.history = session.history.with_picture(request.title, key, one, crops, replace_latest=False)
+            session.history = session.history.with_picture(
+                request.title, key, one, crops, replace_latest=False, truth=truth
+            )
         titles.append(request.title)
         if truth:
             wrong += [request.names[event.label] != truth for event in events]

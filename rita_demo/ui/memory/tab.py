@@ -46,8 +46,8 @@ class MemoryTab(SelectionEvents):
         add = self.context.panels.add
         build_heading(
             "What the memory holds",
-            f"The surest views ({wording.term_html('confident view', 'confident views')}) of every picture enter the "
-            f"{wording.term_html('memory (cache)')} under the class they answer with, their "
+            f"The surest {wording.term_html('confident view')} of every picture (or more: a setting) enters the "
+            f"{wording.term_html('memory (cache)')} under the class it answers with, its "
             f"{wording.term_html('pseudo-label')}. Running a picture again replaces its earlier views.",
         )
         moment = gr.Slider(

@@ -4,7 +4,9 @@ from html import escape
 from typing import Any
 
 import gradio as gr
+import numpy as np
 
+from rita_demo.plots.labels import sides_of
 from rita_demo.records import ImageResult
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -46,6 +48,21 @@ def view_detail(session: Session) -> str:
         f"{limit} enter the memory."
     )
     return _detail(session, view, f": {name}", text)
+
+
+def view_answers(session: Session) -> str:
+    """HTML: what the selected view says alone on each picture; "" if none is selected."""
+    run, view = session.displayed_run, session.selection.view
+    if run is None or view is None or not 0 <= view < len(run.attacked.encoded_views.features):
+        return ""
+    said = []
+    for side in sides_of(run):
+        sure = getattr(run, side).trace.confidence
+        name, share = escape(run.class_prompts.names[int(sure.label[view])]), float(np.max(sure.probability[view]))
+        said.append(
+            f"<b class='{side}'>{side}</b>: {name} {wording.percent(share)}, entropy {sure.entropy[view]:.2f} nats"
+        )
+    return f"<p>View {view} on its own. {'; '.join(said)}.</p>"
 
 
 def cell_detail(session: Session) -> str:

@@ -21,8 +21,8 @@ THUMBNAIL = 48  # pixels
 
 _TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"></p>
 <div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
-<div class="controls"><label class="lambda"><span>each goes to the nearest</span>
-<input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from each goes to the nearest to everything everywhere">
+<div class="controls"><label class="lambda"><span>cheapest plan</span>
+<input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from the cheapest plan to everything everywhere">
 <span>everything everywhere</span><output></output></label>
 <label class="partial"><input type="checkbox"><span></span></label>
 <button type="button" class="plain-button">Put the dots back</button></div>
@@ -67,9 +67,9 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     answer = prompts.names[getattr(run, side).verdicts["rita"].label]
     return {
-        "about": f"{len(small.views)} of the {count} crops of {which}: those that fit {prompts.names[small.classes[1]]} best, "
-        f"middling and worst. Drag a dot, or move it with the arrow keys. Each crop gives the same share, and each sentence "
-        "takes the same.",
+        "about": f"{len(small.views)} of the {count} crops of {which}: in the order of how well they fit "
+        f"{prompts.names[small.classes[1]]}, those at a quarter, half and three quarters. Drag a dot, or move it with the "
+        "arrow keys. Each crop may give the same share, and each sentence takes the same.",
         "all": f"All {count} together decide for {answer}.",
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [

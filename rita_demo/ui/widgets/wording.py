@@ -26,6 +26,14 @@ TERMS: dict[str, str] = {
     "direction, 2 = opposite) along the cheapest plan.",
     "transport plan": "Which share of each crop is moved onto which sentence. 1 means no preference; above 1 a crop and a "
     "sentence fit better than chance.",
+    "prompt": "A sentence such as “a photo of a cup.” Each class has a few; CLIP and RITA compare views with them.",
+    "mean prompt": "The mean direction of a class's sentences.",
+    "mass": "What a plan moves: all crops together have 1, shared out by their weights. RITA moves the cheapest part, ρ of "
+    "it, and leaves the rest where it is.",
+    "regularisation": "How far a plan spreads (λ): small takes the cheapest ways only, large moves every crop to every "
+    "sentence alike.",
+    "alignment": "The memory's stored views of a class are rotated onto its mean prompt (Procrustes) before a picture is "
+    "compared with them; one view alone lands exactly on it.",
     "confident view": "A crop whose answer has low entropy: the model is sure.",
     "entropy": "How unsure an answer is, in nats: 0 means certain, log K means all K classes alike.",
     "pseudo-label": "The class that a single crop answers with.",
