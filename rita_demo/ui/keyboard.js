@@ -34,11 +34,14 @@ document.addEventListener(
 );
 
 // On a narrow screen the answer is far above the buttons that ask for it.
-document.addEventListener("click", (event) => {
-  if (!event.target.closest("#go, #only-defend, #know, #samples button") || !matchMedia("(max-width: 760px)").matches) return;
+function showAnswer(event) {
+  const asks = event.type === "change" ? "#pick input" : "#go, #only-defend, #know, #samples button";
+  if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   document.getElementById("banner").scrollIntoView({ behavior, block: "center" });
-});
+}
+document.addEventListener("click", showAnswer);
+document.addEventListener("change", showAnswer);
 
 // Lecture mode: the style sheet enlarges the page, and a presenter's keys lead through the tour.
 if (new URLSearchParams(location.search).has("lecture")) {
