@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from rita_demo.data import samples
+from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.pipeline import run as run_module
 from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import Picture, Run
@@ -94,6 +95,11 @@ class WorkedExample:
 
     def _work(self) -> None:
         try:
+            preparing = self.sentence
+            for _ in loading_steps(self._engine):
+                self.sentence = LOADING
+                self._check_stopping()
+            self.sentence = preparing
             self._compute()
         except DemoError as error:
             self.sentence = str(error)
@@ -121,9 +127,12 @@ class WorkedExample:
     def _run(self, *args: Any, **options: Any) -> Run:
         return run_module.run_to_end(run_module.run_picture_steps(self._engine, *args, **options), self._report)
 
-    def _report(self, progress: run_module.RunProgress) -> None:
+    def _check_stopping(self) -> None:
         if self._stopping:
             raise ShuttingDown
+
+    def _report(self, progress: run_module.RunProgress) -> None:
+        self._check_stopping()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
     def _finish(self, example: Session, run: Run, title: str) -> None:
@@ -137,5 +146,4 @@ class WorkedExample:
         next(work, None)  # now it is known how many steps there will be
         self._viewable.set()
         for _ in work:
-            if self._stopping:
-                raise ShuttingDown
+            self._check_stopping()
