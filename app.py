@@ -11,6 +11,7 @@ import platform
 import socket
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ def serve(
     from rita_demo.process import environment
     from rita_demo.process import logging as process_logging
     from rita_demo.process.shutdown import SignalHandler
-    from rita_demo.records.errors import DemoError
+    from rita_demo.records.errors import DataError, DemoError
 
     signals = SignalHandler()
     signals.install()
@@ -51,11 +52,12 @@ def serve(
         number = _free_port(host, port or read("RITA_PORT"))
         backbone = backbone or read("RITA_BACKBONE")
         process_logging.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
-        from rita_demo.engine.loading import LoadingEngine, embedded_info, has_failed
+        from rita_demo.engine.loading import LoadingEngine, embedded_info, failure_of
         from rita_demo.evaluation.page import DataFolders
+        from rita_demo.pipeline.example import CANDIDATES
         from rita_demo.server import launch
         from rita_demo.ui.background.saved_run import ReopenedRun
-        from rita_demo.ui.background.worked_example import CANDIDATES, WorkedExample
+        from rita_demo.ui.background.worked_example import StoredExample, WorkedExample
         from rita_demo.ui.page import build
         from rita_demo.ui.session.store import Sessions
         from rita_demo.vlm.catalogue import EMBEDDED
@@ -75,6 +77,9 @@ def serve(
         example: WorkedExample | None = None if run is None else ReopenedRun(engine, run)
         if settings is not None:
             example = WorkedExample(engine, settings, [(CANDIDATES[0][0], settings.budget)])
+        elif first == EMBEDDED and run is None:
+            with suppress(DataError):  # else it is computed
+                example = StoredExample(engine)
         sessions = Sessions()
         page = build(
             engine,
@@ -87,7 +92,7 @@ def serve(
         _print_error(error, style)
         return 1
     accounts = read("RITA_AUTH")
-    address = launch.launch_page(page, host, number, accounts, sessions, partial(has_failed, engine))
+    address = launch.launch_page(page, host, number, accounts, sessions, partial(failure_of, engine))
     process_logging.log_event("open", address=address, accounts=len(accounts))
     gc.freeze()
     gc.enable()

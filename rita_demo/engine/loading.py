@@ -15,7 +15,7 @@ from rita_demo.records.errors import BackboneError, DemoError
 from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED, EMBEDDED_DIR, WEIGHTS_FILE
 
 LOADING = "The model is loading"
-POLL_SECONDS = 0.25
+POLL_SECONDS = 1.0
 
 
 class LoadingEngine:
@@ -69,9 +69,9 @@ def loading_steps(engine: Any) -> Iterator[float]:
     return engine.loading_steps() if isinstance(engine, LoadingEngine) else iter(())
 
 
-def has_failed(engine: Any) -> bool:
-    """Whether loading ended with an error."""
-    return isinstance(engine, LoadingEngine) and engine.failure is not None
+def failure_of(engine: Any) -> DemoError | None:
+    """The error that loading ended with."""
+    return engine.failure if isinstance(engine, LoadingEngine) else None
 
 
 def embedded_info() -> BackboneInfo | None:

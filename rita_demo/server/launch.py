@@ -34,11 +34,11 @@ def launch_page(
     port: int,
     accounts: Accounts = (),
     sessions: Sessions | None = None,
-    has_failed: Callable[[], bool] = lambda: False,
+    failure: Callable[[], object] = lambda: None,
 ) -> str:
     """Open the page and start its cleanup; returns its address. ``accounts``: names and passwords of those who may see
-    it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``has_failed``:
-    whether the model could not be loaded."""
+    it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``failure``:
+    why the model could not be loaded, None while nothing is wrong."""
     patch_gradio()
     page.queue(max_size=MAX_QUEUE)
     _, address, _ = page.launch(
@@ -48,7 +48,7 @@ def launch_page(
         prevent_thread_lock=True,
         quiet=True,
         app_kwargs={
-            "routes": [health(lambda: not page._queue.stopped, has_failed)],
+            "routes": [health(lambda: not page._queue.stopped, failure)],
             "middleware": [Middleware(RequestLimits)],
             "openapi_url": None,  # the list of all addresses would need no password
         },
@@ -60,13 +60,13 @@ def launch_page(
     return address
 
 
-def health(is_serving: Callable[[], bool], has_failed: Callable[[], bool] = lambda: False) -> Route:
+def health(is_serving: Callable[[], bool], failure: Callable[[], object] = lambda: None) -> Route:
     """The health check: 200 while visitors can be served, else 503. It needs no password and reveals nothing.
-    ``is_serving``: whether the queue of events runs; ``has_failed``: whether the model could not be loaded. While it is
-    being loaded, visitors are served and their first run waits."""
+    ``is_serving``: whether the queue of events runs; ``failure``: why the model could not be loaded. While it is being
+    loaded, visitors are served and their first run waits."""
 
     async def state(request: Request) -> JSONResponse:
-        said = "no queue" if not is_serving() else "no model" if has_failed() else "ok"
+        said = "no queue" if not is_serving() else "no model" if failure() else "ok"
         said = "going down" if SHUTDOWN.draining else said
         return JSONResponse({"status": said}, 200 if said == "ok" else 503)
 

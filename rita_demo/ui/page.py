@@ -8,6 +8,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 
 import gradio as gr
 
+from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
 from rita_demo.records.errors import DemoError
@@ -162,14 +163,21 @@ def _show_example(
     if example.session is None or example.session.run is None:
         yield {status: notice.done_html(f"{example.sentence} Choose a picture to begin.")}
         return
-    run, warning = example.session.run, example.warning
+    run, warning, engine = example.session.run, example.warning, context.models.default
     example.show(session)
     yield {
-        status: notice.done_html(example.message),
+        status: notice.done_html(str(failure_of(engine) or example.message)),
         **({context.error_banner: notice.error_html(warning)} if warning else {}),
         **tab.run_form_updates(run, session.run_sample),
         **context.panels.redraw(session, "run"),
     }
+    waited = 0.0
+    for waited in loading_steps(engine):
+        if session.jobs.running.total():
+            break  # it says the same, and then more
+        yield {status: notice.progress_html(f"{example.message} {LOADING} ({waited:.0f} s so far)", 0, waited)}
+    if waited and not session.jobs.running.total():
+        yield {status: notice.done_html(str(failure_of(engine) or example.message))}
     complete = False
     while not complete and session.same_picture(run):
         complete = example.wait(0.25, complete=True)
