@@ -165,7 +165,7 @@ class StoredExample(WorkedExample):
 
 
 def displayed_views(result: ImageResult, side: int) -> np.ndarray:
-    """The views of a picture for the screen, (N, side, side, 3) uint8, as the engine's ``view_pixels`` up to rounding."""
+    """The views of a picture for the screen, (N, side, side, 3) uint8: the engine's ``view_pixels`` as Pillow cuts them."""
     picture, views = Image.fromarray(result.picture.pixels), result.encoded_views.views
     found = []
     for box, flipped in zip((views.boxes * picture.width).tolist(), views.flipped):
