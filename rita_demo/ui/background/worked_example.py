@@ -100,7 +100,7 @@ class WorkedExample:
     def _work(self) -> None:
         try:
             preparing = self.sentence
-            for _ in loading_steps(self._engine):
+            for _ in loading_steps(self._engine, wanted=False):
                 self.sentence = LOADING
                 self._check_stopping()
             self.sentence = preparing

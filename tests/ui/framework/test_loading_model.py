@@ -20,7 +20,7 @@ def served(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]:
     page = build(engine, example=WorkedExample(engine))
     _, address, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
     try:
-        engine.start()
+        engine.start(head_start=0)
         yield address, engine
     finally:
         page.close()
