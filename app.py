@@ -1,17 +1,20 @@
-"""Start the page: build the engine, build the page, open it.  Also what Hugging Face Spaces runs.
+"""Start the page: build it, open it, load the model behind it.  Also what Hugging Face Spaces runs.
 
 The environment variables are those of ``rita_demo/process/environment.py``; ``docs/deployment.md`` lists them.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import socket
 import sys
 import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rita_demo.pipeline.bundle_read import SavedRun
@@ -31,11 +34,12 @@ def serve(
     settings: Settings | None = None,
 ) -> int:
     """Serve the page until SIGTERM or SIGINT, with a saved ``run`` or other ``settings`` on it if given; returns the
-    exit status."""
+    exit status. The embedded model is loaded once the page is open, any other before."""
+    gc.disable()  # nothing of what starting makes is garbage: an eighth of its time
     from rita_demo.process import environment
     from rita_demo.process import logging as process_logging
     from rita_demo.process.shutdown import SignalHandler
-    from rita_demo.records.errors import DemoError
+    from rita_demo.records.errors import DataError, DemoError
 
     signals = SignalHandler()
     signals.install()
@@ -48,41 +52,78 @@ def serve(
         number = _free_port(host, port or read("RITA_PORT"))
         backbone = backbone or read("RITA_BACKBONE")
         process_logging.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
-        begin = time.perf_counter()
-        from rita_demo.engine import Engine
+        from rita_demo.engine.loading import LoadingEngine, embedded_info, failure_of
         from rita_demo.evaluation.page import DataFolders
+        from rita_demo.pipeline.example import CANDIDATES
         from rita_demo.server import launch
         from rita_demo.ui.background.saved_run import ReopenedRun
-        from rita_demo.ui.background.worked_example import CANDIDATES, WorkedExample
+        from rita_demo.ui.background.worked_example import StoredExample, WorkedExample
         from rita_demo.ui.page import build
         from rita_demo.ui.session.store import Sessions
+        from rita_demo.vlm.catalogue import EMBEDDED
 
-        engine = Engine(backbone, device, VIEW_PIXEL_BYTES)
-        spent = round(time.perf_counter() - begin, 1)
-        process_logging.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
+        first = backbone
+
+        def load_first() -> Any:
+            try:
+                return _load_engine(first, device)
+            except DemoError as error:
+                _print_error(error, style)
+                raise
+
+        deferred = first == EMBEDDED and run is None and not (device or read("RITA_DEVICE"))
+        known = embedded_info() if deferred else None
+        engine = _load_engine(first, device) if known is None else LoadingEngine(known, load_first)
         example: WorkedExample | None = None if run is None else ReopenedRun(engine, run)
         if settings is not None:
             example = WorkedExample(engine, settings, [(CANDIDATES[0][0], settings.budget)])
+        elif first == EMBEDDED and run is None:
+            with suppress(DataError):  # else it is computed
+                example = StoredExample(engine)
         sessions = Sessions()
         page = build(
             engine,
-            load=lambda name: Engine(name, device, VIEW_PIXEL_BYTES),
+            load=lambda name: _load_engine(name, device),
             example=example,
             sessions=sessions,
             folders=DataFolders(data_root or read("RITA_DATA"), read("RITA_RUNS")),
         )
     except DemoError as error:
-        if style == "json":
-            process_logging.configure(style)
-            process_logging.LOG.error(str(error))
-        else:
-            print(error, file=sys.stderr)
+        _print_error(error, style)
         return 1
     accounts = read("RITA_AUTH")
-    address = launch.launch_page(page, host, number, accounts, sessions)
+    address = launch.launch_page(page, host, number, accounts, sessions, partial(failure_of, engine))
     process_logging.log_event("open", address=address, accounts=len(accounts))
+    gc.freeze()
+    gc.enable()
+    if isinstance(engine, LoadingEngine):
+        engine.start()
     launch.serve(page, signals, read("RITA_GRACE"))
     return 0
+
+
+def _load_engine(name: str, device: str | None) -> Any:
+    """The engine of a model, with a line in the log."""
+    from rita_demo.process import logging as process_logging
+
+    begin = time.perf_counter()
+    from rita_demo.engine import Engine  # imports torch: seconds
+
+    engine = Engine(name, device, VIEW_PIXEL_BYTES)
+    spent = round(time.perf_counter() - begin, 1)
+    process_logging.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
+    return engine
+
+
+def _print_error(error: Exception, style: str) -> None:
+    """One sentence on stderr, as the log's ``style`` has it."""
+    from rita_demo.process import logging as process_logging
+
+    if style == "json":
+        process_logging.configure(style)
+        process_logging.LOG.error(str(error))
+    else:
+        print(error, file=sys.stderr)
 
 
 def _free_port(host: str, requested: int) -> int:

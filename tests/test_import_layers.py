@@ -103,7 +103,28 @@ def test_no_module_above_the_engine_loads_torch() -> None:
     folders = ["ui", "server", "scripting", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]
     paths = [path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py")) if path.stem != "ray"]
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
-    modules += ["rita_demo.engine.protocol", "rita_demo.attacks.registry", "rita_demo.defences.registry"]
+    modules += [
+        "rita_demo.engine.protocol",
+        "rita_demo.engine.loading",
+        "rita_demo.attacks.registry",
+        "rita_demo.defences.registry",
+    ]
     code = f"import importlib, sys\nfor name in {modules}:\n    importlib.import_module(name)\nprint('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+def test_the_page_is_built_without_the_model_and_without_libraries_that_few_need() -> None:
+    code = """
+import sys
+from rita_demo.engine.loading import LoadingEngine, embedded_info
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.page import build
+engine = LoadingEngine(embedded_info(), None)
+example = WorkedExample(engine)
+example.start = lambda: None
+build(engine, example=example)
+print(*{"torch", "open_clip", "sklearn", "skimage", "plotly", "scipy.stats", "umap"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from rita_demo.records import TheoremBounds, Trace
 
@@ -14,6 +13,8 @@ def exact_cost(cost: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float
 
     ``cost`` (N, M) in cosine distance. It is the limit of the entropic transport for lambda -> 0; NaN without a solution.
     """
+    from scipy.optimize import linprog  # late: the page opens without it
+
     n, m = cost.shape
     sums = np.concatenate([np.kron(np.eye(n), np.ones((1, m))), np.kron(np.ones((1, n)), np.eye(m))])
     found = linprog(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import gaussian_kde
 
 from rita_demo.analysis.procrustes_plane import text_mean
 from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, Separability
@@ -119,6 +118,8 @@ def kl_to_one_hot(cloud: FeatureCloud, measure: KlFunction) -> KlToOneHot:
 
 def density(values: np.ndarray, at: np.ndarray) -> np.ndarray | None:
     """Gaussian kernel density of the finite values at ``at`` (Scott's width); None for fewer than 3 different values."""
+    from scipy.stats import gaussian_kde  # late: the page opens without it
+
     finite = values[np.isfinite(values)]
     return gaussian_kde(finite)(at) if len(np.unique(finite)) >= 3 else None
 

@@ -1,12 +1,13 @@
-"""Measure every sample: ``python -m rita_demo.cli.measure_samples`` writes the table of outcomes.
+"""Measure every sample: ``python -m rita_demo.cli.measure_samples`` writes the table of outcomes and the worked example.
 
-The page shows beside each sample whether RITA recovers; the outcomes come from this table, and a test measures
-them again.
+The page shows beside each sample whether RITA recovers, and opens with the worked example; tests measure both again.
 """
 
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
+from rita_demo.pipeline import example, run_file
 from rita_demo.pipeline import run as run_module
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import SampleOutcome
 from rita_demo.settings import RECOMMENDED, Settings
 
@@ -34,8 +35,7 @@ def measure_sample(engine: Engine, key: str, settings: Settings = RECOMMENDED) -
 
 
 def main() -> None:
-    """Measure all samples that are here with the embedded model, print and store them."""
-
+    """Measure all samples that are here with the embedded model, print and store them, and choose the worked example."""
     engine = Engine("embedded")
     found = [measure_sample(engine, key) for key in samples.available()]
     shipped_results.write_sample_outcomes(found)
@@ -44,6 +44,10 @@ def main() -> None:
             f"{one.sample}: {one.kind}. CLIP {one.clip_clean}, attacked {one.clip_attacked}; "
             f"Ensemble {one.ensemble_attacked}; RITA {one.rita_attacked} ({one.rita_margin:.4f})"
         )
+    chosen = run_to_end(example.choose_steps(engine))
+    assert chosen is not None
+    key, run = chosen
+    example.STORED.write_bytes(run_file.pack(run, key))
 
 
 if __name__ == "__main__":

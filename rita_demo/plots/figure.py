@@ -4,16 +4,24 @@
 the tests check the values instead (:attr:`Figure.checked`).
 """
 
+from __future__ import annotations
+
+import importlib.util
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import plotly
-import plotly.graph_objects as go
-from plotly.io.json import to_json_plotly
+import orjson
 
-PLOTLY_JS = Path(plotly.__file__).resolve().parent / "package_data" / "plotly.min.js"
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_PLOTLY = importlib.util.find_spec("plotly")  # finds it without importing it
+assert _PLOTLY is not None
+assert _PLOTLY.origin is not None
+PLOTLY_JS = Path(_PLOTLY.origin).resolve().parent / "package_data" / "plotly.min.js"
 FIT_SCRIPT = Path(__file__).with_name("fit.js").read_text(encoding="utf-8")
+_UNSAFE_SIGNS = "<>/\u2028\u2029"  # JSON inside a page's script must not end it
 
 
 class Figure:
@@ -51,7 +59,11 @@ class Figure:
 
     def to_json(self) -> str:
         """The figure as JSON for ``Plotly.react``; NaN becomes null."""
-        return to_json_plotly({"data": self.traces, "layout": self.layers})
+        values = {"data": self.traces, "layout": self.layers}
+        text = orjson.dumps(values, _plain, orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
+        for sign in _UNSAFE_SIGNS:
+            text = text.replace(sign, f"\\u{ord(sign):04x}")
+        return text
 
     def __repr__(self) -> str:
         """The JSON; equal for equal figures."""
@@ -60,6 +72,8 @@ class Figure:
     @cached_property
     def checked(self) -> go.Figure:
         """The figure with every value checked by plotly.py; ValueError names an unknown one."""
+        import plotly.graph_objects as go
+
         return go.Figure({"data": self.traces, "layout": self.layers})
 
     @property
@@ -71,3 +85,8 @@ class Figure:
     def layout(self) -> Any:
         """The checked layout."""
         return self.checked.layout
+
+
+def _plain(value: Any) -> Any:
+    """What ``orjson`` does not write by itself: numpy's scalars and arrays whose numbers are not side by side."""
+    return value.tolist()

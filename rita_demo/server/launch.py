@@ -29,10 +29,16 @@ EXIT_SECONDS = 10.0
 
 
 def launch_page(
-    page: gr.Blocks, host: str, port: int, accounts: Accounts = (), sessions: Sessions | None = None
+    page: gr.Blocks,
+    host: str,
+    port: int,
+    accounts: Accounts = (),
+    sessions: Sessions | None = None,
+    failure: Callable[[], object] = lambda: None,
 ) -> str:
     """Open the page and start its cleanup; returns its address. ``accounts``: names and passwords of those who may see
-    it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits."""
+    it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``failure``:
+    why the model could not be loaded, None while nothing is wrong."""
     patch_gradio()
     page.queue(max_size=MAX_QUEUE)
     _, address, _ = page.launch(
@@ -42,7 +48,7 @@ def launch_page(
         prevent_thread_lock=True,
         quiet=True,
         app_kwargs={
-            "routes": [health(lambda: not page._queue.stopped)],
+            "routes": [health(lambda: not page._queue.stopped, failure)],
             "middleware": [Middleware(RequestLimits)],
             "openapi_url": None,  # the list of all addresses would need no password
         },
@@ -54,12 +60,14 @@ def launch_page(
     return address
 
 
-def health(is_serving: Callable[[], bool]) -> Route:
+def health(is_serving: Callable[[], bool], failure: Callable[[], object] = lambda: None) -> Route:
     """The health check: 200 while visitors can be served, else 503. It needs no password and reveals nothing.
-    ``is_serving``: whether the queue of events runs. The model is loaded before the page opens."""
+    ``is_serving``: whether the queue of events runs; ``failure``: why the model could not be loaded. While it is being
+    loaded, visitors are served and their first run waits."""
 
     async def state(request: Request) -> JSONResponse:
-        said = "going down" if SHUTDOWN.draining else "ok" if is_serving() else "no queue"
+        said = "no queue" if not is_serving() else "no model" if failure() else "ok"
+        said = "going down" if SHUTDOWN.draining else said
         return JSONResponse({"status": said}, 200 if said == "ok" else 503)
 
     return Route(HEALTH, state)

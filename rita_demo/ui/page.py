@@ -8,6 +8,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 
 import gradio as gr
 
+from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
 from rita_demo.records.errors import DemoError
@@ -128,16 +129,18 @@ def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
 def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample) -> None:
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = context.sessions.open(request.session_hash, model=context.models.default.info.name)
-        yield {context.visitor: name}
+        first: Updates = {context.visitor: name}
         link, query = None, dict(request.query_params)
         try:
             link = share_link.parse_link(query)
         except DemoError as error:
-            yield {context.error_banner: notice.error_html(error)}
-        if link is None:
-            yield from _show_example(context, tab, example, context.sessions.get(name))
-        else:
-            yield tab.apply_link(name, query, link)
+            first |= {context.error_banner: notice.error_html(error)}
+        if link is not None:
+            yield first | tab.apply_link(name, query, link)
+            return
+        for updates in _show_example(context, tab, example, context.sessions.get(name)):
+            yield first | updates
+            first = {}
 
     def closed(request: gr.Request) -> None:
         context.sessions.close_page(request.session_hash)
@@ -152,7 +155,7 @@ def _show_example(
     context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session
 ) -> Iterator[Updates]:
     """Show the worked example or saved run as soon as it is ready; until then its progress."""
-    status, waited = context.status, 0.0
+    status, waited, early = context.status, 0.0, tab.result.early
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
         yield {tab.result.pictures: loading_pictures(first)}
@@ -162,14 +165,23 @@ def _show_example(
     if example.session is None or example.session.run is None:
         yield {status: notice.done_html(f"{example.sentence} Choose a picture to begin.")}
         return
-    run, warning = example.session.run, example.warning
+    run, warning, engine = example.session.run, example.warning, context.models.default
     example.show(session)
     yield {
-        status: notice.done_html(example.message),
+        status: notice.done_html(str(failure_of(engine) or example.message)),
         **({context.error_banner: notice.error_html(warning)} if warning else {}),
-        **tab.run_form_updates(run, session.run_sample),
-        **context.panels.redraw(session, "run"),
+        **context.panels.draw_only(session, early),
     }
+    rest = {panel: value for panel, value in context.panels.redraw(session, "run").items() if panel not in early}
+    yield tab.run_form_updates(run, session.run_sample) | rest
+    yield {}  # Gradio sends the last values again when an event ends
+    waited = 0.0
+    for waited in loading_steps(engine):
+        if session.jobs.running.total():
+            break  # it says the same, and then more
+        yield {status: notice.progress_html(f"{example.message} {LOADING} ({waited:.0f} s so far)", 0, waited)}
+    if waited and not session.jobs.running.total():
+        yield {status: notice.done_html(str(failure_of(engine) or example.message))}
     complete = False
     while not complete and session.same_picture(run):
         complete = example.wait(0.25, complete=True)

@@ -48,11 +48,13 @@ def test_the_health_check_needs_no_password_and_returns_one_word(locked_client: 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_health_is_503_during_shutdown_and_when_the_queue_is_dead(
+def test_health_is_503_during_shutdown_and_when_the_queue_is_dead_or_there_is_no_model(
     locked_client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dead = TestClient(Starlette(routes=[launch.health(lambda: False)])).get("/health")
     assert (dead.status_code, dead.json()) == (503, {"status": "no queue"})
+    failed = TestClient(Starlette(routes=[launch.health(lambda: True, lambda: True)])).get("/health")
+    assert (failed.status_code, failed.json()) == (503, {"status": "no model"})
     monkeypatch.setattr(SHUTDOWN, "draining", True)
     answer = httpx.get(f"{locked_client}health")
     assert (answer.status_code, answer.json()) == (503, {"status": "going down"})

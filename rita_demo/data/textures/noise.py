@@ -10,9 +10,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import fft
+
+from rita_demo.process.lazy import LazyModule
 
 Array = NDArray[np.floating[Any]]
+fft = LazyModule("scipy.fft")
 _TABLE = 64  # cells repeat after this many in each direction
 
 

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
-from scipy import ndimage
 
 from rita_demo.data.textures.noise import Array, smooth
+from rita_demo.process.lazy import LazyModule
 
+ndimage = LazyModule("scipy.ndimage")
 _REFERENCE_SIDE = 224  # heights are pixels of a picture of this side
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import binomtest
-
 from rita_demo.evaluation.grouping import group_by
 
 Rows = Iterable[dict[str, Any]]
@@ -48,6 +46,8 @@ class PairedComparison:
     @property
     def p_value(self) -> float:
         """Two-sided exact p-value; 1 when no picture is gained or lost."""
+        from scipy.stats import binomtest  # late: the page opens without it
+
         discordant = self.gained + self.lost
         return float(binomtest(self.gained, discordant).pvalue) if discordant else 1.0
 

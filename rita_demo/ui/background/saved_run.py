@@ -4,6 +4,8 @@ from typing import Any
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.pipeline import bundle_read
+from rita_demo.pipeline.run import run_picture_steps
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -38,7 +40,8 @@ class ReopenedRun(WorkedExample):
         saved, before = self.saved, self._example.history.current
         asked: dict[str, Any] = {"label": saved.label, "target": saved.target, "methods": saved.methods}
         cache = None if before is None else before.to_cache_state()
-        run = self._run(self.first_picture(), saved.names, saved.settings, cache=cache, **asked)
+        steps = run_picture_steps(self._engine, self.first_picture(), saved.names, saved.settings, cache=cache, **asked)
+        run = run_to_end(steps, self._report)
         self.message, self.warning = comparison(saved, run)
         self._finish(self._example, run, "The saved picture")
 

@@ -1,26 +1,28 @@
-"""What the page shows when it opens, computed by the engine in the background: the worked example."""
+"""What the page shows when it opens: the worked example, stored or computed by the engine in the background."""
 
 import atexit
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+from PIL import Image, ImageOps
+
 from rita_demo.data import samples
+from rita_demo.engine.loading import LOADING, loading_steps
+from rita_demo.pipeline import example as example_module
 from rita_demo.pipeline import run as run_module
+from rita_demo.process.generators import run_to_end
 from rita_demo.process.shutdown import ShuttingDown
-from rita_demo.records import Picture, Run
+from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants
 from rita_demo.ui.session.session import SIDES, AttackDefendState, Session
 
 log = logging.getLogger("rita_demo.ui")
-
-#: (sample, budget in 1/255), tried in this order: the first where CLIP is fooled and RITA is not is shown, else the
-#: first of all. The page says that it was chosen.
-CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee", 4))
 
 
 class WorkedExample:
@@ -32,7 +34,10 @@ class WorkedExample:
     """
 
     def __init__(
-        self, engine: Any, settings: Settings = RECOMMENDED, candidates: Sequence[tuple[str, int]] = CANDIDATES
+        self,
+        engine: Any,
+        settings: Settings = RECOMMENDED,
+        candidates: Sequence[tuple[str, int]] = example_module.CANDIDATES,
     ) -> None:
         self._stopping, self._thread = False, threading.Thread(target=self._work, daemon=True)
         here = samples.available()
@@ -94,6 +99,11 @@ class WorkedExample:
 
     def _work(self) -> None:
         try:
+            preparing = self.sentence
+            for _ in loading_steps(self._engine, wanted=False):
+                self.sentence = LOADING
+                self._check_stopping()
+            self.sentence = preparing
             self._compute()
         except DemoError as error:
             self.sentence = str(error)
@@ -105,37 +115,61 @@ class WorkedExample:
             self._complete.set()
 
     def _compute(self) -> None:
-        best: tuple[str, Run] | None = None
-        for key, budget in self._candidates:
-            one, settings = samples.sample(key), self._settings.replace(budget=budget)
-            picture, label = one.load(square=settings.square, side=self._engine.info.side), one.names.index(one.label)
-            run = self._run(picture, one.names, settings, label=label)
-            rescued = run.attack is not None and run.attack.fooled and run.attacked.verdicts["rita"].label == label
-            if best is None or rescued:
-                best = key, run
-            if rescued:
-                break
-        if best is not None:
-            self._finish(Session(run_sample=best[0]), best[1], samples.SAMPLES[best[0]].title)
+        found = run_to_end(example_module.choose_steps(self._engine, self._settings, self._candidates), self._report)
+        if found is not None:
+            self._finish(Session(run_sample=found[0]), found[1], samples.SAMPLES[found[0]].title)
 
-    def _run(self, *args: Any, **options: Any) -> Run:
-        return run_module.run_to_end(run_module.run_picture_steps(self._engine, *args, **options), self._report)
-
-    def _report(self, progress: run_module.RunProgress) -> None:
+    def _check_stopping(self) -> None:
         if self._stopping:
             raise ShuttingDown
+
+    def _report(self, progress: run_module.RunProgress) -> None:
+        self._check_stopping()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
     def _finish(self, example: Session, run: Run, title: str) -> None:
         """Compute the views for the screen, then the attack steps and other budgets, which visitors need not wait for."""
         self.sentence, self.fraction = "Cutting the crops for the screen", 0.7
+        crops = {side: self._engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
+        self._complete_in(self._opened(example, run, title, crops))
+
+    def _opened(self, example: Session, run: Run, title: str, crops: dict[str, np.ndarray]) -> Iterator[object]:
+        """Let visitors see the example; returns the work that is left, which needs the engine."""
         example.show(run, sample=example.run_sample)
-        example.crops = {side: self._engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
+        example.crops = crops
         example.add_to_history(run, title)
         self.session = example
         work = chain(*(store(self._engine, example, run) for store in (store_attack_steps, store_budget_variants)))
         next(work, None)  # now it is known how many steps there will be
         self._viewable.set()
+        return work
+
+    def _complete_in(self, work: Iterator[object]) -> None:
         for _ in work:
-            if self._stopping:
-                raise ShuttingDown
+            self._check_stopping()
+
+
+class StoredExample(WorkedExample):
+    """The worked example that comes with this project: shown before the model is loaded. Raises DataError: its file is
+    missing or broken."""
+
+    def __init__(self, engine: Any) -> None:
+        super().__init__(engine)
+        self.sample_key, run = example_module.stored()
+        crops = {side: displayed_views(getattr(run, side), engine.info.side) for side in SIDES}
+        title = samples.SAMPLES[self.sample_key].title
+        self._left = self._opened(Session(run_sample=self.sample_key), run, title, crops)
+
+    def _compute(self) -> None:
+        self._complete_in(self._left)
+
+
+def displayed_views(result: ImageResult, side: int) -> np.ndarray:
+    """The views of a picture for the screen, (N, side, side, 3) uint8: the engine's ``view_pixels`` as Pillow cuts them."""
+    picture, views = Image.fromarray(result.picture.pixels), result.encoded_views.views
+    found = []
+    for box, flipped in zip((views.boxes * picture.width).tolist(), views.flipped):
+        left, top, right, bottom = box
+        view = picture.resize((side, side), Image.Resampling.BICUBIC, (left, top, right, bottom))
+        found.append(ImageOps.mirror(view) if flipped else view)
+    return np.stack([np.asarray(view) for view in found])

@@ -1,12 +1,13 @@
 """Long jobs with a stop button. A job checks at every yield whether it was stopped; nothing of it arrives later, and a
 follow-up job is not started. (Gradio's own ``cancels`` would report success and start the follow-up.)"""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 import gradio as gr
 
+from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
@@ -47,7 +48,7 @@ class StoppableJob:
                 jobs.running[name] += 1
                 jobs.stopped.discard(name)
             try:
-                with self._while_running(), closing(work(*values)) as steps:  # type: ignore[type-var]
+                with self._while_running(), closing(self._with_model(session, work(*values))) as steps:
                     yield {**self._show_button(True), self._context.error_banner: ""}
                     for update in steps:
                         if jobs.stop_requests[name] != asked:
@@ -66,6 +67,12 @@ class StoppableJob:
             self._context.error_banner, lambda: {self._context.status: REFUSED, **self._show_button(False)}
         )
         return safe(job)
+
+    def _with_model(self, session: Session, work: Iterator[Updates]) -> Generator[Updates, None, None]:
+        """The job once its model is loaded."""
+        for waited in loading_steps(self._context.engine_of(session)):
+            yield {self._context.status: notice.progress_html(f"{LOADING} ({waited:.0f} s so far)", 0, waited)}
+        yield from work
 
     def _show_button(self, visible: bool) -> Updates:
         return {self._button: gr.update(visible=visible)}

@@ -1,0 +1,86 @@
+"""The worked example that ships with the project is the run that this project makes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rita_demo.engine import Engine
+from rita_demo.pipeline import example, run_file
+from rita_demo.pipeline.bundle_read import answers_of
+from rita_demo.pipeline.export import to_json
+from rita_demo.process.generators import run_to_end
+from rita_demo.records import ImageResult, Run
+from rita_demo.records.errors import DataError
+from rita_demo.ui.background.worked_example import displayed_views
+from tests.ui.conftest import completed_run
+from tests.ui.fake_engine import FakeEngine
+
+SAME = 1e-5  # cosine distance: rounding of another processor
+#: The same where the attack's gradient was rounded otherwise, and the share of pixel values that then differ.
+SAME_ATTACK, PIXELS = 5e-3, 0.05
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine("embedded")
+
+
+@pytest.fixture(scope="module")
+def stored() -> Run:
+    return example.stored()[1]
+
+
+def test_the_stored_example_is_the_run_that_the_rule_chooses(engine: Engine, stored: Run) -> None:
+    key, live = run_to_end(example.choose_steps(engine))
+    assert example.stored()[0] == key
+    assert (stored.settings, stored.label, stored.threat_model) == (live.settings, live.label, live.threat_model)
+    assert {name: label for name, (label, _) in answers_of(to_json(stored)).items()} == {
+        name: label for name, (label, _) in answers_of(to_json(live)).items()
+    }
+    assert np.abs(stored.class_prompts.features - live.class_prompts.features).max() < SAME
+    assert np.abs(stored.clean.trace.total - live.clean.trace.total).max() < SAME
+    changed = (stored.attack.frames != live.attack.frames).mean()
+    print(f"{100 * changed:.2f} % of the attack's pixel values differ")
+    assert changed < PIXELS
+    nearly = SAME_ATTACK if changed else SAME
+    assert np.abs(stored.attacked.trace.total - live.attacked.trace.total).max() < nearly
+
+
+def test_the_stored_example_shows_a_fooled_clip_and_a_rescue(stored: Run) -> None:
+    assert stored.attack is not None
+    assert stored.attack.fooled
+    assert stored.attacked.verdicts["clip"].label != stored.attacked.verdicts["rita"].label == stored.label
+
+
+def test_a_run_is_unpacked_to_the_bit() -> None:
+    run = completed_run(FakeEngine(spread=0.2))
+    data = run_file.pack(run, "a title")
+    again = run_file.unpack(data, run.clean.picture)
+    assert run_file.title(data) == "a title"
+    assert run_file.pack(again, "a title") == data
+    assert np.array_equal(again.attack.frames, run.attack.frames)
+    for one, other in zip((again.clean, again.attacked), (run.clean, run.attacked)):
+        assert np.array_equal(one.picture.pixels, other.picture.pixels)
+        assert np.array_equal(one.trace.prompt_transport.plan, other.trace.prompt_transport.plan)
+    with pytest.raises(ValueError, match="another picture"):
+        run_file.unpack(data, replace(run.clean.picture, key="other"))
+
+
+@pytest.mark.parametrize("data", [None, b"no zip"])
+def test_a_missing_or_broken_file_is_an_error_message(data: bytes | None, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(example, "STORED", tmp_path / "example.zip")
+    if data is not None:
+        example.STORED.write_bytes(data)
+    with pytest.raises(DataError, match="Restore"):
+        example.stored()
+
+
+def test_the_views_on_screen_are_those_of_the_engine(engine: Engine, stored: Run) -> None:
+    def difference(side: ImageResult) -> np.ndarray:
+        exact = engine.view_pixels(side.picture, stored.settings)
+        return np.abs(displayed_views(side, engine.info.side).astype(int) - exact)
+
+    for side in (stored.clean, stored.attacked):
+        assert difference(side).max() <= 8  # Pillow cuts off overshoots between its two passes
+        assert difference(side).mean() < 0.25

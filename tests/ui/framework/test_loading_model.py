@@ -1,0 +1,72 @@
+"""The page while its model is loading behind it, and when the model cannot be loaded."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rita_demo.engine.loading import LOADING, LoadingEngine
+from rita_demo.records.errors import BackboneError
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.page import build, launch_options
+from tests.live_server import wait_until
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import HttpClient
+
+
+@contextmanager
+def served(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]:
+    engine = LoadingEngine(FakeEngine().info, load)
+    page = build(engine, example=WorkedExample(engine))
+    _, address, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    try:
+        engine.start(head_start=0)
+        yield address, engine
+    finally:
+        page.close()
+
+
+def test_the_first_press_waits_for_the_model_and_says_so() -> None:
+    arrived = threading.Event()
+
+    def load() -> FakeEngine:
+        arrived.wait(20)
+        return FakeEngine(spread=0.2)
+
+    with served(load) as (address, _):
+        client, said = HttpClient(address), list[str]()
+        assert not client.enqueue(client.load_event, [])
+        next(line for line in client.answers() if LOADING in line)  # the opened page says it
+        client.press("samples", data={"sample": "coffee"})
+        event = client.event("go", "click")
+        assert not client.enqueue(event["id"], [client._value(n, {}) for n in event["inputs"]])
+        for line in client.answers():  # and so does the button
+            said.append(line)
+            if LOADING in line:
+                arrived.set()
+    assert "Done in" in "".join(said)
+
+
+def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> None:
+    def load() -> FakeEngine:
+        raise BackboneError("These weights are broken.", "Fetch them again.")
+
+    with served(load) as (address, engine):
+        assert wait_until(lambda: engine.failure is not None)
+        client = HttpClient(address)
+        assert "These weights are broken. Fetch them again." in client.open()
+        client.press("samples", data={"sample": "coffee"})
+        for _ in range(2):
+            assert "These weights are broken." in client.press("go")
+
+
+def test_an_unexpected_error_is_logged_under_the_number_that_visitors_see(caplog: Any) -> None:
+    def load() -> FakeEngine:
+        raise RuntimeError("secret path")
+
+    with served(load) as (address, engine):
+        assert wait_until(lambda: engine.failure is not None)
+        said = HttpClient(address).open()
+        number = caplog.records[-1].fields["id"]
+    assert number in said
+    assert "secret" not in said
