@@ -1,12 +1,18 @@
-"""A lone surrogate in user input breaks no connection."""
+"""A lone surrogate in user input breaks no connection; outputs that do not change cost nothing."""
 
+import asyncio
+import copy
 import json
+from typing import Any
 
+import gradio as gr
 import numpy as np
 import orjson
 import pytest
 from gradio import routes
+from gradio.state_holder import SessionState
 
+from rita_demo.server import gradio_patches
 from rita_demo.server.gradio_patches import patch_gradio
 
 
@@ -30,3 +36,50 @@ def test_a_lone_surrogate_survives_a_round_trip(json_writer) -> None:
     value = {"said": ["cat \ud83d", "😀"], "with": object}
     answer = json.loads(json_writer.dumps(value, default=str))
     assert answer["said"] == value["said"]
+
+
+@pytest.fixture
+def page() -> gr.Blocks:
+    with gr.Blocks() as page:
+        outputs = [gr.HTML("old"), gr.Slider(0, 10, 1), gr.State(), gr.Button("Stop")]
+        gr.Button("Start").click(lambda: None, None, outputs)
+    return page
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {0: "new"},
+        {0: gr.skip()},
+        {0: "new", 1: gr.skip(), 2: {"a": 1}, 3: gr.update(visible=False)},
+        {2: "kept", 3: gr.update(value="Go on", interactive=True)},
+    ],
+)
+def test_outputs_that_change_are_answered_as_gradio_does(page: gr.Blocks, given: dict[int, Any]) -> None:
+    (event,) = page.fns.values()
+
+    def processed(by: Any) -> tuple[list[Any], Any]:
+        state, answer = SessionState(page), {event.outputs[n]: copy.copy(value) for n, value in given.items()}
+        found = asyncio.run(by(page, event, answer, state))
+        if isinstance(found[0], dict):  # Gradio takes the mark of an update for a property of an HTML component
+            found[0].pop("props", None)
+        return found, state[event.outputs[2]._id]
+
+    assert processed(gradio_patches._postprocess_changed) == processed(gradio_patches._gradio_postprocess)
+
+
+def test_an_output_that_does_not_change_is_not_built_again(page: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    (event,) = page.fns.values()
+    built, make = list[str](), gr.Slider.__init__
+    monkeypatch.setattr(gr.Slider, "__init__", lambda self, **named: (built.append("slider"), make(self, **named))[1])
+    state, text = SessionState(page), {event.outputs[0]: "new"}
+    asyncio.run(gradio_patches._gradio_postprocess(page, event, text, state))
+    assert built == ["slider"]
+    asyncio.run(gradio_patches._postprocess_changed(page, event, text, state))
+    assert built == ["slider"]
+
+
+def test_an_answer_for_another_component_is_refused_as_before(page: gr.Blocks) -> None:
+    (event,) = page.fns.values()
+    with pytest.raises(ValueError, match="not specified as output"):
+        asyncio.run(gradio_patches._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
