@@ -36,9 +36,9 @@ def test_the_shipped_rows_are_of_both_towers_and_their_number_of_pictures_is_sta
     cells = arena_cells(DataFolders(), SHIPPED)
     assert cells == shipped_results.read(shipped_results.ARENA)
     assert {cell.backbone for cell in cells} == {"embedded", "embedded-robust"}
-    assert all(cell.n >= 100 for cell in cells if cell.attack in ("none", "pgd"))
+    assert all(cell.n >= 50 for cell in cells if cell.attack != "adaptive")
     html = measured_html(cells)
     assert html.count("<table") == 4, "two datasets, two towers"
-    one = next(cell for cell in cells if cell.n < 50)
+    one = min(cells, key=lambda cell: cell.n)
     assert f"<b>{one.accuracy:.0f}</b> ({one.low:.0f}–{one.high:.0f})<small>n = {one.n}</small>" in html
     assert measured_html(()) == NOTHING_MEASURED

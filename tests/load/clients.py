@@ -84,7 +84,7 @@ class LoadClient(HttpClient):
         else:
             sent = self.http.post("gradio_api/upload", files={"files": ("mine.png", self.request.upload)})
             file = {"path": sent.json()[0], "orig_name": "mine.png", "meta": {"_type": "gradio.FileData"}}
-            self.call(self.event("upload", "upload")["id"], [None, file])
+            self.call(self.event("upload", "upload")["id"], [None, file, "caltech101", ""])
         return form
 
     @contextmanager
