@@ -202,9 +202,8 @@ def _entropy_change(run: Run, view: int | None = None) -> Figure:
 SECTIONS = (
     Section(
         "What does each crop say?",
-        "The same crops of both pictures. The bar below a crop is its own answer: a line for the true class, dashes for the "
-        f"attacker’s, dots for another. Grey ones are not {wording.term_html('confident view', 'confident')}, striped ones "
-        "are left out. Choose one to read what it says.",
+        "Bar below a crop: its answer; a line is the true class, dashes the attacker’s, dots another. Grey: not "
+        f"{wording.term_html('confident view', 'confident')}. Striped: left out. Choose one to read what it says.",
         above=_build_grids,
         below=_build_below_grids,
     ),
@@ -233,8 +232,8 @@ SECTIONS = (
     ),
     Section(
         "Which crop moves onto which sentence?",
-        "Crops across, those surest on the attacked picture first; sentences down. A column is the same crop in both. Choose "
-        "a cell to see crop, sentence, and what moving one onto the other costs.",
+        "Crops across, surest on the attacked picture first; sentences down. Choose a cell to see what moving one onto the "
+        "other costs.",
         (FigureRow("plan", "Plan of the chosen class", 230, _plan_matrix, on_click="on_cell", immediate=True),),
         below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
     ),
