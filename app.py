@@ -141,4 +141,6 @@ def _free_port(host: str, requested: int) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit("app.py takes no arguments. With options: python -m rita_demo serve --help")
     sys.exit(serve())

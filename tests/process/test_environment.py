@@ -1,6 +1,8 @@
 """Every environment variable is read in one place, checked, and described in one table."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,11 @@ def test_gradios_own_variable_counts_where_ours_is_not_set() -> None:
     assert value("RITA_PORT", {"GRADIO_SERVER_PORT": "7999"}) == 7999
     with pytest.raises(SettingError, match="GRADIO_SERVER_PORT is a number from 1 to 65535; got 'many'"):
         environment.check({"GRADIO_SERVER_PORT": "many"})
+
+
+def test_an_option_of_app_py_is_refused_with_the_command_that_has_it() -> None:
+    asked = subprocess.run(
+        [sys.executable, ROOT / "app.py", "--port", "7861"], capture_output=True, text=True, timeout=60
+    )
+    assert (asked.returncode, asked.stdout) == (1, "")
+    assert asked.stderr == "app.py takes no arguments. With options: python -m rita_demo serve --help\n"

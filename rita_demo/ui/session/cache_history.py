@@ -142,8 +142,8 @@ class History:
     ) -> History:
         """The history after the delivered picture of a run from :meth:`cache_before`; another vocabulary or model
         starts a new one. ``crops``: its views for the screen, for thumbnails. ``replace_latest``: a repeated run of the
-        latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone. ``truth``: the true class if it is not in the
-        run's list."""
+        latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone. ``truth``:
+        the true class if it is not in the run's list."""
         kept, names, picture = self.entries, run.class_prompts.names, title
         if not kept or kept[-1].snapshot.key != run.class_prompts.key:
             kept = (HistoryEntry("The beginning", snapshot_of(run.cache_before, names, None, None)),)
