@@ -227,11 +227,12 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
 
 
 def _added(table: ArenaTable) -> str:
-    """How many defences have more attacked cells right than CLIP alone, in both towers."""
+    """How many defences have more attacked cells right than CLIP alone, in both towers; only full columns count."""
     said = []
     for name, words in zip(TOWERS, ("Embedded model", "Robust model")):
         tower = table.towers[name]
-        columns = [column for column in COLUMNS if column != "none" and ("clip", column) in tower.right]
+        attacks = [column for column in COLUMNS if column != "none" and ("clip", column) in tower.right]
+        columns = [column for column in attacks if all((name, column) in tower.cells for name in table.methods)]
         counts = {name: sum(answers) for name, answers in _answers(tower, ["clip", *table.methods], columns).items()}
         alone = counts.pop("clip")
         more = sum(count > alone for count in counts.values())

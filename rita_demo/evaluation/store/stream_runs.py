@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rita_demo.attacks import access_of
+from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.planned_cells import canonical_settings
@@ -19,6 +19,13 @@ from rita_demo.settings import SETTINGS, Settings
 
 STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
 STREAM_FACTS = ("names", "weights", "pictures")  # likewise
+
+
+def attack_words(attack: str) -> str:
+    """An attack's name in words: "PGD", "adaptive, made for RITA"; an unknown name stays."""
+    name, _, against = attack.partition(":")
+    title = ATTACKS[name].column_title if name in ATTACKS else name
+    return f"{title}, made for {DEFENCES[against].title if against in DEFENCES else against}," if against else title
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class StreamRun:
         """One line for a list."""
         c, traffic = self.columns, self.header.get("traffic", {})
         attack, _, share = re.fullmatch(r"(.*?)(:(\d+))?", str(c["attack"])).groups()  # type: ignore[union-attr]
-        traffic_text = "clean" if attack == "none" else f"{attack} {c['budget']}/255"
+        traffic_text = "clean" if attack == "none" else f"{attack_words(attack)} {c['budget']}/255"
         traffic_text += f" on {share} %" if share else ""
         traffic_text += ", class by class" if traffic.get("order") == "classes" else ""
         shown = [f"{n}={v}" for n, v in self.header["special"].items() if n not in ("attacked_share", "stream_order")]

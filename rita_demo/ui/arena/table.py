@@ -9,8 +9,9 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, tower_comparison, tower_sentence
 from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
-from rita_demo.vlm.catalogue import BACKBONES, NOT_ZERO_SHOT
+from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED_ROBUST, NOT_ZERO_SHOT
 
 EMPTY = (
     "<p class='empty'>Nothing is measured for this picture yet. Press “Fill the arena”: the first columns take "
@@ -24,6 +25,7 @@ MASKED = (
     "† Right against the attacker who knows it, wrong against one who does not: the first is too weak, and its answer says "
     "nothing."
 )
+ROBUST_NOTE = "The part of this model that sees was trained on attacked pictures."
 SWIPE = (
     "<p class='quiet small narrow-only'>The last column, the attacker who knows the row, is to the right: swipe.</p>"
 )
@@ -58,13 +60,14 @@ def arena_html(session: Session) -> str:
 def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
     title, says = escape(tower.backbone.title), escape(tower_sentence(tower, table.methods))
     rows = [
-        table_row(escape(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in COLUMNS))
+        table_row(wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in COLUMNS))
         for name in table.methods
     ]
     html = html_table(["defence", *COLUMNS.values()], rows, "arena", title)
+    what = f" {ROBUST_NOTE}" * (tower.backbone.name == EMBEDDED_ROBUST)
     if first:  # one stop for the tabulator; the arrow keys move on from there
         html = html.replace("tabindex='-1'", "tabindex='0'", 1)
-    return f"<section><h3>{title}</h3><p class='small'>{says}</p>{html}</section>"
+    return f"<section><h3>{title}</h3><p class='small'>{says}{what}</p>{html}</section>"
 
 
 def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> str:
@@ -107,7 +110,7 @@ def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, M
 
     columns = sorted({column for row in table.values() for column in row}, key=place)
     rows = [
-        table_row(escape(DEFENCES[name].title), *(_measured_cell(table[name].get(column)) for column in columns))
+        table_row(wording.term_html(DEFENCES[name].title), *(_measured_cell(table[name].get(column)) for column in columns))
         for name in DEFENCES
         if name in table
     ]

@@ -22,6 +22,7 @@ function unmark() {
 const seen = (selector) => [...document.querySelectorAll(selector)].find((e) => e.getClientRects().length);
 const calm = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 const GAP = 20; // pixels around the panel
+const narrow = () => innerWidth <= 760; // pixels: a phone, where the panel lies along the lower edge
 
 // After the visitor scrolls, types or presses, the tour moves nothing until the next step.
 let turn = 0;
@@ -57,12 +58,14 @@ function bring(target, behavior) {
   const beside = innerWidth > 2 * panel.offsetWidth ? innerHeight - 2 * GAP : above;
   const room = [above, beside].find((height) => both.bottom - both.top <= height);
   const { top, bottom } = room ? both : target.contains(control) ? other : one;
-  scrollBy({ top: (top + bottom - (room === beside ? innerHeight : above)) / 2, behavior });
+  const centred = (top + bottom - (room === beside ? innerHeight : above)) / 2;
+  scrollBy({ top: narrow() ? Math.min(centred, top - GAP) : centred, behavior });
 }
 
 // Place the panel in the corner where it covers least of the control first, then of the target.
 const CORNERS = ["", "left", "top", "top left"];
 function place(target) {
+  if (narrow()) return;
   const parts = [seen(fixed.stops[at].control), target].filter(Boolean).map((e) => e.getBoundingClientRect());
   const covered = (corner) => {
     panel.className = `tour ${corner}`;

@@ -40,7 +40,7 @@ TOUR_STEPS = (
         ".pic.attacked input",
         "The same photograph, attacked",
         "Every pixel value changes by at most a few of 255 levels, so that CLIP's error grows. You cannot see the change; "
-        "the perturbation beside it is that change, twenty times as strong.",
+        "the perturbation is that change, twenty times as strong.",
         "Drag the line in this picture to the left and right.",
     ),
     TourStep(

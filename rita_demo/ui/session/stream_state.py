@@ -41,6 +41,10 @@ class StreamState:
         self.trajectory = evaluation_page.trajectory_of(recording)
         self.recording = recording
 
+    def end(self) -> None:
+        """End this visitor's stream; what is decided stays on screen."""
+        self.request, self.pause_requested = None, True
+
     def close(self) -> None:
         """Show nothing."""
         self.recording = self.trajectory = self.selected = self.request = None

@@ -310,11 +310,10 @@ class StreamTab:
         return {self.buttons["pause"]: gr.update(visible=False)}
 
     def on_cancel(self, visitor: Any) -> Updates:
-        """End the stream; what was decided stays among the stored runs."""
+        """End the stream; what was decided stays on screen and among the stored runs."""
         session = self.context.sessions.get(visitor)
-        session.stream.pause_requested = True
         with session.lock:
-            session.stream.close()
+            session.stream.end()
         # The running event enables "Start" as it ends. An update here could arrive later and disable the button again.
         updates = self.panels.redraw(session, "run") | {self.buttons["pause"]: gr.update(visible=False)}
         updates.pop(self.buttons["start"])

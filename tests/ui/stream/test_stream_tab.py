@@ -123,8 +123,10 @@ def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
     with pytest.raises(SettingError, match="no paused stream"):
         list(tab.on_resume(StreamClient(tab).name))
     shown = tab.on_cancel(client.name)
-    assert client.view.trajectory is None
-    assert not shown[buttons["open-inside"]]["visible"]
+    assert client.view.decided == 6  # what is decided stays on screen
+    assert not shown[buttons["resume"]]["visible"]
+    with pytest.raises(SettingError, match="no paused stream"):
+        list(tab.on_resume(client.name))
     assert len(evaluation_page.stream_runs(tab.folders.runs)) == 1  # the rows are kept
 
 
