@@ -60,7 +60,9 @@ def arena_html(session: Session) -> str:
 def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
     title, says = escape(tower.backbone.title), escape(tower_sentence(tower, table.methods))
     rows = [
-        table_row(wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in COLUMNS))
+        table_row(
+            wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in COLUMNS)
+        )
         for name in table.methods
     ]
     html = html_table(["defence", *COLUMNS.values()], rows, "arena", title)
@@ -110,7 +112,9 @@ def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, M
 
     columns = sorted({column for row in table.values() for column in row}, key=place)
     rows = [
-        table_row(wording.term_html(DEFENCES[name].title), *(_measured_cell(table[name].get(column)) for column in columns))
+        table_row(
+            wording.term_html(DEFENCES[name].title), *(_measured_cell(table[name].get(column)) for column in columns)
+        )
         for name in DEFENCES
         if name in table
     ]

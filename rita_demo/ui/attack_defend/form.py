@@ -87,8 +87,10 @@ class Form:
         """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
         fields = self.fields
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
-        for event in (fields["vocabulary"].input, fields["own_names"].blur, fields["truth"].input):
+        for event in (fields["vocabulary"].input, fields["own_names"].blur):
             event(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
+        for event in (fields["truth"].input, fields["target"].input):
+            event(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
         def preset(name: str) -> dict[Any, Any]:
@@ -183,10 +185,7 @@ def changed_note(values: Mapping[str, Any]) -> str:
 
 def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[Any]:
     """Updates of the typed list, the true class and the target when the class names changed."""
-    try:
-        names = names_of({"vocabulary": vocabulary, "own_names": own_names})
-    except DemoError:
-        names = ()
+    names = _listed(vocabulary, own_names)
     truth = truth if truth in names else NOT_GIVEN
     target = target if target in names and target != truth else NOT_GIVEN
     return [
@@ -194,6 +193,26 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
         gr.update(choices=[NOT_GIVEN, *names], value=truth),
         gr.update(choices=target_choices(names, truth), value=target),
     ]
+
+
+def lists_for_typed(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[Any]:
+    """The same when a class was typed or chosen: its beginning is enough."""
+    names = _listed(vocabulary, own_names)
+    return lists_for(vocabulary, own_names, *(completed(typed, names) for typed in (truth, target)))
+
+
+def completed(typed: Any, names: tuple[str, ...]) -> Any:
+    """What is typed, or the first name that begins so if it is no name itself."""
+    begins = [name for name in names if typed and name.lower().startswith(str(typed).strip().lower())]
+    return begins[0] if begins and typed not in names else typed
+
+
+def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
+    """The class names of the form; none if they cannot be read."""
+    try:
+        return names_of({"vocabulary": vocabulary, "own_names": own_names})
+    except DemoError:
+        return ()
 
 
 def uploaded_note(picture: Picture) -> str:

@@ -112,7 +112,7 @@ def _build_views(panels: PanelRegistry) -> dict[str, Any]:
     with build_narrow_fold("Show the crops", "crops"):
         gr.HTML(
             f"<p class='lead'>Each {wording.term_html('view')} is classified on its own. A {wording.term_html('confident view')} "
-            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}. Choose a view: "
+            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}, a grey one may not. Choose a view: "
             "its place is outlined on the pictures.</p>"
         )
         left, right = build_columns(2, 1)

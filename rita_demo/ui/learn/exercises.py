@@ -13,7 +13,9 @@ from rita_demo.ui.session.share_link import ShareLink, parse_link
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.setting_controls import settings_from
 
-NOT_SET_UP = "The run of this exercise is not on screen yet: press “Set it up”, or wait until it is done."
+NOT_SET_UP = (
+    "The run of this exercise is not on screen yet. Press “Set it up”, wait until it is done, then press Reveal again."
+)
 NO_PREDICTION = "Predict first: choose one of the three."
 
 

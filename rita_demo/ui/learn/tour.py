@@ -29,8 +29,8 @@ TOUR_STEPS = (
         ATTACK_DEFEND,
         ".pic.clean",
         "#samples",
-        "One photograph",
-        "This is a photograph, and CLIP's answer. CLIP compares the whole picture with one sentence per class, “a photo of a "
+        "One picture",
+        "This is a picture, and CLIP's answer. CLIP compares the whole picture with one sentence per class, “a photo of a "
         "…”, and answers with the closest.",
         "Choose another sample, or upload your own picture.",
     ),
@@ -38,7 +38,7 @@ TOUR_STEPS = (
         ATTACK_DEFEND,
         ".pic.attacked",
         ".pic.attacked input",
-        "The same photograph, attacked",
+        "The same picture, attacked",
         "Every pixel value changes by at most a few of 255 levels, so that CLIP's error grows. You cannot see the change; "
         "the perturbation is that change, twenty times as strong.",
         "Drag the line in this picture to the left and right.",

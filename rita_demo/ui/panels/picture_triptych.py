@@ -73,7 +73,7 @@ def _picture(pixels: np.ndarray, alt: str, lead: str, answer: str = "", tail: st
 
 def loading_pictures(picture: Picture) -> dict[str, Any]:
     """The clean picture alone, before it is run."""
-    clean = _picture(picture.pixels, "The clean picture", "This is a photograph. The model's answer is computed.")
+    clean = _picture(picture.pixels, "The clean picture", "This is a picture. The model's answer is computed.")
     coming = placeholder("The attack is being computed …")
     return {"clean": clean, "noise": coming, "attacked": coming}
 
@@ -81,7 +81,7 @@ def loading_pictures(picture: Picture) -> dict[str, Any]:
 def clean_part(side: ImageResult, names: tuple[str, ...]) -> dict[str, Any]:
     """The first picture: pixels, CLIP's answer, how it was decoded."""
     picture, verdict = side.picture, side.verdicts["clip"]
-    lead, edge = "This is a photograph. The model says:", picture.pixels.shape[0]
+    lead, edge = "This is a picture. The model says:", picture.pixels.shape[0]
     return _picture(picture.pixels, "The clean picture", lead, names[verdict.label], ".") | {
         "title": " ".join((f"{edge} × {edge} pixels.", *picture.notes)),
         "share": wording.percent(verdict.probability[verdict.label]),

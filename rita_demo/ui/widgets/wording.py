@@ -147,13 +147,13 @@ def _truth(run: Run) -> str:
 def heading_clean(run: Run) -> dict[str, str]:
     said, truth = _answer(run, "clean", "clip"), _truth(run)
     tail = f". That is wrong: it is {truth}." if run.label_given and said != truth else "."
-    return headline("This is a photograph. The model says:", said, tail)
+    return headline("This is a picture. The model says:", said, tail)
 
 
 def heading_attacked(run: Run) -> dict[str, str]:
     if run.attack is None:
         return headline("It was not attacked here; it may have been attacked before.")
-    seen = "To you, the same photograph." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
+    seen = "To you, the same picture." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
     said, after = _answer(run, "attacked", "clip"), run.attacked.verdicts["clip"]
     if said == _answer(run, "clean", "clip"):
         return headline(f"{seen} The model still says:", said, ".")

@@ -12,7 +12,14 @@ from rita_demo.defences.registry import DEFAULT_METHODS
 from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
-from rita_demo.ui.attack_defend.form import Form, changed_note, lists_for, lists_for_upload, target_choices
+from rita_demo.ui.attack_defend.form import (
+    Form,
+    changed_note,
+    lists_for,
+    lists_for_typed,
+    lists_for_upload,
+    target_choices,
+)
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
@@ -67,6 +74,13 @@ def test_the_target_is_never_the_true_class() -> None:
     _, truth, target = lists_for("caltech101", "", "cup", "cup")
     assert (truth["value"], target["value"]) == ("cup", NOT_GIVEN)
     assert ("cup", "cup") not in target["choices"]
+
+
+def test_the_beginning_of_a_class_is_enough_and_another_vocabulary_does_not_complete_it() -> None:
+    _, truth, target = lists_for_typed("caltech101", "", "Umb", "cra")
+    assert (truth["value"], target["value"]) == ("umbrella", "crab")
+    assert lists_for_typed("caltech101", "", "no such", "")[1]["value"] == NOT_GIVEN
+    assert lists_for("caltech101", "", "umb", NOT_GIVEN)[1]["value"] == NOT_GIVEN
 
 
 def test_an_upload_gets_general_class_names_instead_of_those_of_the_sample_before_it() -> None:
