@@ -125,7 +125,7 @@ EXERCISES = (
     Exercise(
         "What is stored",
         "sample=coffee&budget=4",
-        "A cup is attacked; its surest crops enter the memory under their own answer. How many stand under a wrong class?",
+        "A cup is attacked; crops that are sure enough enter the memory under their own answer. How many stand under a wrong class?",
         ("none", "some", "all"),
         _stored,
         "heading 5, first tab",
