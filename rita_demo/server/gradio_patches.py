@@ -1,5 +1,5 @@
 """Changes of Gradio's behaviour, for this process: lone surrogates in JSON, no remote fetches, uploads without leftovers,
-and no work for outputs that do not change."""
+no work for outputs that do not change, and whole values instead of edits."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from typing import Any
 import gradio as gr
 import orjson
 from fastapi import HTTPException
-from gradio import processing_utils, routes
+from gradio import processing_utils, routes, utils
 from gradio.blocks import BlockFunction
 from gradio.utils import NamedString
 
@@ -27,7 +27,7 @@ _gradio_postprocess = gr.Blocks.postprocess_data
 
 
 def patch_gradio() -> None:
-    """Change four things.
+    """Change five things.
 
     - Lone surrogates in JSON responses are serialised. User input may hold half of an emoji, and an answer may repeat it.
       UTF-8 cannot encode it: Gradio's writer fails and the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
@@ -38,7 +38,11 @@ def patch_gradio() -> None:
       cannot be stored. It also makes an empty file for each event with an upload.
     - An output that an event does not change costs nothing. Gradio builds its component anew, 0.7 ms for each of 150
       outputs at every step of a progress line.
+    - A generator's next value of an output is sent whole. Gradio sends edits of the value before, and its browser client
+      makes them in place: a value that a busy page has received but not shown yet becomes the next one, which for an
+      output that does not change is no value at all. The page then kept an older picture.
     """
+    setattr(utils, "diff", _whole_value)  # noqa: B010, an assignment mypy forbids
     setattr(routes, "orjson", _SurrogateSafeJson())  # noqa: B010, an assignment mypy forbids
     processing_utils.async_ssrf_protected_get = _refuse_fetch
     processing_utils.async_ssrf_protected_download = _refuse_fetch
@@ -46,6 +50,11 @@ def patch_gradio() -> None:
     routes.upload_fn = _clean_upload
     setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
     setattr(gr.Blocks, "postprocess_data", _postprocess_changed)  # noqa: B010, an assignment mypy forbids
+
+
+def _whole_value(old: Any, new: Any) -> list[list[Any]]:
+    """Gradio's edits from ``old`` to ``new``: none, or one that replaces it."""
+    return [] if old == new else [["replace", [], new]]
 
 
 class _SurrogateSafeJson:

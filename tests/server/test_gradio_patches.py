@@ -9,7 +9,7 @@ import gradio as gr
 import numpy as np
 import orjson
 import pytest
-from gradio import routes
+from gradio import routes, utils
 from gradio.state_holder import SessionState
 
 from rita_demo.server import gradio_patches
@@ -83,3 +83,10 @@ def test_an_answer_for_another_component_is_refused_as_before(page: gr.Blocks) -
     (event,) = page.fns.values()
     with pytest.raises(ValueError, match="not specified as output"):
         asyncio.run(gradio_patches._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
+
+
+def test_a_generators_next_value_replaces_the_one_before_and_edits_nothing_in_place(json_writer) -> None:
+    old = {"clean": {"src": "a"}, "said": ["x"]}
+    assert utils.diff(old, copy.deepcopy(old)) == []
+    for new in ({"__type__": "update"}, {"clean": {"src": "b"}, "said": ["x", "y"]}):
+        assert utils.diff(old, new) == [["replace", [], new]]
