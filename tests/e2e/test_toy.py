@@ -1,5 +1,7 @@
 """The small plan on the real page: dragged, moved by keys, and its sums checked with the engine's solver."""
 
+import itertools
+import math
 import re
 
 import pytest
@@ -99,6 +101,37 @@ def phone(page: Page) -> Page:
     page.locator("#toy svg").scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
     return page
+
+
+def test_no_crop_covers_another_and_the_drawing_names_sentences_costs_and_the_winner(phone: Page) -> None:
+    toy = phone.locator("#toy")
+    discs = [one.bounding_box() for one in toy.locator(".disc").all()]
+    for a, b in itertools.combinations(discs, 2):
+        assert math.dist((a["x"], a["y"]), (b["x"], b["y"])) >= a["width"]
+    costs = [total for *_, total in sums(toy)]
+    labels = toy.locator(".total").all_inner_texts()
+    assert [float(re.search(r"\d\.\d{4}", text)[0]) for text in labels] == costs
+    assert ["wins" in text for text in labels] == [cost == min(costs) for cost in costs]
+    winner = ("truth", "rival")[costs.index(min(costs))]
+    assert {
+        winner in one for one in toy.locator(".arrow.wins").evaluate_all("all => all.map(a => [...a.classList])")
+    } == {True}
+    heads = toy.locator(".sums th[scope=col]").all_text_contents()
+    assert sorted(toy.locator(".sentences p").all_inner_texts()) == sorted(text for text in heads if text != "crop")
+
+
+def test_a_touch_screen_is_told_of_no_keys(page: Page) -> None:
+    hint, memory = "#toy .keys", "#contents .keys"
+    page.get_by_role("tab", name="Memory").click()
+    expect(page.locator(memory)).to_contain_text("Arrow keys")
+    page.get_by_role("tab", name="Attack & defend").click()
+    expect(page.locator(hint)).to_be_visible()
+    client = page.context.new_cdp_session(page)
+    client.send("Emulation.setEmulatedMedia", {"features": [{"name": "hover", "value": "none"}]})
+    expect(page.locator(hint)).to_be_hidden()
+    expect(page.locator("#toy .drag")).to_have_text("Drag a dot.", use_inner_text=True)
+    page.get_by_role("tab", name="Memory").click()
+    expect(page.locator(memory)).to_be_hidden()
 
 
 def test_a_finger_drags_a_crop_and_the_page_stays(phone: Page) -> None:

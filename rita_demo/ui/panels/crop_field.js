@@ -7,6 +7,7 @@ const find = (query) => element.querySelector(query);
 const [play, slider, output, svg, says] = [".play", "input[type=range]", "output", "svg", ".field-says"].map(find);
 const [small, picked] = [".look canvas", ".picked"].map(find); // the small copy of the picture; what the chosen crop says
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const narrow = matchMedia("(max-width: 760px)"); // as in the style sheet: the small copy is in sight
 let data = null;
 let at = 0; // the attack step on screen, a fraction while it plays
 let counted = 0; // 0: crops as the model sees them; 1: as RITA counts them
@@ -112,7 +113,7 @@ function label(node, at, gap, texts) {
   for (const text of [...texts, ...shortened(texts[texts.length - 1])])
     for (const side of [right, !right])
       if (gap + length(node, text) + 4 <= room[side]) {
-        node.textContent = text;
+        if (node.textContent !== text) node.textContent = text;
         return set(node, { x: at + (side ? gap : -gap), "text-anchor": side ? "start" : "end" });
       }
 }
@@ -168,8 +169,8 @@ function sentence(seen, kept) {
   const legend = heat ? ` Heat map: blue fits ${reference}, orange ${rival}; paler is less clear.` : "";
   const weights = counted ? " A larger dot counts more for RITA." : "";
   const text =
-    `${right} of ${seen.length} crops fit ${reference} better than ${rival}${since}. ${say} say ${reference}${third}.` +
-    `${weights}${legend}`;
+    `${right} of ${seen.length} crops fit${right === 1 ? "s" : ""} ${reference} better than ${rival}${since}. ` +
+    `${say} say${say === 1 ? "s" : ""} ${reference}${third}.${weights}${legend}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }
@@ -230,7 +231,7 @@ let layer = null;
 function overlay(a, b, t) {
   const image = picture();
   const values = data.boxes.map((_, n) => crop(n, a, b, t)[0]);
-  if (image && small.clientWidth) copy(image, values); // on a phone, where the picture is out of sight
+  if (image && narrow.matches) copy(image, values); // on a phone, where the picture is out of sight
   const pressed = element.querySelector(".field-bar [aria-pressed=true]:not(.counted)");
   if (!image || (!layer && !pressed)) return;
   if (!layer || layer.parentElement !== image.parentElement) {
@@ -238,17 +239,15 @@ function overlay(a, b, t) {
     layer = image.parentElement.appendChild(document.createElement("canvas"));
     layer.className = "crop-layer";
   }
-  paint(sized(layer), values);
-}
-
-function sized(canvas) {
-  canvas.width = canvas.height = Math.round(canvas.clientWidth * (window.devicePixelRatio || 1));
-  return canvas.getContext("2d");
+  layer.width = layer.height = Math.round(layer.clientWidth * (window.devicePixelRatio || 1));
+  paint(layer.getContext("2d"), values);
 }
 
 function copy(image, values) {
-  const pen = sized(small);
+  const pen = small.getContext("2d");
   const size = small.width;
+  pen.globalAlpha = 1;
+  pen.clearRect(0, 0, size, size);
   if (image.complete) pen.drawImage(image, 0, 0, size, size);
   paint(pen, values);
   if (!data.boxes[view]) return;
@@ -256,7 +255,7 @@ function copy(image, values) {
   for (const [name, wide] of [["--rita-surface", 6], ["--rita-text", 2]]) {
     pen.globalAlpha = 1;
     pen.setLineDash([]);
-    pen.lineWidth = (wide * size) / 264;
+    pen.lineWidth = wide;
     pen.strokeStyle = getComputedStyle(element).getPropertyValue(name);
     pen.strokeRect(left, top, right - left, bottom - top);
   }
@@ -279,7 +278,7 @@ function paint(pen, values) {
   });
 }
 // a new picture may arrive after its step
-document.addEventListener("load", (event) => data && small.clientWidth && event.target === picture() && draw(), true);
+document.addEventListener("load", (event) => data && narrow.matches && event.target === picture() && draw(), true);
 
 // --- controls
 function stop() {
@@ -366,7 +365,7 @@ for (const button of element.querySelectorAll("[aria-pressed]"))
     if (on) rival.setAttribute("aria-pressed", "false");
     if (!data) return;
     draw();
-    if (on && !small.clientWidth) layer?.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "nearest" });
+    if (on && !narrow.matches) layer?.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "nearest" });
   });
 
 // The second movement: dots grow, shrink and move as RITA counts them.

@@ -27,7 +27,7 @@ TEMPLATE = """<div class="field"><div class="field-bar">
 <button type="button" class="counted" aria-pressed="false"
  title="A dot's area becomes the crop's share of the mass that RITA moves onto its answer">RITA's weights</button></div>
 <svg role="img"></svg><p class="axis"></p><p class="field-says" role="status"></p>
-<div class="foot"><div class="chips"></div><div class="look"><canvas aria-hidden="true"></canvas>
+<div class="foot"><div class="chips"></div><div class="look"><canvas width="264" height="264" aria-hidden="true"></canvas>
 <p class="picked" aria-live="polite"></p></div></div></div>"""
 
 
