@@ -44,10 +44,14 @@ def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropF
 
 
 def rival_class(run: Run) -> int:
-    """The wrong answer that the reference class is compared with: CLIP's on the delivered picture, else the first
-    defence's that is wrong, else CLIP's second best."""
+    """The class that the reference class is compared with, in the crop field and in the small plan.
+
+    It is an answer on ``run.attacked`` that differs from the reference class: RITA's, else CLIP's, else the first other
+    defence's. Where every answer is the reference class, it is CLIP's second best. RITA comes first because an attacker
+    who knows it need not change CLIP's answer in the same way."""
     verdicts = run.attacked.verdicts
-    wrong = (verdicts[name].label for name in run.answered if verdicts[name].label != run.label)
+    asked = dict.fromkeys(("rita", "clip", *run.answered))
+    wrong = (verdicts[name].label for name in asked if verdicts[name].label != run.label)
     return int(next(wrong, np.argsort(verdicts["clip"].probability)[-2]))
 
 

@@ -34,7 +34,7 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.stream.tab import StreamTab
-from rita_demo.ui.theme import KEYBOARD, STYLE, theme
+from rita_demo.ui.theme import KEYBOARD, STYLE, TOUCH, theme
 
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose values Gradio stores: open ones and those whose end it did not notice
@@ -197,7 +197,7 @@ def launch_options() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": css_variables() + STYLE.read_text(encoding="utf-8"),
-        "head": f"<script type='module'>{KEYBOARD.read_text(encoding='utf-8')}</script>",
+        "head": "".join(f"<script type='module'>{f.read_text(encoding='utf-8')}</script>" for f in (KEYBOARD, TOUCH)),
         "run_history": False,
         "footer_links": [],
         "max_file_size": MAX_UPLOAD_SIZE,

@@ -9,6 +9,7 @@ from rita_demo.process.assets import ASSETS
 
 STYLE = ASSETS / "style.css"
 KEYBOARD = Path(__file__).with_name("keyboard.js")
+TOUCH = Path(__file__).with_name("touch.js")
 
 #: Role in the palette -> Gradio's variables; each is set for light and for dark.
 ROLES = {

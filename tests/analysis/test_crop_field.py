@@ -54,16 +54,15 @@ def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run, eng
     assert only_defended.rival != only_defended.reference
 
 
-def test_the_rival_is_clips_wrong_answer_else_a_defences_else_the_second_best(run: Run) -> None:
-    clip, rita = (run.attacked.verdicts[name] for name in ("clip", "rita"))
-    assert clip.label != run.label
-    assert rival_class(run) == clip.label
-    right = replace(run.attacked, verdicts=run.attacked.verdicts | {"clip": replace(clip, label=run.label)})
-    second = int(np.argsort(clip.probability)[-2])
-    calm = {name: replace(verdict, label=run.label) for name, verdict in run.attacked.verdicts.items()}
-    assert rival_class(replace(run, attacked=replace(right, verdicts=calm))) == second
-    misled = calm | {"rita": replace(rita, label=3)}
-    assert rival_class(replace(run, attacked=replace(right, verdicts=misled))) == 3
+def test_the_rival_is_ritas_wrong_answer_else_clips_else_another_defences_else_the_second_best(run: Run) -> None:
+    def rival(**wrong: int) -> int:
+        verdicts = {n: replace(v, label=wrong.get(n, run.label)) for n, v in run.attacked.verdicts.items()}
+        return rival_class(replace(run, attacked=replace(run.attacked, verdicts=verdicts)))
+
+    assert rival(rita=3, clip=2, ensemble=1) == 3
+    assert rival(clip=2, ensemble=1) == 2
+    assert rival(ensemble=1) == 1
+    assert rival() == np.argsort(run.attacked.verdicts["clip"].probability)[-2]
 
 
 def test_a_defence_that_moves_views_moves_what_is_counted_and_not_what_the_model_sees(run: Run) -> None:

@@ -1,5 +1,7 @@
 """The crop field in a browser: it plays, it follows the page and the page follows it."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -29,10 +31,27 @@ def test_playing_moves_the_dots_at_thirty_frames_per_second_and_says_how_many_cr
     expect(field.get_by_role("button", name="Play the attack")).to_be_visible()
     expect(field.locator("#field output")).to_have_text("step 7 of 7")
     assert field.evaluate(POSITIONS) == pytest.approx(delivered)
-    expect(field.locator(".field-says")).to_contain_text(
-        "of 64) fit motorbike better than wheelchair; 13 crossed the line"
-    )
     assert field.evaluate(SIXTY_MOVES) < 2
+
+
+def test_the_counts_of_every_step_subtract_and_agree_with_the_heading_of_the_crops(field: Page) -> None:
+    says, slider, left = field.locator(".field-says"), field.get_by_label("Attack step shown").first, []
+    for step in (7, 5, 3, 2, 1):
+        expect(field.locator("#field output")).to_have_text(f"step {step} of 7")
+        text = says.inner_text()
+        right, total, before = map(int, re.search(r"(\d+) of (\d+) crops fit .*\((\d+) before", text).groups())
+        lost, won = (
+            sum(map(int, re.findall(rf"(\d+) to {name}", text.split(")")[0]))) for name in ("wheelchair", "motorbike")
+        )
+        assert before - lost + won == right <= total == 64
+        say, pale = (int(n[1]) if (n := re.search(p, text)) else 0 for p in (r"(\d+) say motorbike", r"(\d+) \(pale\)"))
+        assert right - pale <= say <= right
+        expect(field.locator("#heading-views")).to_contain_text(f" {say} of them still say motorbike")
+        left.append(right)
+        slider.press("ArrowLeft")
+    expect(field.locator("#field output")).to_have_text("step 0 of 7")
+    expect(says).to_contain_text(f"{before} of 64 crops fit motorbike better than wheelchair. ")
+    assert len(set(left)) > 1
 
 
 def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(field: Page) -> None:
@@ -59,6 +78,73 @@ def test_boxes_and_heat_map_are_painted_on_the_attacked_picture(field: Page) -> 
     assert field.evaluate(painted) > boxes > 0
     field.get_by_role("button", name="heat map").click()
     assert field.evaluate(painted) == 0
+
+
+#: Labels beside a marker that cover the line between the two sides.
+CROSSING = """() => { const svg = document.querySelector('#field svg'), line = svg.querySelector('.line').getBoundingClientRect();
+  return [...svg.querySelectorAll('.name, .note')].filter((label) => { const box = label.getBoundingClientRect();
+    return box.left < line.left && box.right > line.right; }).map((label) => label.textContent); }"""
+
+
+def test_at_no_step_does_a_label_cross_the_line(field: Page) -> None:
+    for width in (1440, 390):
+        field.set_viewport_size({"width": width, "height": 844})
+        field.wait_for_timeout(500)
+        for step in range(0, 71):
+            field.locator("#field input[type=range]").evaluate(
+                "(slider, at) => { slider.value = at; slider.dispatchEvent(new Event('input')); }", step / 10
+            )
+            assert field.evaluate(CROSSING) == [], (width, step / 10)
+
+
+def test_on_a_phone_a_tapped_crop_is_outlined_and_answered_beside_the_dots(field: Page) -> None:
+    canvas, picked = field.locator("#field .look canvas"), field.locator("#field .picked")
+    expect(canvas).to_be_hidden()
+    expect(picked).to_be_hidden()
+    field.set_viewport_size({"width": 390, "height": 844})
+    expect(picked).to_have_text("Tap a dot to see its crop.")
+    pixels = "(canvas) => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data].join()"
+    field.locator("#field svg").scroll_into_view_if_needed()
+    field.wait_for_timeout(500)
+    shown = [canvas.evaluate(pixels)]
+    dot = field.locator("#field circle[data-index='9']").bounding_box()
+    field.mouse.click(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2)
+    expect(picked).to_have_text(re.compile(r"^Crop \d+ \(\d+ % of the picture\) says .+\.$"))
+    shown.append(canvas.evaluate(pixels))
+    scrolled = field.evaluate("scrollY")
+    field.get_by_role("button", name="boxes").click()
+    shown.append(canvas.evaluate(pixels))
+    assert len(set(shown)) == 3
+    assert field.evaluate("scrollY") == scrolled
+    crop = re.search(r"\d+", picked.inner_text())[0]
+    field.get_by_role("button", name="Show the crops").click()
+    detail, grid = field.locator("#view-detail"), field.locator("#views")
+    expect(detail).to_contain_text(f"View {crop}:")
+    assert detail.bounding_box()["y"] - sum(grid.bounding_box()[side] for side in ("y", "height")) < 60
+
+
+def test_a_finger_that_moves_down_over_the_slider_scrolls_and_sideways_it_moves_the_step(field: Page) -> None:
+    field.set_viewport_size({"width": 390, "height": 844})
+    client = field.context.new_cdp_session(field)
+    client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    slider, output = field.locator("#field input[type=range]"), field.locator("#field output")
+
+    def swipe(right: int, down: int) -> int:
+        slider.evaluate("(slider) => slider.scrollIntoView({ block: 'center' })")
+        field.wait_for_timeout(500)
+        box, before = slider.bounding_box(), field.evaluate("scrollY")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        moves = [("touchMove", [{"x": x + right * n / 10, "y": y + down * n / 10}]) for n in range(1, 11)]
+        for kind, points in (("touchStart", [{"x": x, "y": y}]), *moves, ("touchEnd", [])):
+            client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            field.wait_for_timeout(16)
+        field.wait_for_timeout(500)
+        return int(field.evaluate("scrollY") - before)
+
+    assert swipe(0, -150) > 80
+    expect(output).to_have_text("step 7 of 7")
+    assert swipe(-60, 3) == 0
+    expect(output).to_have_text(re.compile("step [12] of 7"))
 
 
 def test_with_reduced_motion_the_dots_jump_from_step_to_step(field: Page) -> None:

@@ -1,10 +1,12 @@
 """The small plan on the real page: dragged, moved by keys, and its sums checked with the engine's solver."""
 
+import itertools
+import math
 import re
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from rita_demo.method.sinkhorn import transport
 from tests.e2e.scan import severe_findings
@@ -99,6 +101,35 @@ def phone(page: Page) -> Page:
     page.locator("#toy svg").scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
     return page
+
+
+def test_no_crop_covers_another_and_the_drawing_names_sentences_costs_and_the_winner(phone: Page) -> None:
+    toy = phone.locator("#toy")
+    discs = [one.bounding_box() for one in toy.locator(".disc").all()]
+    for a, b in itertools.combinations(discs, 2):
+        assert math.dist((a["x"], a["y"]), (b["x"], b["y"])) >= a["width"]
+    costs = [total for *_, total in sums(toy)]
+    labels = toy.locator(".drawing .total").all_text_contents()
+    assert [float(re.search(r"\d\.\d{4}", text)[0]) for text in labels] == costs
+    assert ["wins" in text for text in labels] == [cost == min(costs) for cost in costs]
+    winner = ("truth", "rival")[costs.index(min(costs))]
+    wins, of_winner = toy.locator(".arrow.wins"), toy.locator(f".arrow.{winner}")
+    assert wins.count() == of_winner.count() == toy.locator(f".arrow.wins.{winner}").count() > 0
+    heads = toy.locator(".sums th[scope=col]").all_text_contents()
+    assert sorted(toy.locator(".sentences p").all_inner_texts()) == sorted(text for text in heads if text != "crop")
+
+
+def test_a_touch_screen_is_told_of_no_keys(page: Page, browser: Browser, address: str) -> None:
+    expect(page.locator("#toy .drag")).to_have_text("Drag a dot or move it with the arrow keys.", use_inner_text=True)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    phone = context.new_page()
+    phone.goto(address)
+    phone.get_by_role("button", name="Show the transport").tap()
+    expect(phone.locator("#toy .drag")).to_have_text("Drag a dot.", use_inner_text=True)
+    phone.get_by_role("tab", name="Memory").tap()
+    expect(phone.locator("#contents .keys")).to_contain_text("Arrow keys")
+    expect(phone.locator("#contents .keys")).to_be_hidden()
+    context.close()
 
 
 def test_a_finger_drags_a_crop_and_the_page_stays(phone: Page) -> None:

@@ -42,15 +42,18 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
     entropy = np.asarray(one.trace.confidence.entropy, float)
     answers, wrong = view_answers(run, side)
     figure, entries, counts = Figure(), [], {}
-    titles = {"true": f"{escaped(names[run.label], 16)}\u00a0({reference_tag(run)})", "another": "another"}
+    titles = {"true": f"{escaped(names[run.label], 16)} ({reference_tag(run)})"}
     if wrong is not None:
         titles["fooled"] = escaped(names[wrong], 16)
+    rest = {names[k] for k, kind in zip(one.trace.confidence.label, answers, strict=True) if kind == "another"}
+    titles["another"] = escaped(rest.pop(), 16) if len(rest) == 1 else "other classes"
     for answer, (colour, hatch, mark) in VIEW_ANSWERS.items():
         places = [i for i, n in enumerate(order) if answers[n] == answer]
         views = order[places].tolist()
         counts[answer] = len(views)
         if answer in titles:
-            entries.append((colour, mark, f"{titles[answer]}\u00a0{len(views)}"))
+            unit = "" if entries else " crops"
+            entries.append((colour, mark, f"{titles[answer]} {len(views)}{unit}".replace(" ", "\u00a0")))
         pattern = {"shape": hatch, "fgcolor": colour, "bgcolor": COLOURS["surface"], "solidity": 0.45}
         marker = {"color": colour, "line": {"color": colour, "width": 1}, "opacity": dim_marks(views, selected)}
         figure.add_bar(

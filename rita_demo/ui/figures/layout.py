@@ -21,7 +21,10 @@ from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
-POINT_TEXT = "<p class='empty'>Point at a mark, or select it with the arrow keys and Enter, to see its picture.</p>"
+POINT_TEXT = (
+    "<p class='empty'>Point at a mark<span class='keys'>, or select it with the arrow keys and Enter,</span> to see its "
+    "picture.</p>"
+)
 SHIPPED_RUN = ("measured for this copy: DTD and Caltech101, val", evaluation_page.SHIPPED)
 NO_RUN = "Attack and defend a picture on the first tab."
 

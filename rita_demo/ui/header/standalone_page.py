@@ -21,7 +21,7 @@ from rita_demo.ui.panels import figure_caption, verdict_table
 from rita_demo.ui.panels.crop_field import SCRIPT, TEMPLATE, crop_field_value
 from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.theme import STYLE
+from rita_demo.ui.theme import STYLE, TOUCH
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.plotly_view import FIGURE, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
@@ -39,7 +39,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
     field = {"value": crop_field_value(session), "step": None, "view": None}
     parts = [
         f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(run)}{_pictures(session)}",
-        _widget("field", "", TEMPLATE, field | {"frame": ".three figure:last-child .frame"}, SCRIPT),
+        _widget("field", "", TEMPLATE, field | {"frame": ".three figure:not(:nth-child(2)) .frame"}, SCRIPT),
         f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
         *_figures(run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_contents(session)}",
@@ -54,6 +54,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{CSS}"
         f".grid {{{GRID_CSS}}}</style></head><body><script>{_DARK}</script><script>{library}</script>"
+        f"<script type='module'>{TOUCH.read_text(encoding='utf-8')}</script>"
         f"<div class='gradio-container'><main>{''.join(parts)}</main></div></body></html>"
     )
 

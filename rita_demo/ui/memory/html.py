@@ -49,7 +49,8 @@ def contents(session: Session) -> str:
         f"<div class='stored-views{' picked' if selected else ''}' role='group' "
         f"aria-label='What the memory holds, by pseudo-label'>{cards}</div>"
         f"<p class='quiet small'>{unknown}{others} nothing. A class has {snapshot.slots} places. Under each view: its "
-        f"{wording.term_html('entropy')} and its age in pictures. Arrow keys move between them, Enter chooses.</p>"
+        f"{wording.term_html('entropy')} and its age in pictures. <span class='keys'>Arrow keys move between them, "
+        "Enter chooses.</span></p>"
     )
 
 

@@ -1,19 +1,24 @@
 // Runs once per CropField, with element, props, trigger and watch from gr.HTML (or from the saved page).
 // Positions are differences of cosines: right of the line the reference class fits a crop better, left of it the rival.
+// A crop's answer counts in data.names: 0 is the reference class, 1 its rival, more are other classes.
 const SVG = "http://www.w3.org/2000/svg";
 const STEP_MS = 650; // the time of one attack step
 const find = (query) => element.querySelector(query);
 const [play, slider, output, svg, says] = [".play", "input[type=range]", "output", "svg", ".field-says"].map(find);
+const [small, picked] = [".look canvas", ".picked"].map(find); // the small copy of the picture; what the chosen crop says
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const narrow = matchMedia("(max-width: 760px)"); // as in the style sheet: the small copy is in sight
 let data = null;
 let at = 0; // the attack step on screen, a fraction while it plays
 let counted = 0; // 0: crops as the model sees them; 1: as RITA counts them
+let view = props.view; // the chosen crop
 let wanted = null; // the step that the page was asked for and does not show yet
 let asking = 0; // the timer that sends it again
 let timer = 0; // of the animation frame
 let nodes = null;
 let width = 0;
 let scale = {}; // the axis of this picture: the largest so far, so that strengths can be compared
+let lengths = {}; // pixels of a label
 
 const make = (tag, attributes, text) => {
   const node = document.createElementNS(SVG, tag);
@@ -49,7 +54,7 @@ function build() {
   const first = 34; // the lane of the whole picture, below the names of the sides
   const lane = 20;
   const top = first + lane * data.methods.length + 12;
-  svg.style.minHeight = `${top + 110}px`; // room for the crops below many methods
+  svg.style.minHeight = `${top + 94}px`; // room for the crops below many methods
   width = svg.clientWidth || 640;
   const high = svg.clientHeight || 230;
   const edge = width < 480 ? 34 : 48;
@@ -59,19 +64,23 @@ function build() {
   const most = Math.max(0.01, before, ...all.map((value) => 1.06 * Math.abs(value)));
   scale = { picture, most };
   const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
-  const bottom = high - 22;
+  const bottom = high - 6;
+  const [reference, rival] = data.names;
+  lengths = {};
   svg.replaceChildren();
   svg.append(
     make("rect", { x: edge, y: 20, width: x(0) - edge, height: bottom - 16, class: "rival" }),
     make("rect", { x: x(0), y: 20, width: x(most) - x(0), height: bottom - 16, class: "reference" }),
     make("line", { x1: x(0), x2: x(0), y1: 18, y2: bottom + 4, class: "line" }),
-    make("text", { x: x(0) - 8, y: 13, "text-anchor": "end", class: "side-rival" }, "◀ " + data.rival),
-    make("text", { x: x(0) + 8, y: 13, class: "side-reference" }, data.reference + " ▶"),
+    make("text", { x: x(0) - 8, y: 13, "text-anchor": "end", class: "side-rival" }, "◀ " + rival),
+    make("text", { x: x(0) + 8, y: 13, class: "side-reference" }, reference + " ▶"),
     make("text", { x: 0, y: top + 10, class: "note" }, "large"),
     make("text", { x: 0, y: top + 23, class: "note" }, "crops"),
     make("text", { x: 0, y: bottom, class: "note" }, "small"),
-    make("text", { x: width / 2, y: high - 4, "text-anchor": "middle", class: "note" }, `cosine difference ± ${most.toFixed(2)}`),
   );
+  find(".axis").textContent =
+    `One dot is one crop. Across: how much better it fits ${reference} than ${rival} ` +
+    `(difference of cosine similarity, ± ${most.toFixed(2)})`;
   const area = data.boxes.map(([l, t, r, b]) => (r - l) * (b - t));
   const rank = area.map((v) => area.filter((w) => w > v).length);
   const taken = {};
@@ -81,15 +90,32 @@ function build() {
     return svg.appendChild(make("circle", { cy: y, "data-index": n }));
   });
   const mean = svg.appendChild(make("line", { y1: top - 4, y2: bottom + 4, class: "mean" }));
+  const meanLabel = svg.appendChild(make("text", { y: top - 8, class: "note" }));
   const markers = data.methods.map((method, i) => {
     const y = first + lane * i;
     const shape = i ? make("path", { class: "marker" }) : make("circle", { r: 8, cy: y, class: "whole" });
     shape.style.setProperty("--ink", method.colour);
-    const label = make("text", { y: y + 4, class: "name" });
-    svg.append(shape, label);
-    return { shape, label, y };
+    const text = make("text", { y: y + 4, class: "name" });
+    svg.append(shape, text);
+    return { shape, text, y };
   });
-  nodes = { x, dots, mean, markers };
+  nodes = { x, dots, mean, meanLabel, markers };
+}
+
+const shortened = (text) => [...Array(text.length - 1).keys()].map((n) => `${text.slice(0, text.length - 1 - n)}…`);
+const length = (node, text) => (lengths[text] ??= ((node.textContent = text), node.getComputedTextLength()));
+
+// Writes the first of `texts` that fits beside `at` without crossing the dividing line, away from it if possible.
+function label(node, at, gap, texts) {
+  const line = nodes.x(0);
+  const right = at > line;
+  const room = { true: right ? width - at : line - at, false: right ? at - line : at };
+  for (const text of [...texts, ...shortened(texts[texts.length - 1])])
+    for (const side of [right, !right])
+      if (gap + length(node, text) + 4 <= room[side]) {
+        if (node.textContent !== text) node.textContent = text;
+        return set(node, { x: at + (side ? gap : -gap), "text-anchor": side ? "start" : "end" });
+      }
 }
 
 function draw() {
@@ -100,48 +126,63 @@ function draw() {
   nodes.dots.forEach((dot, n) => {
     const [value, size] = crop(n, a, b, t);
     const side = value > 0 ? "on-reference" : "on-rival";
-    const other = kept.other[n] ? " other" : "";
-    const chosen = n === props.view ? " chosen" : "";
+    const other = kept.answers[n] > 1 ? " other" : "";
+    const chosen = n === view ? " chosen" : "";
     set(dot, { cx: x(value), r: Math.max(1.2, 4.6 * size), class: side + other + chosen });
   });
   const mean = x(seen.reduce((p, q) => p + q, 0) / seen.length);
   set(nodes.mean, { x1: mean, x2: mean });
-  nodes.markers.forEach(({ shape, label, y }, i) => {
+  label(nodes.meanLabel, mean, 2, ["mean of crops"]);
+  nodes.markers.forEach(({ shape, text, y }, i) => {
     const name = data.methods[i].name;
     const value = between(a.methods[name], b.methods[name], t);
     if (i) set(shape, { d: `M${x(value)} ${y - 7}l7 7l-7 7l-7 -7z` });
     else set(shape, { cx: x(value), class: "whole " + (value > 0 ? "on-reference" : "on-rival") });
-    const left = x(value) > width * 0.6;
-    set(label, { x: x(value) + (left ? -13 : 13), "text-anchor": left ? "end" : "start" });
-    const title = i ? data.methods[i].title : "whole picture (CLIP)";
-    label.textContent = kept.third[name] ? `${title}: ${kept.third[name]}` : title;
+    const third = kept.third[name] ? `: ${kept.third[name]}` : "";
+    const titles = i ? [data.methods[i].title] : ["whole picture (CLIP)", "CLIP"];
+    label(text, x(value), 13, titles.map((title) => title + third));
   });
   slider.value = at;
   output.textContent = data.last ? `step ${Math.round(at)} of ${data.last}` : "not attacked";
-  sentence(seen, between(a.methods.clip, b.methods.clip, t), kept);
+  sentence(seen, kept);
+  pick(kept);
   chips(kept);
   moving();
   overlay(a, b, t);
 }
 
-// How many crops fit the reference better than the rival, and how many crossed the line since the first step.
-function sentence(seen, whole, kept) {
-  const [n, first] = [seen.length, data.steps[0].crops];
-  const right = seen.filter((value) => value > 0).length;
-  const crossed = seen.filter((value, i) => value <= 0 && first[i] > 0).length;
-  const share = right / n;
-  const some = share > 0.6 ? "Most" : share >= 0.4 ? "About half of the" : share >= 0.25 ? "Less than half of the" : "Few";
-  const most = right === n ? "All" : right ? some : "No";
-  const since = at > 0 ? `; ${crossed || "none"} crossed the line` : "";
-  const pale = kept.other.filter(Boolean).length;
+// How many crops fit the reference better than the rival, how many of them there were at the first step and crossed the
+// line since, and how many say the reference: no other class fits them better.
+function sentence(seen, kept) {
+  const [reference, rival] = data.names;
+  const first = data.steps[0].crops;
+  const count = (holds) => seen.filter(holds).length;
+  const lost = count((value, n) => value <= 0 && first[n] > 0);
+  const won = count((value, n) => value > 0 && first[n] <= 0);
+  const right = count((value) => value > 0);
+  const say = count((value, n) => value > 0 && kept.answers[n] < 2);
+  const pale = count((_, n) => kept.answers[n] > 1);
+  const crossed = [lost && `${lost} to ${rival}`, won && `${won} to ${reference}`].filter(Boolean).join(", ");
+  const since = at > 0 ? ` (${right + lost - won} before the attack; crossed: ${crossed || "none"})` : "";
+  const third = pale ? `; ${pale} (pale) say another class` : "";
   const heat = find(".heat").getAttribute("aria-pressed") === "true";
-  const legend = heat ? ` Heat map: blue fits ${data.reference}, orange ${data.rival}; paler is less clear.` : "";
+  const legend = heat ? ` Heat map: blue fits ${reference}, orange ${rival}; paler is less clear.` : "";
   const weights = counted ? " A larger dot counts more for RITA." : "";
   const text =
-    `${most} crops (${right} of ${n}) fit ${data.reference} better than ${data.rival}${since}. The whole picture ` +
-    `${whole > 0 ? "does too" : "does not"}.${pale ? ` Pale (${pale}): a third class fits best.` : ""}${weights}${legend}`;
+    `${right} of ${seen.length} crops fit${right === 1 ? "s" : ""} ${reference} better than ${rival}${since}. ` +
+    `${say} say${say === 1 ? "s" : ""} ${reference}${third}.${weights}${legend}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
+}
+
+// What the chosen crop says, beside the small copy of the picture.
+function pick(kept) {
+  const box = data.boxes[view];
+  const area = box && Math.round(100 * (box[2] - box[0]) * (box[3] - box[1]));
+  const what = view === 0 ? "The whole picture" : `Crop ${view} (${area} % of the picture)`;
+  const text = box ? `${what} says ${data.names[kept.answers[view]]}.` : "Tap a dot to see its crop.";
+  picked.classList.toggle("hint", !box);
+  if (picked.textContent !== text) picked.textContent = text;
 }
 
 // What the page says about its own step is dimmed while the field shows another.
@@ -157,7 +198,7 @@ function chips(kept) {
   }
 }
 
-// --- on the attacked picture: the crops' boxes, or the mean score of the boxes over each place
+// --- on the attacked picture and its small copy: the crops' boxes, or the mean score of the boxes over each place
 const GRID = 48;
 const places = Object.assign(document.createElement("canvas"), { width: GRID, height: GRID });
 function heatMap(values, ink) {
@@ -180,33 +221,64 @@ function heatMap(values, ink) {
   return places;
 }
 
+// The picture that was answered last: the attacked one if there is one.
+const picture = () =>
+  [...document.querySelectorAll(props.frame || "#pictures .pic:not(.noise) .frame")]
+    .map((frame) => frame.querySelector("img[src]:not(.before)"))
+    .findLast(Boolean);
+
 let layer = null;
 function overlay(a, b, t) {
-  const shown = find(".boxes").getAttribute("aria-pressed") === "true";
-  const heat = find(".heat").getAttribute("aria-pressed") === "true";
-  const frame = document.querySelector(props.frame || "#pictures .pic.attacked .frame");
-  if (!frame || (!layer && !shown && !heat)) return;
-  if (!layer || layer.parentElement !== frame) {
-    layer = frame.appendChild(document.createElement("canvas"));
+  const image = picture();
+  const values = data.boxes.map((_, n) => crop(n, a, b, t)[0]);
+  if (image && narrow.matches) copy(image, values); // on a phone, where the picture is out of sight
+  const pressed = element.querySelector(".field-bar [aria-pressed=true]:not(.counted)");
+  if (!image || (!layer && !pressed)) return;
+  if (!layer || layer.parentElement !== image.parentElement) {
+    layer?.remove();
+    layer = image.parentElement.appendChild(document.createElement("canvas"));
     layer.className = "crop-layer";
   }
-  const size = (layer.width = layer.height = Math.round(frame.clientWidth * (window.devicePixelRatio || 1)));
-  const pen = layer.getContext("2d");
+  layer.width = layer.height = Math.round(layer.clientWidth * (window.devicePixelRatio || 1));
+  paint(layer.getContext("2d"), values);
+}
+
+function copy(image, values) {
+  const pen = small.getContext("2d");
+  const size = small.width;
+  pen.globalAlpha = 1;
+  pen.clearRect(0, 0, size, size);
+  if (image.complete) pen.drawImage(image, 0, 0, size, size);
+  paint(pen, values);
+  if (!data.boxes[view]) return;
+  const [left, top, right, bottom] = data.boxes[view].map((share) => share * size);
+  for (const [name, wide] of [["--rita-surface", 6], ["--rita-text", 2]]) {
+    pen.globalAlpha = 1;
+    pen.setLineDash([]);
+    pen.lineWidth = wide;
+    pen.strokeStyle = getComputedStyle(element).getPropertyValue(name);
+    pen.strokeRect(left, top, right - left, bottom - top);
+  }
+}
+
+function paint(pen, values) {
+  const size = pen.canvas.width;
   const style = getComputedStyle(element);
   const [clean, attack] = ["--rita-clean", "--rita-attack"].map((name) => style.getPropertyValue(name));
   const ink = (value) => (value > 0 ? clean : attack);
-  const values = data.boxes.map((_, n) => crop(n, a, b, t)[0]);
-  pen.clearRect(0, 0, size, size);
-  if (heat) pen.drawImage(heatMap(values, ink), 0, 0, size, size);
+  const pressed = (name) => find(name).getAttribute("aria-pressed") === "true";
+  if (pressed(".heat")) pen.drawImage(heatMap(values, ink), 0, 0, size, size);
+  if (!pressed(".boxes")) return;
   pen.globalAlpha = 0.75;
   pen.lineWidth = Math.max(1, size / 330);
-  if (shown)
-    data.boxes.forEach(([l, top, r, bottom], n) => {
-      pen.strokeStyle = ink(values[n]);
-      pen.setLineDash(values[n] > 0 ? [] : [size / 60, size / 90]);
-      pen.strokeRect(l * size, top * size, (r - l) * size, (bottom - top) * size);
-    });
+  data.boxes.forEach(([l, top, r, bottom], n) => {
+    pen.strokeStyle = ink(values[n]);
+    pen.setLineDash(values[n] > 0 ? [] : [size / 60, size / 90]);
+    pen.strokeRect(l * size, top * size, (r - l) * size, (bottom - top) * size);
+  });
 }
+// a new picture may arrive after its step
+document.addEventListener("load", (event) => data && narrow.matches && event.target === picture() && draw(), true);
 
 // --- controls
 function stop() {
@@ -267,10 +339,22 @@ slider.addEventListener("keydown", (event) => {
   at = steps[Math.min(Math.max(steps.indexOf(nearest().step) + move, 0), steps.length - 1)];
   send();
 });
+// The dot under the pointer, or the nearest within the width of a finger; null if there is none.
+function dotAt({ target, clientX, clientY }) {
+  if (target.dataset.index !== undefined) return Number(target.dataset.index);
+  const { left, top } = svg.getBoundingClientRect();
+  const far = nodes.dots.map((dot) => Math.hypot(dot.cx.baseVal.value + left - clientX, dot.cy.baseVal.value + top - clientY));
+  const least = Math.min(...far);
+  return least < 16 ? far.indexOf(least) : null;
+}
+
 play.addEventListener("click", () => data && run());
 svg.addEventListener("click", (event) => {
-  const index = event.target.dataset?.index;
-  if (index !== undefined) trigger("click", { data: [Number(index)] });
+  const n = data && dotAt(event);
+  if (n === null) return;
+  view = n;
+  draw();
+  trigger("click", { data: [n] });
 });
 for (const button of element.querySelectorAll("[aria-pressed]"))
   button.addEventListener("click", () => {
@@ -281,7 +365,7 @@ for (const button of element.querySelectorAll("[aria-pressed]"))
     if (on) rival.setAttribute("aria-pressed", "false");
     if (!data) return;
     draw();
-    if (on) layer?.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "nearest" }); // on a phone it is far above
+    if (on && !narrow.matches) layer?.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "nearest" });
   });
 
 // The second movement: dots grow, shrink and move as RITA counts them.
@@ -328,5 +412,5 @@ function follow() {
 new ResizeObserver(() => data && svg.clientWidth && svg.clientWidth !== width && (build(), draw())).observe(svg);
 watch("value", show);
 watch("step", follow);
-watch("view", () => data && draw());
+watch("view", () => ((view = props.view), data && draw()));
 show();

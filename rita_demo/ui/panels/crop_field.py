@@ -26,7 +26,9 @@ TEMPLATE = """<div class="field"><div class="field-bar">
  title="Paint the mean score of the crops over each place of the attacked picture">heat map</button>
 <button type="button" class="counted" aria-pressed="false"
  title="A dot's area becomes the crop's share of the mass that RITA moves onto its answer">RITA's weights</button></div>
-<svg role="img"></svg><p class="field-says" role="status"></p><div class="chips"></div></div>"""
+<svg role="img"></svg><p class="axis"></p><p class="field-says" role="status"></p>
+<div class="foot"><div class="chips"></div><div class="look"><canvas width="264" height="264" aria-hidden="true"></canvas>
+<p class="picked" aria-live="polite"></p></div></div></div>"""
 
 
 class CropField(JsonWidget):
@@ -44,18 +46,17 @@ def crop_field_value(session: Session) -> str | None:
     field = positions.crop_field(run, session.attack_steps)
     sides = {result.step: result.image_result for result in session.attack_steps}
     sides |= {0: run.clean, last_step(run): run.attacked}
-    reference, rival = (truncated(run.class_prompts.names[k], 24) for k in (field.reference, field.rival))
+    labels = list(dict.fromkeys([field.reference, field.rival, *(k for s in field.steps for k in s.answers.tolist())]))
     value = {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
         "last": last_step(run),
-        "reference": reference,
-        "rival": rival,
+        "names": [truncated(run.class_prompts.names[k], 24) for k in labels],  # the reference class, its rival, others
         "boxes": field.boxes.round(4).tolist(),
         "methods": [
             {"name": n, "title": DEFENCES[n].title, "colour": f"var(--rita-{DEFENCES[n].role or 'text'})"}
             for n in run.answered
         ],
-        "steps": [_step_value(run, field, step, sides[step.step]) for step in field.steps],
+        "steps": [_step_value(run, step, sides[step.step], labels) for step in field.steps],
     }
     return json.dumps(value)
 
@@ -67,21 +68,23 @@ def shown_step(run: Run | None) -> int:
     return last_step(run) if run.step is None else run.step
 
 
-def _step_value(
-    run: Run, field: positions.CropField, step: positions.CropFieldStep, side: ImageResult
-) -> dict[str, Any]:
+def _step_value(run: Run, step: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:
+    """``labels``: the classes of the names that "answers" counts in."""
     arrays = {name: getattr(step, name).round(5).tolist() for name in ("crops", "counted", "share")}
-    return arrays | {
-        "step": step.step,
-        "other": [int(k not in (field.reference, field.rival)) for k in step.answers.tolist()],
-        "methods": {name: round(value, 5) for name, value in step.methods.items()},
-        "third": {  # the answers that are on neither side
-            name: truncated(run.class_prompts.names[side.verdicts[name].label], 24)
-            for name in run.answered
-            if side.verdicts[name].label not in (field.reference, field.rival)
-        },
-        "says": {name: _chip(run, side.verdicts[name]) for name in run.answered},
-    }
+    return (
+        arrays
+        | {
+            "step": step.step,
+            "answers": [labels.index(k) for k in step.answers.tolist()],
+            "methods": {name: round(value, 5) for name, value in step.methods.items()},
+            "third": {  # the answers that are on neither side
+                name: truncated(run.class_prompts.names[side.verdicts[name].label], 24)
+                for name in run.answered
+                if side.verdicts[name].label not in labels[:2]
+            },
+            "says": {name: _chip(run, side.verdicts[name]) for name in run.answered},
+        }
+    )
 
 
 def _chip(run: Run, verdict: Verdict) -> dict[str, str]:

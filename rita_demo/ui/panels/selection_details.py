@@ -43,7 +43,7 @@ def view_detail(session: Session) -> str:
     what = ("the whole picture" if view == 0 else f"crop {view}") + ", mirrored" * bool(views.flipped[view])
     alone = f"After the {wording.term_html('step back')}" if run.settings.step_back else "On its own"
     text = (
-        f"It is {what}, {wording.percent((right - left) * (bottom - top))} of the picture's area, outlined above. {alone} "
+        f"It is {what}, {wording.percent((right - left) * (bottom - top))} of the picture's area, outlined on the pictures at the top. {alone} "
         f"it says <b>{name}</b> with {share}. Its {wording.term_html('entropy')} is {float(sure.entropy[view]):.2f}, "
         f"{limit} enter the memory."
     )

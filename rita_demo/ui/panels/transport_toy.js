@@ -3,10 +3,14 @@ const part = (query) => element.querySelector(query);
 const svg = part("svg");
 const range = part("input[type=range]");
 const partial = part("input[type=checkbox]");
-const PAD = 44; // pixels around the places
+const PAD = 44; // pixels left and right of the places
+const [ABOVE, BELOW] = [66, 26]; // and here; above there are two lines of text
 const KINDS = ["truth", "rival"];
+const APART = 38; // pixels between two crops at first
 let toy = null; // the value
 let at = []; // the crops' places now
+let moved = false; // by the visitor
+let hidden = []; // of each class, crop and sentence: the part of the cost that the drawing does not show
 let view = null; // pixels per unit, and the place of the drawing's middle
 let drawn = 0; // the animation frame that will draw
 let rest = 0; // the timer after which readers hear the result
@@ -24,18 +28,16 @@ function make(tag, attributes = {}, text = "") {
 }
 
 // Half the squared distance in the drawing, and what the drawing does not show: at first the cosine distance of the run.
-const cost = (c, n, m) => {
-  const [x, y] = toy.sentences[c][m].at;
-  return Math.max(0, ((at[n][0] - x) ** 2 + (at[n][1] - y) ** 2) / 2 + toy.hidden[c][n][m]);
-};
+const shown = ([x, y], sentence) => ((x - sentence.at[0]) ** 2 + (y - sentence.at[1]) ** 2) / 2;
+const cost = (c, n, m) => Math.max(0, shown(at[n], toy.sentences[c][m]) + hidden[c][n][m]);
 
 function solve() {
   const lambda = Number((10 ** Number(range.value)).toPrecision(2));
   const mass = partial.checked ? toy.mass : 1;
   const classes = toy.sentences.map((sentences, c) => {
     const costs = at.map((_, n) => sentences.map((_, m) => cost(c, n, m)));
-    const moved = smallSinkhorn(costs, even(at.length), even(sentences.length), lambda, mass);
-    return { costs, plan: moved.plan, total: moved.cost, mean: sum(costs.flat()) / costs.flat().length };
+    const { plan, cost: total } = smallSinkhorn(costs, even(at.length), even(sentences.length), lambda, mass);
+    return { costs, plan, total, mean: sum(costs.flat()) / costs.flat().length };
   });
   return { lambda, mass, classes };
 }
@@ -43,20 +45,44 @@ function solve() {
 const pixel = ([x, y]) => [view.width / 2 + (x - view.x) * view.scale, view.height / 2 - (y - view.y) * view.scale];
 
 function fit() {
-  const all = [...toy.crops.map((crop) => crop.at), ...toy.sentences.flat().map((one) => one.at)];
+  const all = [...at, ...toy.sentences.flat().map((one) => one.at)];
   const [xs, ys] = [0, 1].map((axis) => all.map((place) => place[axis]));
   const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const width = Math.max(svg.clientWidth, 240);
   const scale = Math.min((width - 2 * PAD) / Math.max(x1 - x0, 1e-6), 340 / Math.max(y1 - y0, 1e-6));
-  const height = Math.max(180, Math.round((y1 - y0) * scale + 2 * PAD + 30));
-  view = { width, height, scale, x: (x0 + x1) / 2, y: (y0 + y1) / 2 };
+  const height = Math.max(160, Math.round((y1 - y0) * scale + ABOVE + BELOW));
+  view = { width, height, scale, x: (x0 + x1) / 2, y: (y0 + y1) / 2 + (ABOVE - BELOW) / 2 / scale };
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.style.height = `${height}px`;
 }
 
+// Crops at one place would cover each other: they are moved apart, up and down. Their costs stay those of the run.
+function spread() {
+  at = toy.crops.map((crop) => [...crop.at]);
+  const order = [...at.keys()].sort((a, b) => at[a][1] - at[b][1]);
+  for (const [i, n] of order.entries())
+    for (const below of order.slice(0, i)) {
+      const aside = Math.abs(at[n][0] - at[below][0]) * view.scale;
+      const least = Math.sqrt(Math.max(0, APART ** 2 - aside ** 2)) / view.scale;
+      at[n][1] = Math.max(at[n][1], at[below][1] + least);
+    }
+  const up = sum(at.map((place, n) => place[1] - toy.crops[n].at[1])) / at.length;
+  for (const place of at) place[1] -= up;
+  const again = (place, c, n, m) => toy.hidden[c][n][m] + shown(toy.crops[n].at, place) - shown(at[n], place);
+  hidden = toy.sentences.map((sentences, c) => at.map((_, n) => sentences.map((one, m) => again(one, c, n, m))));
+}
+
+function restore() {
+  moved = false;
+  at = toy.crops.map((crop) => [...crop.at]);
+  fit();
+  spread();
+  fit();
+}
+
 // Built once per value and width; draw() only moves what is there.
 function build() {
-  fit();
+  moved ? fit() : restore();
   const held = [...svg.querySelectorAll(".dot")].indexOf(document.activeElement);
   svg.replaceChildren();
   for (const [c, sentences] of toy.sentences.entries()) {
@@ -68,6 +94,7 @@ function build() {
     const anchor = middle < view.width / 3 ? "start" : middle > (2 * view.width) / 3 ? "end" : "middle";
     const x = { start: 8, end: view.width - 8, middle }[anchor];
     svg.append(make("text", { x, y: 20, "text-anchor": anchor, "font-weight": 600 }, toy.classes[c]));
+    svg.append(make("text", { x, y: 37, "text-anchor": anchor, class: "total" }));
     for (const [m, one] of sentences.entries()) {
       const [x, y] = pixel(one.at);
       const group = make("g", { class: `sentence ${KINDS[c]}`, transform: `translate(${x} ${y})` });
@@ -120,6 +147,13 @@ function draw() {
     const costs = found.classes.map((one, c) => `${toy.classes[c]} ${digits(Math.min(...one.costs[n]))}`);
     node.setAttribute("aria-label", `${letter(n)}: nearest sentences ${costs.join(", ")}. Arrow keys move it.`);
   }
+  const wins = Number(found.classes[1].total < found.classes[0].total);
+  for (const kind of KINDS)
+    for (const node of svg.querySelectorAll(`.arrow.${kind}`)) node.classList.toggle("wins", kind === KINDS[wins]);
+  for (const [c, node] of svg.querySelectorAll(".total").entries()) {
+    node.textContent = `costs ${digits(found.classes[c].total)}${c === wins ? ": cheaper, wins" : ""}`;
+    node.classList.toggle("wins", c === wins);
+  }
   part("output").textContent = `regularisation ${found.lambda}`;
   const said = (part(".result").textContent = sentence(found));
   clearTimeout(rest);
@@ -134,8 +168,8 @@ function sentence({ classes }) {
   const [a, b] = classes;
   const order = (key) => Number(b[key] < a[key]);
   const wins = order("total");
-  const count = ["", "this crop", "these two crops", "these three crops"][at.length];
-  const plan = `Moving ${count} costs least for ${toy.classes[wins]}: ${digits(classes[wins].total)} against ${digits(classes[1 - wins].total)}.`;
+  const these = ["", "This crop decides", "These two crops decide", "These three crops decide"][at.length];
+  const plan = `${these} for ${toy.classes[wins]}.`;
   const mean = order("mean") === wins ? "" : `The plain mean of the distances says ${toy.classes[1 - wins]}: here the plan decides.`;
   return [plan, mean, toy.all].filter(Boolean).join(" ");
 }
@@ -164,9 +198,17 @@ function table(one, c, mass) {
   return node;
 }
 
+// Below the drawing, on the side of their class: what the numbered squares stand for.
+function list() {
+  const [truth, rival] = toy.sentences;
+  const texts = truth.flatMap((_, m) => [rival, truth].map((one) => `${m + 1}. ${one[m].text}`));
+  part(".sentences").replaceChildren(...texts.map((text) => make("p", {}, text)));
+}
+
 const later = () => (drawn ||= requestAnimationFrame(draw));
 
 function move(n, place) {
+  moved = true;
   const halfX = (view.width / 2 - 20) / view.scale;
   const halfY = (view.height / 2 - 20) / view.scale;
   at[n] = [
@@ -209,16 +251,18 @@ svg.addEventListener("keydown", (event) => {
 range.addEventListener("input", later);
 partial.addEventListener("change", later);
 part("button").addEventListener("click", () => {
-  at = toy.crops.map((crop) => [...crop.at]);
+  restore();
   later();
 });
 
 function show() {
   toy = props.value ? JSON.parse(props.value) : null;
   part(".tool").hidden = !toy;
-  part(".about").textContent = toy ? toy.about : "The small plan appears here once there is a picture.";
+  part(".about span").textContent = toy ? toy.about : "The small plan appears here once there is a picture.";
+  part(".drag").hidden = !toy;
   if (!toy) return;
-  at = toy.crops.map((crop) => [...crop.at]);
+  moved = false;
+  list();
   range.value = Math.log10(toy.lambda);
   partial.checked = false;
   part(".partial").hidden = toy.mass === 1;

@@ -19,19 +19,22 @@ SCRIPT = SOLVER + Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 THUMBNAIL = 48  # pixels
 
-_TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"></p>
+_TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"><span></span><span class="drag" hidden> Drag
+a dot<span class="keys"> or move it with the arrow keys</span>.</span></p>
 <div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
+<div class="sentences"></div>
 <div class="controls"><label class="lambda"><span>cheapest plan</span>
 <input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from the cheapest plan to everything everywhere">
 <span>everything everywhere</span><output></output></label>
 <label class="partial"><input type="checkbox"><span></span></label>
 <button type="button" class="plain-button">Put the dots back</button></div>
-<p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary><div class="sums"></div></details></div></div>"""
+<p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary>
+<p class="small">Each crop may give the same share, and each sentence takes the same.</p><div class="sums"></div></details></div></div>"""
 
 #: Made-up places, chosen so that the plan decides: a cup looks different from above and from the side.
 MADE_UP: dict[str, Any] = {
-    "about": "These places are made up, so that the plan decides: A and C each fit one sentence of cup, B lies between. A dashed ring: nearer to bowl on average. Drag a dot, or "
-    "move it with the arrow keys. Each crop gives a third; each sentence takes half.",
+    "about": "These places are made up, so that the plan decides: A and C each fit one sentence of cup, B lies between. "
+    "A dashed ring: nearer to bowl on average. Thicker arrows move more.",
     "classes": ["cup", "bowl"],
     "crops": [
         {"name": "crop 1", "at": [0.3, 0.4]},
@@ -60,16 +63,14 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     if run is None or session.run is None:
         return None
     side, prompts = session.selection.side, run.class_prompts
-    delivered = session.run.attacked.verdicts["rita"].label  # the classes are the same at every step
-    rival = rival_class(session.run) if delivered == run.label else delivered
+    rival = rival_class(session.run)  # of the delivered picture: the classes are the same at every step
     small = small_transport(run, getattr(run, side), rival)
     crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     answer = prompts.names[getattr(run, side).verdicts["rita"].label]
     return {
-        "about": f"{len(small.views)} of the {count} crops of {which}: in the order of how well they fit "
-        f"{prompts.names[small.classes[1]]}, those at a quarter, half and three quarters. Drag a dot, or move it with the "
-        "arrow keys. Each crop may give the same share, and each sentence takes the same.",
+        "about": f"{len(small.views)} of the {count} crops of {which}, evenly chosen by how well they fit "
+        f"{prompts.names[small.classes[1]]}. Thicker arrows move more.",
         "all": f"All {count} together decide for {answer}.",
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
