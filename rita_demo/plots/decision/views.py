@@ -41,7 +41,7 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
     order, limit = view_order(one), float(one.trace.confidence.limit)
     entropy = np.asarray(one.trace.confidence.entropy, float)
     answers, wrong = view_answers(run, side)
-    figure, entries, counts = Figure(), [], {}
+    figure, entries, counts = Figure(), list[tuple[str, str, str]](), dict[str, int]()
     titles = {"true": f"{escaped(names[run.label], 16)} ({reference_tag(run)})"}
     if wrong is not None:
         titles["fooled"] = escaped(names[wrong], 16)
