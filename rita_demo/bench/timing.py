@@ -46,6 +46,14 @@ def peak_bytes(work: Callable[[], Any]) -> int | None:
     return _field(status, "VmHWM") - before
 
 
+def resident_bytes(process: int) -> int | None:
+    """Resident memory of a process; None without Linux's ``/proc``."""
+    try:
+        return _field(Path(f"/proc/{process}/status"), "VmRSS")
+    except OSError:
+        return None
+
+
 def _field(status: Path, name: str) -> int:
     (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{name}:"))
     return int(line.split()[1]) * 1024
