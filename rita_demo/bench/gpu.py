@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.bench.run import machine_of
 from rita_demo.bench.stages import BenchFixture
-from rita_demo.bench.timing import medians
+from rita_demo.bench.timing import machine_of, medians
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.records import EncodedViews, Picture, Trace

@@ -1,18 +1,13 @@
 """The whole benchmark: stages, floor, reference implementation, growth, memory, page."""
 
-import os
-import platform
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-
 from rita_demo.bench import engine as jobs
 from rita_demo.bench import page, server, stages
 from rita_demo.bench.stages import PICTURE, BenchFixture
-from rita_demo.bench.timing import medians, peak_bytes
+from rita_demo.bench.timing import machine_of, medians, peak_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.process.text_columns import align_columns
 from rita_demo.settings import RECOMMENDED
@@ -220,26 +215,6 @@ def _growth(scene: BenchFixture, axis: str) -> dict[str, float]:
         other = replace(scene, **changes)
         work |= {f"decision, {axis} = {value}": other.decision, f"image, {axis} = {value}": other.image}
     return medians(work, SLOW_ROUNDS, device=scene.backbone.device)
-
-
-def machine_of(device: torch.device) -> dict[str, Any]:
-    """Hardware and libraries; ``load``: the machine's load average before the benchmark."""
-    processor = platform.processor()
-    if sys.platform.startswith("linux"):
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-            processor = next(names, processor)
-    return {
-        "device": device.type,
-        "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
 
 
 def as_text(report: dict[str, Any], notes: list[str]) -> str:
