@@ -25,7 +25,7 @@ from rita_demo.vlm.backbone import Backbone
 
 ATTACKED = "coffee"
 STREAMED = 12  # pictures of a stream, after two that are not timed
-COMPARED = 8  # pictures on which two precisions are compared
+COMPARED = 4  # pictures on which two precisions are compared
 CORES = (4, 8, 16)
 
 

@@ -1,4 +1,5 @@
-"""Medians after a warm-up, memory, and the machine. The functions to compare alternate, so that a busy machine slows all of them alike."""
+"""Medians after a warm-up, memory, and the machine. The functions to compare alternate, so that a busy machine slows
+all of them alike."""
 
 import ctypes
 import gc

@@ -104,14 +104,15 @@ def test_more_cores_are_estimated_from_one_and_two_threads(bench_fixture: BenchF
 @pytest.mark.slow
 def test_visitors_without_a_browser_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the page with the fake engine, in this process."""
+    small = {"vocabulary": "own", "own_names": "cup, crab, cat", "setting_views": 4, "setting_steps": 1}
     for name, value in {"UPLOADS": 1, "VISITORS": 2}.items():
         monkeypatch.setattr(server, name, value)
     with serve_fake_page() as address:
-        taken = server.upload_seconds(address)
+        taken = server.upload_seconds(address, **small)
         clean, _, whole = (taken[f"server: upload, {name}"] for name in (*server.MARKS, "whole story"))
         assert 0 < clean < whole
-        assert server.crowd_seconds(address) > 0
-        held = server.visits_bytes(server.RunningServer(address, os.getpid(), 1), 1)
+        assert server.crowd_seconds(address, **small) > 0
+        held = server.visits_bytes(server.RunningServer(address, os.getpid(), 1), 1, **small)
         assert held is None or held > 1 << 20
 
 
