@@ -123,10 +123,10 @@ class HttpClient:
     def connected(self) -> Iterator[None]:
         """The heartbeat stays open while the page is; when it ends the server ends the session."""
         with self.http.stream("GET", f"gradio_api/heartbeat/{self.session_hash}") as beat:
-            lines = beat.iter_lines()
+            lines = beat.iter_lines()  # keeps the connection open until it is gone
             next(lines)
             yield
-            lines.close()  # keeps the connection open until here
+            del lines
 
     @property
     def load_event(self) -> int:
