@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.bench.run import machine_of
 from rita_demo.bench.stages import BenchFixture
-from rita_demo.bench.timing import medians
+from rita_demo.bench.timing import machine_of, medians
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.records import EncodedViews, Picture, Trace
@@ -51,8 +50,8 @@ def measure(backbone: Backbone, group: int = 16, rounds: int = 9) -> dict[str, A
         "config": {"backbone": backbone.info.name, "K": CLASSES, "N": settings.views, "group": group},
         "stages": found,
         "pictures_per_second": {name: group / s for name, s in found.items() if name.startswith("stream")},
-        "agreement": _agreement(results["single"], results["grouped"]),
-        "agreement_with_float32": _agreement(*clean),
+        "agreement": agreement(results["single"], results["grouped"]),
+        "agreement_with_float32": agreement(*clean),
     }
 
 
@@ -82,7 +81,7 @@ def decisions(scene: BenchFixture, encoded_views: Iterator[EncodedViews] | Seque
     return traces
 
 
-def _agreement(single: list[Trace], grouped: list[Trace]) -> dict[str, float]:
+def agreement(single: list[Trace], grouped: list[Trace]) -> dict[str, float]:
     """Fraction of equal labels, and the largest relative difference of a total cost."""
     same = [a.verdict.label == b.verdict.label for a, b in zip(single, grouped)]
     gap = [np.abs(a.total - b.total) / np.abs(a.total) for a, b in zip(single, grouped)]

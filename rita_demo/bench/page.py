@@ -2,23 +2,15 @@
 
 import importlib.util
 import itertools
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
+from rita_demo.bench.server import TIMEOUT_SECONDS, get_seconds, start_server
 from rita_demo.process.chromium import FLAGS, find_chromium
 
 VIEWPORT: Any = {"width": 1440, "height": 900}
 ROUNDS = 5  # of each measurement
-TIMEOUT_SECONDS = 180.0  # until the server must answer
 FIRST_PAINT_JS = """() => new Promise(done => {
   const paint = () => performance.getEntriesByName('first-contentful-paint')[0];
   const wait = () => paint() ? done(paint().startTime / 1000) : setTimeout(wait, 20);
@@ -56,14 +48,13 @@ def measure(backbone: str) -> tuple[dict[str, float], list[str]]:
 
     ``backbone``: the name of the server's model.
     """
-    begin = time.perf_counter()
-    with _server(backbone) as address:
-        found = {"page: server start": time.perf_counter() - begin}
-        found["page: first GET"] = _median_of(lambda: _get(address))
+    with start_server(backbone) as server:
+        found = {"page: server start": server.start_seconds}
+        found["page: first GET"] = _median_of(lambda: get_seconds(server.address))
         path = find_chromium()
         if path is None or importlib.util.find_spec("playwright") is None:
             return found, ["First paint and selection need Chromium and the package playwright."]
-        return found | _in_browser(path, address), []
+        return found | _in_browser(path, server.address), []
 
 
 def _in_browser(path: str, address: str) -> dict[str, float]:
@@ -122,35 +113,3 @@ def _opening(chromium: Any, address: str, moment: str) -> float:
 def _median_of(measured: Callable[[], float]) -> float:
     """Median of the results of ``ROUNDS`` calls after a warm-up call."""
     return median([measured() for _ in range(ROUNDS + 1)][1:])
-
-
-def _get(address: str) -> float:
-    begin = time.perf_counter()
-    with urllib.request.urlopen(address, timeout=30) as answer:
-        answer.read()
-    return time.perf_counter() - begin
-
-
-@contextmanager
-def _server(backbone: str) -> Iterator[str]:
-    """``python -m rita_demo serve`` on a free port until the end of the block; gives its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}/"
-    words = ["-m", "rita_demo", "serve", "--port", str(port), "--backbone", backbone]
-    surroundings, quiet = os.environ | {"HF_HUB_OFFLINE": "1", "RITA_HOST": "127.0.0.1"}, subprocess.DEVNULL
-    root = Path(__file__).resolve().parents[2]
-    server = subprocess.Popen([sys.executable, *words], cwd=root, env=surroundings, stdout=quiet, stderr=quiet)
-    try:
-        until, answers = time.perf_counter() + TIMEOUT_SECONDS, False
-        while not answers:
-            if server.poll() is not None or time.perf_counter() > until:
-                raise RuntimeError(f"The server does not answer; its status is {server.poll()} (None: it runs).")
-            time.sleep(0.05)
-            with suppress(OSError):
-                answers = _get(address) > 0
-        yield address
-    finally:
-        server.terminate()
-        server.wait(30)

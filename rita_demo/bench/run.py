@@ -1,21 +1,18 @@
 """The whole benchmark: stages, floor, reference implementation, growth, memory, page."""
 
-import os
-import platform
-import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-
-from rita_demo.bench import page, stages
+from rita_demo.bench import engine as jobs
+from rita_demo.bench import page, server, stages
 from rita_demo.bench.stages import PICTURE, BenchFixture
-from rita_demo.bench.timing import medians, peak_bytes
+from rita_demo.bench.timing import machine_of, medians, peak_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.process.text_columns import align_columns
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.registry import load, untrained
 
 #: The configuration of all goals.
 CLASSES, SIDE = 101, 448
@@ -30,7 +27,7 @@ GROWTH_VALUES: dict[str, tuple[int, ...]] = {
     "J": (1, 3, 32),
     "side": (112, 224, 448),
 }
-#: Ratio -> its goal on two CPU cores with the embedded model, and whether the goal is an upper limit.
+#: Stage (seconds) or ratio -> its goal on two CPU cores with the embedded model, and whether the goal is an upper limit.
 GOALS: dict[str, tuple[float, bool]] = {
     "decision_over_floor": (0.15, True),
     "image_over_floor": (1.3, True),
@@ -38,65 +35,60 @@ GOALS: dict[str, tuple[float, bool]] = {
     "rescore_over_150ms": (1.0, True),
     "decision_k1000_over_1s": (1.0, True),
     "decision_k1000_memory_over_1gib": (1.0, True),
+    "page: server start": (5.0, True),
+    "page: worked example": (1.5, True),
+    "page: selection": (0.1, True),
+    "page: strength": (0.3, True),
+    "page: what-if": (0.15, True),
+    "page: what-if to plan": (0.15, True),
+    "page: selection to plan": (0.1, True),
+    "server: upload, verdict of the clean picture": (0.4, True),
+    "server: upload, whole story": (1.2, True),
+    "server: 20 visitors at once, the last answer": (30.0, True),
+    "server_gb_after_200_visits": (1.1, True),
+    "adaptive attack on RITA, embedded (processor)": (15.0, True),
+    "adaptive attack on RITA, embedded-robust (processor)": (15.0, True),
+    "stream_per_second_no_attack_no_prompt_update": (4.0, False),
+    "stream_per_second_pgd_no_prompt_update": (2.0, False),
+    **{f"vit_{kind}_k47_image_over_encoding": (1.25, True) for kind in ("float32", "bfloat16")},
+    **{f"vit_{kind}_k101_image_over_encoding": (1.4, True) for kind in ("float32", "bfloat16")},
 }
 ROUNDS, SLOW_ROUNDS = 9, 3  # of stages that take less than a second, and of the others
 
 
-def run(backbone: Backbone, spec: str, on_progress: Callable[[str], None]) -> tuple[dict[str, Any], list[str]]:
+ROBUST, LARGER, LARGER_CLASSES = "embedded-robust", "ViT-B-32", (47, 101)
+
+
+@dataclass
+class Measured:
+    """Median seconds by stage, ratios, the estimates for more cores by step, and sentences for the terminal."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+    ratios: dict[str, float] = field(default_factory=dict)
+    cores: dict[str, dict[str, float]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+Report = Callable[[str], None]
+
+
+def run(
+    backbone: Backbone, spec: str, on_progress: Report, only: Sequence[str] = (), visits: int = server.VISITS
+) -> tuple[dict[str, Any], list[str]]:
     """Measure everything, in minutes on two cores.
 
     Args:
         backbone: the loaded model. spec: its name, for the server of the page.
         on_progress: receives the name of the current part.
+        only: some of ``PARTS``; none: all. visits: before the server's memory is read.
 
     Returns:
         The content of ``bench --json`` (``stages`` in seconds), and sentences for the terminal.
     """
-    engine, device = Engine(backbone), backbone.device
-    scene = BenchFixture(backbone, engine, SETTINGS, CLASSES, SIDE)
-    machine = machine_of(device)
-    on_progress("Stages, floor and image")
-    quick = {
-        **stages.model_stages(scene),
-        **stages.method_stages(scene),
-        "attack step": stages.attack_step(scene),
-        "re-score": stages.rescoring(scene),
-        "floor": scene.floor,
-        "image": scene.image,
-    }
-    found = medians(quick, ROUNDS, warm_up=2, device=device)
-    on_progress("The reference implementation")
-    plain = stages.algorithm1_reading(scene)
-    # each after two untimed calls of its own: after the other one, memory pages are returned and requested again
-    turns: dict[str, Callable[[], Any]] = {}
-    for name, work in (("plain", plain), ("image", scene.image)):
-        turns |= {f"{name}, {time} before": work for time in ("second", "first")} | {name: work}
-    slow = medians(turns, SLOW_ROUNDS, warm_up=0, device=device)
-    found["plain"] = slow["plain"]
-    ratios = {
-        "decision_over_floor": found["decision"] / found["floor"],
-        "image_over_floor": found["image"] / found["floor"],
-        "plain_over_image": slow["plain"] / slow["image"],
-        "rescore_over_150ms": found["re-score"] / 0.150,
-    }
-    on_progress("UMAP")
-    found |= medians({"UMAP": stages.umap_layout(scene)}, SLOW_ROUNDS)
-    for axis, values in GROWTH_VALUES.items():
-        on_progress(f"Growth with {axis}")
-        grown = _growth(scene, axis)
-        found |= grown
-        for what in ("decision", "image"):  # seconds at the largest over seconds at the smallest value
-            first, last = (grown[f"{what}, {axis} = {v}"] for v in (values[0], values[-1]))
-            ratios[f"{what}_growth_{axis}_{values[0]}_to_{values[-1]}"] = last / first
-    on_progress(f"{MANY_CLASSES} classes")
-    many = replace(scene, classes=MANY_CLASSES)
-    ratios["decision_k1000_over_1s"] = found[f"decision, K = {MANY_CLASSES}"]
-    for name, work in (("decision", many.decision), ("image", many.image)):
-        if (peak := peak_bytes(work)) is not None:
-            ratios[f"{name}_k1000_memory_over_1gib"] = peak / (1 << 30)
-    on_progress("The page")
-    shown, notes = page.measure(spec)
-    found |= shown
+    scene, found = BenchFixture(backbone, Engine(backbone), SETTINGS, CLASSES, SIDE), Measured()
+    machine = machine_of(backbone.device)
+    for name in only or PARTS:
+        PARTS[name](scene, spec, found, on_progress, visits)
     config = {
         "backbone": backbone.info.name,
         "precision": backbone.info.precision,
@@ -110,7 +102,106 @@ def run(backbone: Backbone, spec: str, on_progress: Callable[[str], None]) -> tu
         "slow_rounds": SLOW_ROUNDS,
         "settings": SETTINGS.as_dict(),
     }
-    return {"machine": machine, "config": config, "stages": found, "ratios": ratios}, notes
+    report = {"machine": machine, "config": config, "stages": found.stages, "ratios": found.ratios}
+    return report | ({"cores": found.cores} if found.cores else {}), found.notes
+
+
+def _stages(scene: BenchFixture, _: str, found: Measured, on_progress: Report, __: int) -> None:
+    """Stages against the floor and against the reference implementation; growth with every axis; memory."""
+    device = scene.backbone.device
+    on_progress("Stages, floor and image")
+    quick = {
+        **stages.model_stages(scene),
+        **stages.method_stages(scene),
+        "attack step": stages.attack_step(scene),
+        "re-score": stages.rescoring(scene),
+        "floor": scene.floor,
+        "image": scene.image,
+    }
+    seconds = medians(quick, ROUNDS, warm_up=2, device=device)
+    on_progress("The reference implementation")
+    plain = stages.algorithm1_reading(scene)
+    # each after two untimed calls of its own: after the other one, memory pages are returned and requested again
+    turns: dict[str, Callable[[], Any]] = {}
+    for name, work in (("plain", plain), ("image", scene.image)):
+        turns |= {f"{name}, {time} before": work for time in ("second", "first")} | {name: work}
+    slow = medians(turns, SLOW_ROUNDS, warm_up=0, device=device)
+    seconds["plain"] = slow["plain"]
+    found.stages |= seconds
+    found.ratios |= {
+        "decision_over_floor": seconds["decision"] / seconds["floor"],
+        "image_over_floor": seconds["image"] / seconds["floor"],
+        "plain_over_image": slow["plain"] / slow["image"],
+        "rescore_over_150ms": seconds["re-score"] / 0.150,
+    }
+    on_progress("UMAP")
+    found.stages |= medians({"UMAP": stages.umap_layout(scene)}, SLOW_ROUNDS)
+
+
+def _all_growth(scene: BenchFixture, _: str, found: Measured, on_progress: Report, __: int) -> None:
+    """Growth with every axis, and the memory of many classes."""
+    for axis, values in GROWTH_VALUES.items():
+        on_progress(f"Growth with {axis}")
+        grown = _growth(scene, axis)
+        found.stages |= grown
+        for what in ("decision", "image"):  # seconds at the largest over seconds at the smallest value
+            first, last = (grown[f"{what}, {axis} = {v}"] for v in (values[0], values[-1]))
+            found.ratios[f"{what}_growth_{axis}_{values[0]}_to_{values[-1]}"] = last / first
+    on_progress(f"{MANY_CLASSES} classes")
+    many = replace(scene, classes=MANY_CLASSES)
+    found.ratios["decision_k1000_over_1s"] = found.stages[f"decision, K = {MANY_CLASSES}"]
+    for name, work in (("decision", many.decision), ("image", many.image)):
+        if (peak := peak_bytes(work)) is not None:
+            found.ratios[f"{name}_k1000_memory_over_1gib"] = peak / (1 << 30)
+
+
+def _page(_: BenchFixture, spec: str, found: Measured, on_progress: Report, __: int) -> None:
+    on_progress("The page")
+    shown, found.notes = page.measure(spec)
+    found.stages |= shown
+
+
+def _server(_: BenchFixture, spec: str, found: Measured, on_progress: Report, visits: int) -> None:
+    on_progress("The server")
+    seconds, memory = server.measure(spec, visits)
+    found.stages |= seconds
+    found.ratios |= memory
+
+
+def _engine(scene: BenchFixture, spec: str, found: Measured, on_progress: Report, _: int) -> None:
+    """The attacker who knows RITA, on the embedded towers both; streams of pictures."""
+    for name in dict.fromkeys((spec, ROBUST) if spec == "embedded" else (spec,)):
+        on_progress(f"The attacker who knows RITA, {name}")
+        engine = scene.engine if name == spec else Engine(load(name))
+        found.stages[f"adaptive attack on RITA, {name} (processor)"] = jobs.adaptive_seconds(engine)
+    for attack, word in (("none", "no_attack"), ("pgd", "pgd")):
+        for changes, ending in (({"tuning_steps": 0}, "_no_prompt_update"), ({}, "")):
+            on_progress(f"A stream, attack: {attack}")
+            found.ratios[f"stream_per_second_{word}{ending}"] = jobs.stream_rate(scene.engine, attack, **changes)
+
+
+def _larger(scene: BenchFixture, _: str, found: Measured, on_progress: Report, __: int) -> None:
+    on_progress(f"{LARGER} with random weights")
+    models = [untrained(LARGER, scene.backbone.device.type, kind) for kind in ("float32", "bfloat16")]
+    seconds, ratios = jobs.larger_model(models[0], models[1], LARGER_CLASSES, SETTINGS, SIDE, SLOW_ROUNDS)
+    found.stages |= seconds
+    found.ratios |= ratios
+
+
+def _cores(scene: BenchFixture, _: str, found: Measured, on_progress: Report, __: int) -> None:
+    on_progress("One and two threads")
+    found.cores = jobs.cores(scene, ROUNDS)
+
+
+PARTS = {
+    "stages": _stages,
+    "growth": _all_growth,
+    "engine": _engine,
+    "vit": _larger,
+    "cores": _cores,
+    "page": _page,
+    "server": _server,
+}
 
 
 def _growth(scene: BenchFixture, axis: str) -> dict[str, float]:
@@ -126,44 +217,40 @@ def _growth(scene: BenchFixture, axis: str) -> dict[str, float]:
     return medians(work, SLOW_ROUNDS, device=scene.backbone.device)
 
 
-def machine_of(device: torch.device) -> dict[str, Any]:
-    """Hardware and libraries; ``load``: the machine's load average before the benchmark."""
-    processor = platform.processor()
-    if sys.platform.startswith("linux"):
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-            processor = next(names, processor)
-    return {
-        "device": device.type,
-        "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
-
-
 def as_text(report: dict[str, Any], notes: list[str]) -> str:
-    """Two tables: milliseconds and their ratio to the floor, then the ratios with their goals."""
-    config, machine, floor = report["config"], report["machine"], report["stages"]["floor"]
+    """Tables: milliseconds, their ratio to the floor and their goals; ratios with their goals; more cores."""
+    config, machine, floor = report["config"], report["machine"], report["stages"].get("floor")
     head = ", ".join(f"{axis} = {config[axis]}" for axis in ("N", "K", "M", "J"))
     where = machine["gpu"] or machine["processor"] or machine["system"]
-    rows = [["stage", "ms (median)", "of the floor"]]
-    rows += [[name, f"{1000 * seconds:.1f}", f"{seconds / floor:.2f}"] for name, seconds in report["stages"].items()]
-    goals = [["ratio", "value", "goal", ""]]
-    for name, value in report["ratios"].items():
-        goal, met = "", ""
-        if name in GOALS:
-            limit, small = GOALS[name]
-            goal = f"{'at most' if small else 'at least'} {limit:g}"
-            met = "met" if (value <= limit) == small else "not met"
-        goals.append([name, f"{value:.3f}", goal, met])
+    rows = [["stage", "ms (median)", "of the floor", "goal", ""]]
+    for name, seconds in report["stages"].items():
+        share = f"{seconds / floor:.2f}" if floor else ""
+        rows.append([name, f"{1000 * seconds:.1f}", share, *_goal(name, seconds, 1000)])
+    ratios = [["ratio", "value", "goal", ""]]
+    ratios += [[name, f"{value:.3g}", *_goal(name, value)] for name, value in report["ratios"].items()]
     title = (
-        f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads; "
+        f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads, load {machine['load']}; "
         f"{head}, square of {config['side']} px."
     )
-    below = ["", *notes] if notes else []
-    return "\n".join([title, "", *align_columns(rows), "", *align_columns(goals), *below])
+    tables = [table for table in (rows, ratios, _cores_table(report.get("cores", {}))) if table[1:]]
+    lines = [line for table in tables for line in ("", *align_columns(table))]
+    return "\n".join([title, *lines, *(["", *notes] if notes else [])])
+
+
+def _goal(name: str, value: float, factor: float = 1) -> list[str]:
+    """The goal of a number in the unit of the table, and whether it is met."""
+    if name not in GOALS:
+        return ["", ""]
+    limit, small = GOALS[name]
+    return [
+        f"{'at most' if small else 'at least'} {factor * limit:g}",
+        "met" if (value <= limit) == small else "not met",
+    ]
+
+
+def _cores_table(cores: dict[str, dict[str, float]]) -> list[list[str]]:
+    """Milliseconds with one and two threads, and by Amdahl's law with more; the serial share."""
+    rows = [["step (ms)", *next(iter(cores.values()), {})]]
+    for name, one in cores.items():
+        rows.append([name, *(f"{v:.2f}" if "share" in what else f"{1000 * v:.1f}" for what, v in one.items())])
+    return rows

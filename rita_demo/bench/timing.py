@@ -1,7 +1,11 @@
-"""Medians after a warm-up. The functions to compare alternate, so that a busy machine slows all of them alike."""
+"""Medians after a warm-up, memory, and the machine. The functions to compare alternate, so that a busy machine slows
+all of them alike."""
 
 import ctypes
 import gc
+import os
+import platform
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -44,6 +48,34 @@ def peak_bytes(work: Callable[[], Any]) -> int | None:
     before = _field(status, "VmRSS")
     work()
     return _field(status, "VmHWM") - before
+
+
+def machine_of(device: torch.device) -> dict[str, Any]:
+    """Hardware and libraries; ``load``: the machine's load average before the benchmark."""
+    processor = platform.processor()
+    if sys.platform.startswith("linux"):
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+            processor = next(names, processor)
+    return {
+        "device": device.type,
+        "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def resident_bytes(process: int) -> int | None:
+    """Resident memory of a process; None without Linux's ``/proc``."""
+    try:
+        return _field(Path(f"/proc/{process}/status"), "VmRSS")
+    except OSError:
+        return None
 
 
 def _field(status: Path, name: str) -> int:

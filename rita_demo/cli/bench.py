@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rita_demo.cli.options import add_backbone
+from rita_demo.cli.options import add_backbone, whole_number
 from rita_demo.cli.terminal import add_command, check_writable, print_progress, write_errors
+
+PARTS = ("stages", "growth", "engine", "vit", "cores", "page", "server")
 
 
 def add_bench(commands: Any) -> None:
@@ -15,6 +17,9 @@ def add_bench(commands: Any) -> None:
     examples = ("bench", "bench --backbone ViT-B-16-quickgelu:openai --json bench.json")
     parser = add_command(commands, "bench", _bench, "speed, as ratios", *examples, description=about)
     add_backbone(parser)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=(), metavar="PART", help=f"of {', '.join(PARTS)}")
+    help = "visits before the server's memory is read (200)"
+    parser.add_argument("--visits", type=whole_number(1), default=200, metavar="N", help=help)
     parser.add_argument("--json", metavar="F", type=Path, help="write the numbers as JSON")
 
 
@@ -23,7 +28,7 @@ def _bench(args: argparse.Namespace) -> int:
     from rita_demo.bench.run import as_text, run
     from rita_demo.vlm.registry import load
 
-    report, notes = run(load(args.backbone), args.backbone, print_progress)
+    report, notes = run(load(args.backbone), args.backbone, print_progress, args.only, args.visits)
     if args.json is not None:
         with write_errors():
             args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

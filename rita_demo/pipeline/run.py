@@ -41,7 +41,7 @@ class RunProgress:
     sentence: str  # on the current stage
     fraction: float  # done, in [0, 1]
     class_prompts: ClassPrompts | None = None
-    clean: ImageResult | None = None
+    clean: Verdict | None = None  # CLIP's on the clean picture
     attack: AttackTrace | None = None
 
 
@@ -83,10 +83,11 @@ def run_picture_steps(
     before = engine.compatible_cache(cache, class_prompts, settings)
     committed = before
     if clean is None:
-        yield RunProgress("Cutting the picture into views", 0.1, class_prompts)
+        first = _clip_verdict(engine, picture, class_prompts, settings)
+        yield RunProgress("Cutting the picture into views", 0.1, class_prompts, first)
         with _timed(seconds, "views and encoding"):
             engine.encode_views(picture, settings)  # cached for defend()
-        yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts)
+        yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts, first)
         clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
     truth = clean.verdicts["clip"].label if label is None else label
     if target is not None and target == truth:
@@ -98,7 +99,8 @@ def run_picture_steps(
     if settings.attack != "none":
         attack = yield from attack_picture_steps(engine, clean, class_prompts, settings, truth, target, before)
         seconds["attack"] = attack.seconds
-        yield RunProgress("Defending the attacked picture", 0.8, class_prompts, clean, attack)
+        known = clean.verdicts["clip"], attack
+        yield RunProgress("Defending the attacked picture", 0.8, class_prompts, *known)
         delivered = picture_of(attack.pixels)
         attacked, committed = defend(engine, delivered, class_prompts, before, settings, seconds, methods=asked)
     return Run(
@@ -144,6 +146,14 @@ def defend(
         decide = decider(engine, encoded_views, class_prompts, cache, settings, trace)
         answers = engine.answers(encoded_views, class_prompts, settings, methods, decide, picture)
     return with_answers(ImageResult(picture, encoded_views, trace, {}), answers), after
+
+
+def _clip_verdict(engine: Engine, picture: Picture, class_prompts: ClassPrompts, settings: Settings) -> Verdict:
+    """CLIP's own answer, for the screen: it needs the whole picture alone, a fraction of all views."""
+    one_view = settings.replace(views=1)
+    found = engine.answers(engine.encode_views(picture, one_view), class_prompts, one_view, ("clip",))["clip"]
+    assert isinstance(found, Verdict)  # only a user's own defence has none
+    return found
 
 
 def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFault]) -> ImageResult:
@@ -220,7 +230,7 @@ def attack_picture_steps(
     unit = get_attack(settings.attack).progress_unit
     for done, total in steps:
         sentence = f"Attacking {victim}: {unit} {done} of {total}"
-        yield RunProgress(sentence, 0.3 + 0.5 * done / max(total, 1), class_prompts, clean)
+        yield RunProgress(sentence, 0.3 + 0.5 * done / max(total, 1), class_prompts, clean.verdicts["clip"])
     return steps.value
 
 

@@ -87,16 +87,18 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     return Backbone(model, open_clip.get_tokenizer(architecture), **info, **more)
 
 
-def untrained(architecture: str, device: str | None = None) -> Backbone:
-    """A model of an open_clip architecture with random weights, for measuring speed without a download. Raises
-    BackboneError: unknown architecture, or a text tower that is not supported."""
+def untrained(architecture: str, device: str | None = None, precision: str | None = None) -> Backbone:
+    """A model of an open_clip architecture with random weights, for measuring speed without a download; ``device`` and
+    ``precision`` as in :func:`load`. Raises BackboneError: unknown architecture, or a text tower that is not supported."""
     device = device or pick_device()
     config = _config(architecture, architecture)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = _build(config, architecture)
     name, tokenizer = f"{architecture} (random weights)", open_clip.get_tokenizer(architecture)
-    return Backbone(model, tokenizer, name=name, title=name, device=device, precision=pick_precision(device))
+    return Backbone(
+        model, tokenizer, name=name, title=name, device=device, precision=precision or pick_precision(device)
+    )
 
 
 def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:

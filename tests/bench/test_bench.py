@@ -1,6 +1,7 @@
 """The benchmark: alternation, medians, peak memory, and the functions that are timed."""
 
 import json
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,14 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo.bench import gpu, page, stages
+from rita_demo.bench import engine as jobs
+from rita_demo.bench import gpu, page, server, stages
 from rita_demo.bench import run as bench
 from rita_demo.bench.stages import BenchFixture, class_names
 from rita_demo.bench.timing import medians, peak_bytes
+from rita_demo.cli.bench import PARTS
 from rita_demo.engine.engine import Engine
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 from tests.browser import find_browser
+from tests.ui.http_client import serve_fake_page
 
 SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
@@ -70,6 +74,57 @@ def test_the_reference_is_timed_on_the_same_input_with_the_same_answer(bench_fix
     np.testing.assert_allclose(total, bench_fixture.trace.total, atol=0.02)
 
 
+def test_whole_jobs_of_the_engine_take_time(backbone: Backbone, tiny_model_dir: Path) -> None:
+    small = SETTINGS.replace(**{"attack_views": 2, "adaptive.steps": 2, "adaptive.restarts": 1})
+    assert jobs.adaptive_seconds(Engine(backbone), small) > 0
+    assert jobs.stream_rate(Engine(backbone), "pgd", 1, views=4, prompts=1, steps=1) > 0
+    short = load(f"local-dir:{tiny_model_dir}", "cpu", "bfloat16")
+    seconds, ratios = jobs.larger_model(backbone, short, (3, 5), SETTINGS, 64, 1)
+    assert len(seconds) == 8
+    assert min(seconds.values()) > 0
+    assert (
+        ratios["vit_float32_k3_image_over_encoding"]
+        == seconds["vit_float32_k3: image"] / seconds["vit_float32_k3: encoding"]
+    )
+    assert 0 <= ratios["vit_bfloat16_k5_same_labels"] <= 1
+    assert 0 < ratios["vit_bfloat16_k5_largest_relative_gap"] < 1
+
+
+def test_more_cores_are_estimated_from_one_and_two_threads(bench_fixture: BenchFixture) -> None:
+    serial, halved = jobs.amdahl(2.0, 2.0), jobs.amdahl(2.0, 1.0)
+    assert (serial["serial share"], serial["16 cores"]) == (1, 2)
+    assert (halved["serial share"], halved["4 cores"], halved["16 cores"]) == (0, 0.5, 0.125)
+    assert jobs.amdahl(4.0, 3.0)["4 cores"] == pytest.approx(4 * (0.5 + 0.5 / 4))
+    found = jobs.cores(bench_fixture, 1)
+    assert {"encoding", "text backward", "image", "PGD-7"} <= set(found)
+    for step in found.values():
+        assert step["1 thread"] >= step["4 cores"] >= step["16 cores"] > 0
+
+
+@pytest.mark.slow
+def test_visitors_without_a_browser_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the page with the fake engine, in this process."""
+    small = {"vocabulary": "own", "own_names": "cup, crab, cat", "setting_views": 4, "setting_steps": 1}
+    for name, value in {"UPLOADS": 1, "VISITORS": 2}.items():
+        monkeypatch.setattr(server, name, value)
+    with serve_fake_page() as address:
+        taken = server.upload_seconds(address, **small)
+        clean, _, whole = (taken[f"server: upload, {name}"] for name in (*server.MARKS, "whole story"))
+        assert 0 < clean < whole
+        assert server.crowd_seconds(address, **small) > 0
+        held = server.visits_bytes(server.RunningServer(address, os.getpid(), 1), 1, **small)
+        assert held is None or held > 1 << 20
+
+
+def test_a_part_of_the_benchmark_alone(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tuple(bench.PARTS) == PARTS
+    for name, value in {"CLASSES": 3, "SIDE": 64, "SETTINGS": SETTINGS, "ROUNDS": 1}.items():
+        monkeypatch.setattr(bench, name, value)
+    report, notes = bench.run(backbone, "tiny", print, ["cores"])
+    assert "serial share" in bench.as_text(report, notes)
+    assert report["stages"] == {}
+
+
 @pytest.mark.slow
 def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
@@ -84,7 +139,7 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
         monkeypatch.setattr(bench, name, value)
     monkeypatch.setattr(stages, "umap_layout", lambda scene: lambda: time.sleep(0.001))
     monkeypatch.setattr(page, "measure", lambda spec: ({}, ["No browser."]))
-    report, notes = bench.run(backbone, "tiny", print)
+    report, notes = bench.run(backbone, "tiny", print, ["stages", "growth", "page"])
     written = json.loads(json.dumps(report, allow_nan=False))
     assert list(written) == ["machine", "config", "stages", "ratios"]
     found, ratios = written["stages"], written["ratios"]

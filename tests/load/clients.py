@@ -4,11 +4,11 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.data.vocabularies import VOCABULARIES
@@ -18,7 +18,6 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import encoded, photo
-from tests.ui.http_client import HttpClient
 
 FAST_SETTINGS = {"views": 16, "steps": 2, "prompts": 2}  # so that twenty take a minute
 SETTINGS = RECOMMENDED.replace(**FAST_SETTINGS)
@@ -67,12 +66,7 @@ class LoadClient(HttpClient):
     def stream_run(self, **changes: Any) -> Iterator[str]:
         """The same line by line; who stops reading has closed the page."""
         go = self.event("go", "click")
-        yield from self.stream_event(go, self._inputs(go, self._uploaded_form(changes)))
-
-    def stream_event(self, event: dict[str, Any], inputs: list[Any]) -> Iterator[str]:
-        """What an event answers, line by line."""
-        assert not self.enqueue(event["id"], inputs)
-        yield from self.answers()
+        yield from self.stream(go, **self._uploaded_form(changes))
 
     def _uploaded_form(self, changes: dict[str, Any]) -> dict[str, Any]:
         """The picture is on the server; the form that goes with it."""
@@ -82,19 +76,8 @@ class LoadClient(HttpClient):
             click = self.events("samples", "click")[0]
             self.call(click["id"], self._inputs(click, form), {"sample": self.request.sample})
         else:
-            sent = self.http.post("gradio_api/upload", files={"files": ("mine.png", self.request.upload)})
-            file = {"path": sent.json()[0], "orig_name": "mine.png", "meta": {"_type": "gradio.FileData"}}
-            self.call(self.event("upload", "upload")["id"], [None, file, "caltech101", ""])
+            self.upload(self.request.upload)
         return form
-
-    @contextmanager
-    def connected(self) -> Iterator[None]:
-        """The heartbeat stays open while the page is; when it ends the server ends the session."""
-        with self.http.stream("GET", f"gradio_api/heartbeat/{self.session_hash}") as beat:
-            lines = beat.iter_lines()
-            next(lines)
-            yield
-            lines.close()  # keeps the connection open until here
 
     def select_view(self, view: int) -> str:
         """Choose a view; what the address bar shows then, "" where the picture is an upload."""
@@ -114,9 +97,6 @@ class LoadClient(HttpClient):
     def _download(self, element: str, data: dict[str, Any]) -> bytes:
         code = re.findall(r"base64,([A-Za-z0-9+/=]+)", self.press(element, data=data))
         return base64.b64decode(code[0])
-
-    def _inputs(self, event: dict[str, Any], form: dict[str, Any]) -> list[Any]:
-        return [self._value(number, form) for number in event["inputs"]]
 
 
 def view_in(query: str) -> str | None:

@@ -101,7 +101,7 @@ def test_a_stream_does_not_starve_single_pictures(address: str, print_line: Any)
     def stream() -> None:
         event = streams.event("stream-start", "click")
         form = {"stream_dataset": "textures", "stream_pictures": 500, "stream_traffic": "attacked"}
-        for line in streams.stream_event(event, streams._inputs(event, form)):
+        for line in streams.stream(event, **form):
             lines.append(line)
             if done.is_set():
                 break

@@ -14,12 +14,13 @@ import gradio as gr
 import pytest
 from gradio.state_holder import StateHolder
 
+from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import cleanup
 from rita_demo.server.cleanup import start_cleanup, trim_uploads
 from rita_demo.server.gradio_patches import TEMP_PREFIX, remove_abandoned
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
-from tests.ui.http_client import HttpClient, serve_fake_page
+from tests.ui.http_client import serve_fake_page
 
 
 def files(folder: Path, sizes: list[int]) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.pictures import LARGEST_PICTURE
 from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server import launch
@@ -17,7 +18,7 @@ from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
 from tests.live_server import free_port
 from tests.ui.addresses import addresses, filled
-from tests.ui.http_client import HttpClient, build_fake_page
+from tests.ui.http_client import build_fake_page
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))

@@ -8,13 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
+from rita_demo.bench.http_client import HttpClient
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.context import ModelPool
 from rita_demo.vlm.catalogue import BACKBONES
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient, serve_fake_page
+from tests.ui.http_client import serve_fake_page
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from rita_demo.defences.registry import default_methods, validated
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run import RunProgress
-from rita_demo.records import Run
+from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.ui.attack_defend.form import Form, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
@@ -112,7 +112,7 @@ class AttackDefendTab(SelectionEvents):
                 update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
                 ready = (at.clean is not None) + (at.attack is not None)
                 if ready > parts:
-                    parts, update[self.result.pictures] = ready, partial_pictures(at)
+                    parts, update[self.result.pictures] = ready, partial_pictures(at, request.picture)
                 yield update
             run = steps.value
             # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
@@ -313,11 +313,11 @@ class AttackDefendTab(SelectionEvents):
         return self._select(session, "view", view=n, atom=m)
 
 
-def partial_pictures(at: RunProgress) -> dict[str, Any]:
-    """The pictures that are ready while the rest is computed."""
+def partial_pictures(at: RunProgress, picture: Picture) -> dict[str, Any]:
+    """The pictures that are ready while the rest is computed; ``picture``: the clean one."""
     assert at.class_prompts is not None
     assert at.clean is not None
-    clean = clean_part(at.clean, at.class_prompts.names)
+    clean = clean_part(picture, at.clean, at.class_prompts.names)
     noise = attacked = placeholder("The attack is being computed …")
     if at.attack is not None:
         noise = perturbation_part(at.attack, len(at.attack.frames) - 1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.records import AttackTrace, ImageResult, Picture, Run
+from rita_demo.records import AttackTrace, Picture, Run, Verdict
 from rita_demo.ui.panels.crop_field import shown_step
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -51,7 +51,8 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
         return None
     shown, step = session.image_cache, shown_step(run)  # a picture is encoded once, however often its step is selected
     if "clean" not in shown:
-        shown["clean"] = clean_part(run.clean, run.class_prompts.names) | wording.heading_clean(run)
+        clean = clean_part(run.clean.picture, run.clean.verdicts["clip"], run.class_prompts.names)
+        shown["clean"] = clean | wording.heading_clean(run)
     if run.attack is None:
         missing = placeholder("Press “Attack and defend” to see it attacked.") | wording.heading_attacked(run)
         clean = shown["clean"] | {"kind": "The picture as it came"}
@@ -78,9 +79,8 @@ def loading_pictures(picture: Picture) -> dict[str, Any]:
     return {"clean": clean, "noise": coming, "attacked": coming}
 
 
-def clean_part(side: ImageResult, names: tuple[str, ...]) -> dict[str, Any]:
-    """The first picture: pixels, CLIP's answer, how it was decoded."""
-    picture, verdict = side.picture, side.verdicts["clip"]
+def clean_part(picture: Picture, verdict: Verdict, names: tuple[str, ...]) -> dict[str, Any]:
+    """The first picture: pixels, CLIP's answer ``verdict``, how it was decoded."""
     lead, edge = "This is a picture. The model says:", picture.pixels.shape[0]
     return _picture(picture.pixels, "The clean picture", lead, names[verdict.label], ".") | {
         "title": " ".join((f"{edge} × {edge} pixels.", *picture.notes)),

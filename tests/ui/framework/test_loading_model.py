@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rita_demo.bench.http_client import HttpClient
 from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build, launch_options
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient
 
 
 @contextmanager

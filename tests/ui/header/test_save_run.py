@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
@@ -21,7 +22,7 @@ from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
 from tests.ui.conftest import NAMES
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import HttpClient, serve_fake_page
+from tests.ui.http_client import serve_fake_page
 from tests.ui.memory_client import Event
 
 

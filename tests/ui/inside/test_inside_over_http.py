@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.ui.http_client import HttpClient, serve_fake_page
+from rita_demo.bench.http_client import HttpClient
+from tests.ui.http_client import serve_fake_page
 
 pytestmark = pytest.mark.slow
 
