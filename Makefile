@@ -45,12 +45,13 @@ check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# one thread of torch in each of several processes: more would wait for each other
 test-quick: check
-	$(BIN)/python -m pytest -m "not slow and not e2e and not nightly" -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not e2e and not nightly" -n 2 --dist loadfile
 
 # everything but the browser in two processes, then the browser alone, so that no browser test waits for a busy machine
 test: check browser
-	$(BIN)/python -m pytest -m "not nightly and not e2e" -n 3 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not nightly and not e2e" -n 3 --dist loadfile
 	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile
 
 # the wheel, installed outside the tree and used from an empty folder

@@ -11,6 +11,9 @@ import torch
 from playwright.sync_api import Browser, sync_playwright
 from safetensors.torch import save_file
 
+from rita_demo import settings
+from rita_demo.attacks import ATTACKS
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.chromium import FLAGS
 from tests.browser import find_browser
 
@@ -39,6 +42,22 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seen = open_clip.SimpleTokenizer().encode(SEEN_WORDS)
     (folder / "seen_tokens.json").write_text(json.dumps(sorted({49406, 49407, *seen})))
     return folder
+
+
+def forget_guests() -> None:
+    """Defences and attacks from a user's file are unknown again, with their settings, as to a new process."""
+    for known in (DEFENCES, ATTACKS):
+        for name in [name for name, one in known.items() if one.guest]:
+            for setting in known.pop(name).own_names.values():
+                settings.unregister(setting)
+    settings.register_choices("attack", tuple(ATTACKS))
+    settings.register_choices("adaptive.against", ("each", *DEFENCES))
+
+
+@pytest.fixture
+def no_guests_afterwards() -> Iterator[None]:
+    yield
+    forget_guests()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """An attack from a user's own file: it runs like the others, and what is wrong with it is one sentence with a line."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,9 @@ from rita_demo.process.guest_file import GuestError
 from tests.attacks.test_attacks import TinyModel, model, run
 
 __all__ = ["model"]  # the fixture
+pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
 TEXTS = 'name="guest", title="A guest", sentence="One step.", '
 IMPORT = "from rita_demo.attacks.contract import Attack\n"
-
-
-@pytest.fixture(autouse=True)
-def no_guests_afterwards() -> Iterator[None]:
-    known = dict(ATTACKS)
-    yield
-    ATTACKS.clear()
-    ATTACKS.update(known)
-    settings.register_choices("attack", tuple(known))
 
 
 def write(folder: Path, text: str) -> str:

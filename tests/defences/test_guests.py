@@ -1,6 +1,5 @@
 """A defence from a user's own file: it answers like the others, and what is wrong with it is one sentence with a line."""
 
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -17,12 +16,13 @@ from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
 from rita_demo.plots.labels import method_colour
 from rita_demo.records import Picture
-from rita_demo.settings import RECOMMENDED, SETTINGS, register_choices, unregister
+from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.attack_defend.form import Form
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.widgets import wording
 from tests.ui.fake_engine import FakeEngine
 
+pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
 NAMES = ("motorbike", "crab", "cup")
 PICTURE = Picture(np.full((32, 32, 3), 90, np.uint8), "grey")
 QUICK = RECOMMENDED.replace(views=8, steps=2, tuning_steps=0)
@@ -38,15 +38,6 @@ def answer(inputs):
 SETTINGS = (Setting("sharpness", "float", 1.0, "Sharpness", "A factor.", low=0.1, high=9.0),)
 DEFENCE = Defence(name="mine", title="Mine", sentence="CLIP again.", answer=answer, settings=SETTINGS)
 """
-
-
-@pytest.fixture(autouse=True)
-def no_guests_afterwards() -> Iterator[None]:
-    yield
-    for name in [name for name, defence in DEFENCES.items() if defence.guest]:
-        for setting in DEFENCES.pop(name).own_names.values():
-            unregister(setting)
-    register_choices("adaptive.against", ("each", *DEFENCES))
 
 
 def write(folder: Path, old: str = "", new: str = "") -> str:

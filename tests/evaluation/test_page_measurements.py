@@ -104,13 +104,6 @@ def test_descriptions_change_the_answer_and_are_keyed_by_content(run_evaluate, r
     assert len(margins) == 3
 
 
-def test_a_description_file_that_lacks_a_class_gives_an_error_message(command_line, tmp_path, capsys) -> None:
-    path = tmp_path / "mine.json"
-    path.write_text('{"cat": ["it purrs"]}')
-    assert cli.main(command_line(tmp_path / "runs", "--set", f"descriptions={path}")) == 1
-    assert "no sentences for the class 'dog' and 1 more" in capsys.readouterr().err
-
-
 def test_a_partial_dataset_requires_allow_partial(data_root: Path) -> None:
     with pytest.raises(DataError, match="Only 2 of the 47 classes") as refused:
         collect("dtd", data_root, "val", limit=None, allow_partial=False)

@@ -66,11 +66,6 @@ def test_a_crash_during_any_write_loses_nothing(full_run, command_line, rows_of,
     ]
 
 
-def test_a_finished_run_does_nothing_when_started_again(full_run, command_line, capsys) -> None:
-    assert cli.main(command_line(full_run)) == 0
-    assert "3 cells, 36 rows, 0 of them new" in capsys.readouterr().out
-
-
 def test_a_second_process_on_the_same_folder_gives_an_error_message(command_line, tmp_path, capsys) -> None:
     with files.exclusive_lock(tmp_path):
         assert cli.main(command_line(tmp_path)) == 1

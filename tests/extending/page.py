@@ -1,4 +1,4 @@
-"""The code blocks of docs/extending.md, and processes that run them in an empty folder."""
+"""The code blocks of docs/extending.md, and the copy of the package that they are added to."""
 
 import os
 import re
@@ -24,19 +24,11 @@ def code_blocks(heading: str) -> list[str]:
     return blocks
 
 
-def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """``python WORDS`` in the folder, which may have a copy of the package; else this one is imported."""
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run([sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True)
-
-
-def rita(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return python(folder, "-m", "rita_demo", *words)
-
-
-def output_of(code: str, folder: Path) -> str:
-    """What the code prints in a fresh process inside the folder."""
-    done = python(folder, "-c", code)
+def output_with(file: Path, code: str) -> str:
+    """What the code prints in a fresh process that imports the copy of the package with this file of it."""
+    folder = file.parents[2]
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -14,37 +14,36 @@ from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine as EngineType
 from rita_demo.records.errors import BackboneError, DataError, SettingError, VocabularyError
 from rita_demo.vlm.registry import load
-from tests.extending.page import code_blocks, output_of, picture
+from tests.extending.page import code_blocks, picture
 
 pytestmark = pytest.mark.slow
 
 
-def test_an_array_is_a_picture(tmp_path: Path) -> None:
+def test_an_array_is_a_picture(folder: Path, output_of) -> None:
     (code,) = code_blocks("A picture as an array")
-    said = output_of(code, tmp_path)
+    said = output_of(code)
     assert "clean_answer" in said
     assert said.split()[-1] in ("cup", "crab", "cat")
-    assert (tmp_path / "run.zip").stat().st_size > 1_000_000
+    assert (folder / "run.zip").stat().st_size > 1_000_000
 
 
-def test_pairs_are_a_dataset(tmp_path: Path) -> None:
-    code = code_blocks("A dataset")[-1]
-    said = output_of(code, tmp_path)
+def test_pairs_are_a_dataset(folder: Path, output_of) -> None:
+    said = output_of(code_blocks("A dataset")[-1])
     assert all(name in said for name in ("clip", "rita", "pgd", "none")), said
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
 
-def test_a_module_is_a_model(tmp_path: Path) -> None:
-    picture(tmp_path)
+def test_a_module_is_a_model(folder: Path, output_of) -> None:
+    picture(folder)
     (code,) = code_blocks("A model")
-    said = output_of(code, tmp_path)
+    said = output_of(code)
     assert "RunResult, attack pgd" in said
     assert "\nrita " in said
 
 
-def test_features_are_enough(tmp_path: Path) -> None:
+def test_features_are_enough(output_of) -> None:
     (code,) = code_blocks("Features")
-    assert output_of(code, tmp_path).split()[0] == "1", "the views are near the prompts of class 1"
+    assert output_of(code).split()[0] == "1", "the views are near the prompts of class 1"
 
 
 class Wrapped(torch.nn.Module):

@@ -5,32 +5,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.extending.page import code_blocks, copy_package, output_of, picture, rita
+from tests.extending.page import code_blocks, copy_package, output_with, picture
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_setting_of_one_defence_is_in_its_file(tmp_path: Path) -> None:
-    (tmp_path / "median.py").write_text(code_blocks("A setting")[0])
-    picture(tmp_path)
+def test_a_setting_of_one_defence_is_in_its_file(folder: Path, rita) -> None:
+    (folder / "median.py").write_text(code_blocks("A setting")[0])
+    picture(folder)
     margins = []
     for value in ("1", "2"):
         words = ["--classes", "cup,crab", "--attack", "none", "--set", "views=4"]
         words += ["--methods", "clip", "--json", "r.json"]
         words += ["--defence", "median.py:DEFENCE", "--set", f"median.sharpness={value}"]
-        done = rita(tmp_path, "explain", "photo.png", *words)
-        assert (done.returncode, done.stderr) == (0, "")
-        answers = json.loads((tmp_path / "r.json").read_text("utf-8"))
+        done = rita("explain", "photo.png", *words)
+        assert (done.status, done.err) == (0, "")
+        answers = json.loads((folder / "r.json").read_text("utf-8"))
         assert answers["settings"].get("median.sharpness", 1.0) == float(value)
         margins.append(answers["clean"]["methods"]["median"]["margin"])
     assert margins[0] < margins[1]
-    done = rita(tmp_path, "explain", "photo.png", *words, "--set", "median.sharpness=0")
-    assert done.returncode == 2
-    assert "median.sharpness is a number from 0.1 to 10; got '0'." in done.stderr
+    done = rita("explain", "photo.png", *words, "--set", "median.sharpness=0")
+    assert done.status == 2
+    assert "median.sharpness is a number from 0.1 to 10; got '0'." in done.err
 
 
-def test_a_setting_of_several_parts_is_one_field(tmp_path: Path) -> None:
-    file = copy_package(tmp_path) / "settings" / "__init__.py"
+def test_a_setting_of_several_parts_is_one_field(folder: Path) -> None:
+    file = copy_package(folder) / "settings" / "__init__.py"
     head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
     file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
     code = """
@@ -44,4 +44,4 @@ import gradio as gr
 with gr.Blocks():
     assert Form(None).fields["view_margin"].maximum == 0.4
 """
-    output_of(code, tmp_path)
+    output_with(file, code)

@@ -13,7 +13,6 @@ from rita_demo.method.rita import decide
 from rita_demo.method.theorem import theorem_bounds
 from rita_demo.settings import PRESETS
 from tests.oracles import theorem
-from tests.oracles.algorithm1 import plane_rotation
 from tests.oracles.toy_model import D, K, make_toy_model, unit
 from tests.oracles.transport import cost_matrix, exact_value
 
@@ -57,18 +56,6 @@ def test_alignment_is_orthogonal_reaches_zbar_and_is_as_good_as_scipys(seed: int
         cosine = float(unit(before.sum(0)) @ unit(zbar))
         assert float(result.angle[k]) == pytest.approx(np.arccos(cosine), abs=1e-3)
         assert float(result.aligned[k, n:].abs().sum()) == 0.0
-
-
-@quantified
-@given(seeds)
-def test_the_smallest_rotation_is_the_rotation_in_one_plane(seed: int) -> None:
-    features, counts = cached(seed, [3], 3, 8)
-    mean = leaning_unit_vectors(seed + 9, 1, 8) * 0.7
-    x = features[0].numpy().astype(float)
-    w = plane_rotation(unit(x.sum(0)), unit(mean[0].numpy().astype(float)))
-    np.testing.assert_allclose(w @ w.T, np.eye(8), atol=1e-12)
-    ours = align(features, counts, mean, "smallest_rotation").aligned[0].numpy()
-    np.testing.assert_allclose(ours, x @ w, atol=1e-5)
 
 
 @pytest.mark.parametrize("preset", list(PRESETS))

@@ -61,31 +61,6 @@ def test_nothing_that_goes_in_is_changed_and_half_precision_is_accepted():
     assert trace.total.dtype == torch.float32
 
 
-def test_cache_off_changes_neither_the_decision_nor_the_memory():
-    p = prompts()
-    x, cache = views(p.features[1, 0]), filled(p, RECOMMENDED)
-    off, kept = decide(x, p, cache, RECOMMENDED.replace(protocol="off", slots=9))
-    unweighted, _ = decide(x, p, cache, RECOMMENDED.replace(cache_weight=0))
-    assert kept is cache
-    assert off.cache_transport is None
-    assert (off.cache_distance == 0).all()
-    assert (off.cache_update.candidates, off.cache_update.events) == ((), ())
-    assert torch.equal(off.total, unweighted.total)
-    assert torch.equal(off.verdict.probability, unweighted.verdict.probability)
-
-
-def test_reset_clears_the_cache_and_order_sets_if_the_update_comes_first():
-    p = prompts()
-    x, cache = views(p.features[1, 0]), filled(p, RECOMMENDED)
-    fresh, after = decide(x, p, cache, RECOMMENDED.replace(protocol="reset"))
-    assert fresh.cache.count.sum() == 0
-    assert after.count.sum() == len(fresh.cache_update.events)
-    stream, _ = decide(x, p, cache, RECOMMENDED)
-    assert same(stream.cache, cache)
-    updated_first, after = decide(x, p, cache, RECOMMENDED.replace(order="update_first"))
-    assert updated_first.cache is after
-
-
 def test_tuning_without_steps_leaves_every_bit_and_tuning_lowers_its_loss():
     p = prompts()
     x = views(p.features[1, 0], noise=2.0)

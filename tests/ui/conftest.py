@@ -79,9 +79,15 @@ def session(example_run: Run) -> Session:
     return visitor
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def inside_tab() -> InsideTab:
+    """The tab *Inside RITA*, built once; every test has its own visitor."""
+    return make_inside_tab(FakeEngine(spread=0.2))
+
+
+@pytest.fixture(scope="session")
 def memory_tab() -> MemoryTab:
-    """The tab *Memory*, built once; every test has its own visitor."""
+    """The tab *Memory*, in the same way."""
     return build_tab(MemoryTab, FakeEngine(spread=0.2))
 
 

@@ -2,30 +2,46 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import gradio as gr
 
+from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build, launch_options
 from tests.ui.fake_engine import FakeEngine
 
+ENGINE = FakeEngine(spread=0.2)
 
-def build_fake_page(engine: FakeEngine | None = None, **options: Any) -> gr.Blocks:
-    """A page with the fake engine whose worked example is ready."""
-    engine = engine or FakeEngine(spread=0.2)
+
+@cache
+def ready_example(engine: FakeEngine) -> WorkedExample:
+    """The worked example of an engine, computed once for all pages."""
     example = WorkedExample(engine)
-    page = build(engine, example=example, **options)
+    example.start()
     assert example.wait(120, complete=True)
-    return page
+    return example
+
+
+def build_fake_page(engine: FakeEngine = ENGINE, **options: Any) -> gr.Blocks:
+    """A page with the fake engine whose worked example is ready."""
+    return build(engine, example=ready_example(engine), **options)
 
 
 @contextmanager
-def serve_fake_page(engine: FakeEngine | None = None, **options: Any) -> Iterator[str]:
-    """The same, served until the end of the block; gives its address."""
-    page = build_fake_page(engine, **options)
+def served(page: gr.Blocks) -> Iterator[str]:
+    """The page on a port until the end of the block, with the project's patches of Gradio; gives its address."""
+    patch_gradio()
     _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
     try:
         yield local
     finally:
-        page.close()
+        page.close(verbose=False)
+
+
+@contextmanager
+def serve_fake_page(engine: FakeEngine = ENGINE, **options: Any) -> Iterator[str]:
+    """The same, served."""
+    with served(build_fake_page(engine, **options)) as local:
+        yield local

@@ -3,10 +3,10 @@
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import httpx
 import numpy as np
 import pytest
@@ -23,26 +23,38 @@ from rita_demo.server import launch
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from tests.live_server import free_port, wait_until
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import build_fake_page
+from tests.ui.http_client import ENGINE, build_fake_page
 
 pytestmark = pytest.mark.slow
 METHODS = ["mta", "tpt"]  # the fake engine has no pixels for others
 NAMES = ["motorbike", "crab", "camera"]
 ACCOUNT = ("me", "one:two")
-ENGINE: dict[str, Any] = {"spread": 0.2}
 
 
-@pytest.fixture(scope="module", params=[None, ACCOUNT], ids=["open", "password"])
-def account(request: pytest.FixtureRequest) -> tuple[str, str] | None:
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def client(account: tuple[str, str] | None) -> Iterator[Client]:
-    page = build_fake_page()
+@contextmanager
+def served_client(account: tuple[str, str] | None = None, engine: FakeEngine = ENGINE) -> Iterator[Client]:
+    """The client of a page of its own, which may want a password."""
+    page = build_fake_page(engine)
     address = launch.launch_page(page, "127.0.0.1", free_port(), (account,) if account else ())
     yield Client(address, auth=account, verbose=False)
     page.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def open_client() -> Iterator[Client]:
+    with served_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def locked_client() -> Iterator[Client]:
+    with served_client(ACCOUNT) as client:
+        yield client
+
+
+@pytest.fixture(params=["open_client", "locked_client"])
+def client(request: pytest.FixtureRequest) -> Client:
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +66,9 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def local_run(picture: str, **changes: Any) -> Any:
-    engine, settings = FakeEngine(**ENGINE), RECOMMENDED.replace(**changes)
-    square = open_picture(picture, square=settings.square, side=engine.info.side)
-    return run_picture(engine, square, NAMES, settings, label=0, methods=METHODS)
+    settings = RECOMMENDED.replace(**changes)
+    square = open_picture(picture, square=settings.square, side=ENGINE.info.side)
+    return run_picture(FakeEngine(spread=0.2), square, NAMES, settings, label=0, methods=METHODS)
 
 
 def without_times(answer: dict[str, Any]) -> dict[str, Any]:
@@ -124,10 +136,10 @@ BAD_INPUTS = [
 
 
 @pytest.mark.parametrize(("changes", "sentence"), BAD_INPUTS)
-def test_bad_input_is_one_sentence(client: Client, picture: str, changes: dict[str, Any], sentence: str) -> None:
+def test_bad_input_is_one_sentence(open_client: Client, picture: str, changes: dict[str, Any], sentence: str) -> None:
     given = {"image": handle_file(picture), "classes": NAMES} | changes
     with pytest.raises(AppError, match=sentence):
-        client.predict(**given, api_name="/explain")
+        open_client.predict(**given, api_name="/explain")
 
 
 def test_a_file_of_the_server_is_not_opened(client: Client) -> None:
@@ -140,22 +152,19 @@ def test_a_file_of_the_server_is_not_opened(client: Client) -> None:
     assert "methods" not in answer
 
 
-def test_without_the_password_there_is_no_answer(client: Client, account: tuple[str, str] | None) -> None:
-    status = 200 if account is None else 401
-    assert httpx.get(f"{client.src}gradio_api/info").status_code == status
-    assert httpx.post(f"{client.src}gradio_api/call/v2/settings", json={}).status_code == status
+def test_without_the_password_there_is_no_answer(open_client: Client, locked_client: Client) -> None:
+    for client, status in ((open_client, 200), (locked_client, 401)):
+        assert httpx.get(f"{client.src}gradio_api/info").status_code == status
+        assert httpx.post(f"{client.src}gradio_api/call/v2/settings", json={}).status_code == status
 
 
 def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> None:
-    engine = FakeEngine(**ENGINE, step_seconds=0.5)
-    page: gr.Blocks = build_fake_page(engine)
-    client = Client(launch.launch_page(page, "127.0.0.1", free_port()), verbose=False)
-    try:
+    engine = FakeEngine(spread=0.2)
+    with served_client(engine=engine) as client:
+        engine.step_seconds = 0.5
         job = client.submit(handle_file(picture), NAMES, settings={"steps": 100}, methods=[], api_name="/explain")
         assert wait_until(lambda: any("step 3" in record["doing"] for record, _ in job.outputs()), 60)
         job.cancel()
         begin = time.monotonic()
         client.predict(handle_file(picture), NAMES, methods=[], api_name="/defend")  # waits for its turn in the queue
         assert time.monotonic() - begin < 25
-    finally:
-        page.close(verbose=False)

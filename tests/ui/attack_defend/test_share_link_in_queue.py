@@ -38,8 +38,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return seen
 
 
-@pytest.fixture
-def address(recorder: SimpleNamespace) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
     engine = FakeEngine(spread=0.2)
     with serve_fake_page(engine) as local:
         engine.step_seconds = STEP_SECONDS

@@ -9,21 +9,18 @@ from rita_demo.bench.http_client import HttpClient
 from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import build, launch_options
+from rita_demo.ui.page import build
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.http_client import served
 
 
 @contextmanager
-def served(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]:
+def loading_page(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]:
     engine = LoadingEngine(FakeEngine().info, load)
-    page = build(engine, example=WorkedExample(engine))
-    _, address, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    try:
+    with served(build(engine, example=WorkedExample(engine))) as address:
         engine.start(head_start=0)
         yield address, engine
-    finally:
-        page.close()
 
 
 def test_the_first_press_waits_for_the_model_and_says_so() -> None:
@@ -33,7 +30,7 @@ def test_the_first_press_waits_for_the_model_and_says_so() -> None:
         arrived.wait(20)
         return FakeEngine(spread=0.2)
 
-    with served(load) as (address, _):
+    with loading_page(load) as (address, _):
         client, said = HttpClient(address), list[str]()
         assert not client.enqueue(client.load_event, [])
         next(line for line in client.answers() if LOADING in line)  # the opened page says it
@@ -51,7 +48,7 @@ def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> N
     def load() -> FakeEngine:
         raise BackboneError("These weights are broken.", "Fetch them again.")
 
-    with served(load) as (address, engine):
+    with loading_page(load) as (address, engine):
         assert wait_until(lambda: engine.failure is not None)
         client = HttpClient(address)
         assert "These weights are broken. Fetch them again." in client.open()
@@ -64,7 +61,7 @@ def test_an_unexpected_error_is_logged_under_the_number_that_visitors_see(caplog
     def load() -> FakeEngine:
         raise RuntimeError("secret path")
 
-    with served(load) as (address, engine):
+    with loading_page(load) as (address, engine):
         assert wait_until(lambda: engine.failure is not None)
         said = HttpClient(address).open()
         number = caplog.records[-1].fields["id"]

@@ -8,15 +8,9 @@ import pytest
 
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.stoppable import STOPPING, StoppableJob
-from tests.ui.conftest import make_inside_tab
-from tests.ui.fake_engine import FakeEngine
+from rita_demo.ui.inside.tab import InsideTab
 
 STOPPED_TEXT = notice.done_html("Stopped.")
-
-
-@pytest.fixture(scope="module")
-def context() -> Any:
-    return make_inside_tab(FakeEngine(spread=0.2)).context
 
 
 class Job:
@@ -53,8 +47,8 @@ class Job:
 
 
 @pytest.fixture
-def job(context: Any) -> Job:
-    return Job(context)
+def job(inside_tab: InsideTab) -> Job:
+    return Job(inside_tab.context)
 
 
 def test_a_running_job_shows_its_stop_button(job: Job) -> None:

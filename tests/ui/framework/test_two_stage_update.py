@@ -6,52 +6,45 @@ import pytest
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.session.session import HOME_TAB, Session
-from tests.ui.conftest import make_inside_tab
-from tests.ui.fake_engine import FakeEngine
-
-
-@pytest.fixture(scope="module")
-def inside() -> InsideTab:
-    return make_inside_tab(FakeEngine(spread=0.2))
 
 
 @pytest.fixture
-def session(inside: InsideTab) -> Session:
-    return inside.context.sessions.get(inside.context.sessions.open())
+def session(inside_tab: InsideTab) -> Session:
+    return inside_tab.context.sessions.get(inside_tab.context.sessions.open())
 
 
-def test_the_two_updates_are_disjoint_and_complete(inside: InsideTab, session: Session) -> None:
+def test_the_two_updates_are_disjoint_and_complete(inside_tab: InsideTab, session: Session) -> None:
     for tab in (HOME_TAB, "inside"):
-        two_stage = TwoStageUpdate(inside.context, tab)
+        two_stage = TwoStageUpdate(inside_tab.context, tab)
         for changed in (("view",), ("class", "side"), ("inside",), ("step",)):
             first = {c.elem_id for c in two_stage.immediate(session, *changed)}
             late = {c.elem_id for c in two_stage.deferred(session)}
-            both = {c.elem_id for c in inside.context.panels.depending_on(*changed, tab=tab)}
+            both = {c.elem_id for c in inside_tab.context.panels.depending_on(*changed, tab=tab)}
             assert first | late == both
             assert not first & late, (tab, changed)
 
 
-def test_pending_panels_of_several_clicks_are_drawn_once(inside: InsideTab, session: Session) -> None:
-    two_stage = inside.two_stage
+def test_pending_panels_of_several_clicks_are_drawn_once(inside_tab: InsideTab, session: Session) -> None:
+    two_stage = inside_tab.two_stage
     two_stage.immediate(session, "view"), two_stage.immediate(session, "class")
     late = {c.elem_id for c in two_stage.deferred(session)}
     assert {"in-entropies-attacked", "in-class"} <= late
     assert two_stage.deferred(session) == {}
 
 
-def test_the_active_control_is_not_overwritten(inside: InsideTab) -> None:
-    context = inside.context
-    grid, costs = inside.parts["grid_clean"], inside.parts["costs"]
+def test_the_active_control_is_not_overwritten(inside_tab: InsideTab) -> None:
+    context = inside_tab.context
+    grid, costs = inside_tab.parts["grid_clean"], inside_tab.parts["costs"]
     with gr.Blocks() as page:
         for part in (context.visitor, context.error_banner, *context.panels.depending_on("view", tab="inside")):
             part.render()
         press = gr.Button("Touch")
-        touch = lambda name: inside.two_stage.immediate(context.sessions.get(name), "view", "class")  # noqa: E731
-        inside.two_stage.bind_event(press.click, touch, [context.visitor], "view", "class", active=[grid])
+        touch = lambda name: inside_tab.two_stage.immediate(context.sessions.get(name), "view", "class")  # noqa: E731
+        inside_tab.two_stage.bind_event(press.click, touch, [context.visitor], "view", "class", active=[grid])
     first, late = [one for one in page.fns.values() if one.fn]
     assert late.trigger_after == first._id
     name = context.sessions.open()
     assert costs in first.fn(name)
     answered = late.fn(name)
     assert grid not in answered
-    assert inside.parts["grid_attacked"] in answered
+    assert inside_tab.parts["grid_attacked"] in answered

@@ -16,14 +16,13 @@ from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
 from rita_demo.ui.panels import selection_details
 from rita_demo.ui.session.session import HOME_TAB, Selection, Session
-from tests.ui.conftest import NAMES, both_updates, make_inside_tab, open_tab
-from tests.ui.fake_engine import FakeEngine
+from tests.ui.conftest import NAMES, both_updates, open_tab
 from tests.ui.memory_client import Event
 
 
-@pytest.fixture(scope="module")
-def tab() -> InsideTab:
-    return make_inside_tab(FakeEngine(spread=0.2))
+@pytest.fixture
+def tab(inside_tab: InsideTab) -> InsideTab:
+    return inside_tab
 
 
 @pytest.fixture

@@ -80,14 +80,6 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
     assert "agreement" in client.open_tab()
 
 
-def test_a_path_of_the_server_is_no_upload(client: MemoryHttpClient) -> None:
-    for path in ("/etc/passwd", "app.py", "../../etc/passwd"):
-        stolen = {"path": path, "meta": {"_type": "gradio.FileData"}}
-        answer = client.call(client.event("import", "upload")["id"], [None, stolen])
-        assert "root:" not in answer
-        assert "Imported" not in answer
-
-
 def test_a_memory_of_another_model_or_vocabulary_gives_an_error_message(client: MemoryHttpClient) -> None:
     """``tests/ui/session/test_cache_file.py`` has every way in which a file can be wrong."""
     good = client.export()

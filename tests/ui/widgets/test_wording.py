@@ -24,18 +24,6 @@ def test_every_pair_of_answers_has_an_outcome_with_a_mark_and_a_colour() -> None
     assert missed == ("wrong now, but not the target", "bad", "≠")
 
 
-def test_percentages_never_round_to_certainty() -> None:
-    for share, decimals, text in (
-        (0.914, 0, "91 %"),
-        (0.914, 1, "91.4 %"),
-        (0.9999, 0, "> 99 %"),
-        (0.0001, 0, "< 1 %"),
-        (1.0, 0, "100 %"),
-        (0.0, 1, "0.0 %"),
-    ):
-        assert wording.percent(share, decimals) == text
-
-
 def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert " ".join(wording.heading_clean(example_run).values()).endswith("The model says: motorbike .")
     assert " ".join(wording.heading_attacked(example_run).values()).endswith("The model says: crab , and it is sure.")

@@ -1,0 +1,50 @@
+"""An empty folder to work in, and the commands of the page in this process: a new one would only load torch again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rita_demo.cli import main as cli
+from tests.conftest import forget_guests
+
+
+class CommandResult(NamedTuple):
+    """What a command printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_guests_afterwards: None) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def rita(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
+    """``python -m rita_demo WORDS``, which leaves as little behind as a process."""
+
+    def run(*words: str) -> CommandResult:
+        capsys.readouterr()
+        try:
+            return CommandResult(cli.main(words), *capsys.readouterr())
+        finally:
+            forget_guests()
+
+    return run
+
+
+@pytest.fixture
+def output_of(capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """What a block of code prints."""
+
+    def run(code: str) -> str:
+        capsys.readouterr()
+        exec(code, {})
+        return capsys.readouterr().out
+
+    return run
