@@ -29,7 +29,7 @@ VISITS, WINDOW = 200, 25  # the server returns freed pages now and then: the hig
 TIMEOUT_SECONDS = 180.0  # until the server must answer
 FORM = {"vocabulary": "caltech101", "truth": "not given"}  # 100 classes; the rest as the page opens: PGD, seven steps
 #: What the page shows first, and a text that only that part of an answer has.
-MARKS = {"verdict of the clean picture": "The model says:", "all verdicts": "class='outcome "}
+TIMED_TEXTS = {"verdict of the clean picture": "The model says:", "all verdicts": "class='outcome "}
 _NUMBER = count(1)
 
 
@@ -61,7 +61,9 @@ def upload_seconds(address: str, **form: Any) -> dict[str, float]:
         begin, seen = time.perf_counter(), dict[str, float]()
         for line in _run_lines(visitor, _new_picture(), FORM | form):
             seen |= {
-                name: time.perf_counter() - begin for name, mark in MARKS.items() if mark in line and name not in seen
+                name: time.perf_counter() - begin
+                for name, mark in TIMED_TEXTS.items()
+                if mark in line and name not in seen
             }
         taken.append(seen | {"whole story": time.perf_counter() - begin})
     return {f"server: upload, {name}": median(one[name] for one in taken[1:]) for name in taken[0]}

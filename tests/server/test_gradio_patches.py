@@ -3,6 +3,8 @@
 import asyncio
 import copy
 import json
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gradio as gr
@@ -14,6 +16,12 @@ from gradio.state_holder import SessionState
 
 from rita_demo.server import gradio_patches
 from rita_demo.server.gradio_patches import patch_gradio
+
+
+def finished(work: Coroutine[Any, Any, Any]) -> Any:
+    """What the coroutine gives, in a thread of its own: another test may have left this one a running loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 @pytest.fixture
@@ -60,7 +68,7 @@ def test_outputs_that_change_are_answered_as_gradio_does(page: gr.Blocks, given:
 
     def processed(by: Any) -> tuple[list[Any], Any]:
         state, answer = SessionState(page), {event.outputs[n]: copy.copy(value) for n, value in given.items()}
-        found = asyncio.run(by(page, event, answer, state))
+        found = finished(by(page, event, answer, state))
         if isinstance(found[0], dict):  # Gradio takes the mark of an update for a property of an HTML component
             found[0].pop("props", None)
         return found, state[event.outputs[2]._id]
@@ -73,16 +81,16 @@ def test_an_output_that_does_not_change_is_not_built_again(page: gr.Blocks, monk
     built, make = list[str](), gr.Slider.__init__
     monkeypatch.setattr(gr.Slider, "__init__", lambda self, **named: (built.append("slider"), make(self, **named))[1])
     state, text = SessionState(page), {event.outputs[0]: "new"}
-    asyncio.run(gradio_patches._gradio_postprocess(page, event, text, state))
+    finished(gradio_patches._gradio_postprocess(page, event, text, state))
     assert built == ["slider"]
-    asyncio.run(gradio_patches._postprocess_changed(page, event, text, state))
+    finished(gradio_patches._postprocess_changed(page, event, text, state))
     assert built == ["slider"]
 
 
 def test_an_answer_for_another_component_is_refused_as_before(page: gr.Blocks) -> None:
     (event,) = page.fns.values()
     with pytest.raises(ValueError, match="not specified as output"):
-        asyncio.run(gradio_patches._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
+        finished(gradio_patches._postprocess_changed(page, event, {gr.HTML(): "new"}, SessionState(page)))
 
 
 def test_a_generators_next_value_replaces_the_one_before_and_edits_nothing_in_place(json_writer) -> None:
