@@ -1,4 +1,4 @@
-"""The real page in a real browser: one server and one Chromium for all tests, a fresh context for each.
+"""The real page in a real browser: one server and one Chromium for all tests, a fresh context for each test or file.
 
 Every request that would leave the machine is blocked and fails the test, and so does every error in
 the browser's console.
@@ -6,6 +6,7 @@ the browser's console.
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -30,9 +31,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
 
 
-@pytest.fixture
-def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page of a new visitor on which the worked example is finished, or what a link (the parameter) asks for."""
+@contextmanager
+def visit(browser: Browser, address: str) -> Iterator[Page]:
+    """A page of a new visitor on which the worked example is finished, or what a link asks for."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     context.set_default_timeout(TIMEOUT_MS)
     expect.set_options(timeout=TIMEOUT_MS)
@@ -49,12 +50,26 @@ def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iter
     page = context.new_page()
     page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
-    page.goto(address + getattr(request, "param", ""))
+    page.goto(address)
     for finished in ("#verdicts table", "#views button"):  # a link may open another tab
         page.wait_for_selector(finished, state="attached")
     yield page
     context.close()
     assert not complaints, complaints
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A new visitor's page for one test; the parameter is a link."""
+    with visit(browser, address + getattr(request, "param", "")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser, address: str) -> Iterator[Page]:
+    """One page for a whole file, whose tests each leave it as the next one needs it."""
+    with visit(browser, address) as page:
+        yield page
 
 
 def upload(page: Page, path: Path) -> None:

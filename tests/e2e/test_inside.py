@@ -8,6 +8,11 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.e2e
 
 
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    return shared_page
+
+
 def open_inside(page: Page) -> None:
     """Open the tab and wait for its figures."""
     page.get_by_role("tab", name="Inside RITA").click()

@@ -71,7 +71,7 @@ def test_an_exercise_runs_asks_and_reveals_what_the_first_tab_shows(page: Page) 
     page.get_by_role("radio", name="A small attack").check()
     expect(prediction).to_contain_text("CLIP hardly notices")
     page.get_by_role("button", name="Reveal").click()
-    expect(answer).to_contain_text("press “Set it up”")
+    expect(answer).to_contain_text("Press “Set it up”")
     for _ in range(2):  # also when it was set up before
         page.get_by_role("radio", name="The crops").check()
         expect(prediction).to_contain_text("more than two thirds")

@@ -9,6 +9,11 @@ from safetensors.numpy import load
 pytestmark = pytest.mark.e2e
 
 
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    return shared_page
+
+
 def open_memory(page: Page) -> int:
     """Open the tab on the worked example, whose views entered the memory; how many stored views it shows."""
     page.get_by_role("tab", name="Memory (cache)").click()
