@@ -64,6 +64,7 @@ def marked(inputs: DefenceInput) -> Verdict:
     return mean(replace(inputs, views=straight_through(inputs.views, (100 * inputs.views).round() / 100)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guest", [mean, marked], indirect=True)
 def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, guest: str) -> None:
     settings = QUICK.replace(**{"adaptive.against": guest, "adaptive.steps": 10, "adaptive.restarts": 1})

@@ -11,6 +11,7 @@ from rita_demo.ui.arena.table import NOTHING_MEASURED, measured_html
 METHODS, ATTACKS = ("clip", "ensemble"), ("none", "pgd", "adaptive:ensemble", "adaptive")
 
 
+@pytest.mark.slow
 def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(tmp_path, tiny_model_dir) -> None:
     words = ["evaluate", "--dataset", "textures", "--split", "test", "--limit", "2", "--budget", "4"]
     words += ["--methods", ",".join(METHODS), "--attack", ",".join(ATTACKS), "--protocols", "off"]

@@ -44,6 +44,7 @@ def coffee(engine: Engine, **options: object) -> Run:
     return run_picture(engine, picture, NAMES, QUICK, **({"label": 0, "methods": METHODS} | options))
 
 
+@pytest.mark.slow
 def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robust: Engine) -> None:
     run = coffee(engine)
     steps = list(arena_steps([engine, robust], run, METHODS))

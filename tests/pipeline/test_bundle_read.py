@@ -170,6 +170,7 @@ except BundleError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("checked", "sentence"), [(0, "damaged"), (1000, "damaged"), (1001, "not as long as")])
 def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
     bundle_bytes: bytes, tmp_path: Path, checked: int, sentence: str

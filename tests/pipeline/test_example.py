@@ -53,6 +53,7 @@ def test_the_stored_example_shows_a_fooled_clip_and_a_rescue(stored: Run) -> Non
     assert stored.attacked.verdicts["clip"].label != stored.attacked.verdicts["rita"].label == stored.label
 
 
+@pytest.mark.slow
 def test_a_run_is_unpacked_to_the_bit() -> None:
     run = completed_run(FakeEngine(spread=0.2))
     data = run_file.pack(run, "a title")
