@@ -25,7 +25,7 @@ MASKED = (
     "† Right against the attacker who knows it, wrong against one who does not: the first is too weak, and its answer says "
     "nothing."
 )
-ROBUST_NOTE = "The part of this model that sees was trained on attacked pictures."
+ROBUST_NOTE = "Its vision tower was trained on attacked pictures."
 SWIPE = (
     "<p class='quiet small narrow-only'>The last column, the attacker who knows the row, is to the right: swipe.</p>"
 )

@@ -203,7 +203,8 @@ def lists_for_typed(vocabulary: Any, own_names: Any, truth: Any, target: Any) ->
 
 def completed(typed: Any, names: tuple[str, ...]) -> Any:
     """What is typed, or the first name that begins so if it is no name itself."""
-    begins = [name for name in names if typed and name.lower().startswith(str(typed).strip().lower())]
+    text = str(typed or "").strip().lower()
+    begins = [name for name in names if text and name.lower().startswith(text)]
     return begins[0] if begins and typed not in names else typed
 
 

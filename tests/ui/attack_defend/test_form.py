@@ -79,7 +79,8 @@ def test_the_target_is_never_the_true_class() -> None:
 def test_the_beginning_of_a_class_is_enough_and_another_vocabulary_does_not_complete_it() -> None:
     _, truth, target = lists_for_typed("caltech101", "", "Umb", "cra")
     assert (truth["value"], target["value"]) == ("umbrella", "crab")
-    assert lists_for_typed("caltech101", "", "no such", "")[1]["value"] == NOT_GIVEN
+    for nothing in ("no such", "  ", None):
+        assert lists_for_typed("caltech101", "", nothing, "")[1]["value"] == NOT_GIVEN
     assert lists_for("caltech101", "", "umb", NOT_GIVEN)[1]["value"] == NOT_GIVEN
 
 
