@@ -130,6 +130,8 @@ class AttackDefendTab(SelectionEvents):
         session.show(run, sample=request.sample)
         session.crops = crops
         session.add_to_history(run, request.title)
+        if request.moment_before:  # before anything is drawn: a tab that opens meanwhile draws it too
+            session.select(moment=session.selected_moment - 1)
         context.sessions.evict()
         yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
         yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")

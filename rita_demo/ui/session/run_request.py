@@ -22,7 +22,7 @@ NOT_GIVEN = "not given"  # no true class
 @dataclass(frozen=True)
 class RunRequest:
     """One run: a square picture (of a ``sample``, or uploaded), K class names, all settings, the true class ``label`` and
-    the attack's ``target``."""
+    the attack's ``target``. ``moment_before``: *Memory* shows what the run found, not what it left."""
 
     picture: Picture
     names: tuple[str, ...]
@@ -32,6 +32,7 @@ class RunRequest:
     title: str = "A picture"
     sample: str | None = None
     methods: tuple[str, ...] = DEFAULT_METHODS
+    moment_before: bool = False
 
     def steps(self, engine: Any, cache: CacheState | None) -> Steps[RunProgress, Run]:
         """Run it from that cache; see :func:`rita_demo.pipeline.run.run_picture_steps`."""

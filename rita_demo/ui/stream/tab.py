@@ -395,9 +395,6 @@ class StreamTab:
     def open_memory(self, visitor: Any) -> Iterator[Updates]:
         """Show the memory before the selected picture in *Memory*, where every stored view can be left out."""
         yield from self.open_inside(visitor, tab="memory")
-        session = self.context.sessions.get(visitor)
-        session.select(moment=session.selected_moment - 1)  # the picture itself made the latest one
-        yield self.context.panels.redraw(session, "run")
 
     def open_remembered(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
         """The picture of a stored view was clicked."""
@@ -421,6 +418,6 @@ class StreamTab:
             kept = session.history if now is not None and now.key == snapshot.key else History()
             session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
             found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
-            return RunRequest(*found, methods=methods)
+            return RunRequest(*found, methods=methods, moment_before=tab == "memory")
 
         yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")
