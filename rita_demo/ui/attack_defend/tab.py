@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -130,8 +131,9 @@ class AttackDefendTab(SelectionEvents):
         session.show(run, sample=request.sample)
         session.crops = crops
         session.add_to_history(run, request.title)
-        if request.moment_before:  # before anything is drawn: a tab that opens meanwhile draws it too
-            session.select(moment=session.selected_moment - 1)
+        if request.selection:  # before anything is drawn: a tab that is opened meanwhile draws it, too
+            session.select(**valid_selection(request.selection, run))
+            self.prepare(session)
         context.sessions.evict()
         yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
         yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
@@ -197,12 +199,7 @@ class AttackDefendTab(SelectionEvents):
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
         engine, chosen = self.context.chosen_engine(session), AttackDefendState(sample=link.sample)
         request = parse_request(link.form, chosen, engine.info.side, attack=link.attack)
-        yield from self.run(session, request)
-        run = session.run
-        assert run is not None
-        session.select(**valid_selection(link.selection, run))
-        self.prepare(session)
-        yield self.context.panels.redraw(session, "run")
+        yield from self.run(session, replace(request, selection=link.selection))
 
     def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
         """Decide the delivered picture again with ten other sets of crops."""

@@ -93,6 +93,8 @@ function go(number) {
   at = number;
   panel.hidden = at < 0;
   panel.className = "tour";
+  // on a phone the end of the page, too, scrolls above the panel
+  document.body.style.paddingBottom = narrow() && at >= 0 ? "45vh" : "";
   if (at < 0) return start.focus();
   const stop = fixed.stops[at];
   const tab = tabNamed(stop.tab);

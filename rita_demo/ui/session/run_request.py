@@ -1,7 +1,7 @@
 """From the form to a checked request: invalid values give an error message."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rita_demo.data import samples, vocabularies
@@ -22,7 +22,7 @@ NOT_GIVEN = "not given"  # no true class
 @dataclass(frozen=True)
 class RunRequest:
     """One run: a square picture (of a ``sample``, or uploaded), K class names, all settings, the true class ``label`` and
-    the attack's ``target``. ``moment_before``: *Memory* shows what the run found, not what it left."""
+    the attack's ``target``; ``selection``: what is selected when it is put on screen, as far as it has it."""
 
     picture: Picture
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class RunRequest:
     title: str = "A picture"
     sample: str | None = None
     methods: tuple[str, ...] = DEFAULT_METHODS
-    moment_before: bool = False
+    selection: Mapping[str, Any] = field(default_factory=dict)
 
     def steps(self, engine: Any, cache: CacheState | None) -> Steps[RunProgress, Run]:
         """Run it from that cache; see :func:`rita_demo.pipeline.run.run_picture_steps`."""

@@ -18,7 +18,7 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
-from rita_demo.ui.session.cache_history import History
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, History
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
@@ -418,6 +418,9 @@ class StreamTab:
             kept = session.history if now is not None and now.key == snapshot.key else History()
             session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
             found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
-            return RunRequest(*found, methods=methods, moment_before=tab == "memory")
+            # the picture itself adds a moment; the oldest one of a full history goes for it
+            moment = min(len(session.history.entries), MAX_ENTRIES - 1) - 1
+            before = {"moment": moment} if tab == "memory" else {}
+            return RunRequest(*found, methods=methods, selection=before)
 
         yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")
