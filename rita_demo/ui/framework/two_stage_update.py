@@ -4,12 +4,12 @@ Gradio sends the outputs of an event one by one, and the browser draws every vis
 dozen figures at once would delay the one that was clicked.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
-from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.panels import TOPICS, Updates
 from rita_demo.ui.session.session import Session
 
 
@@ -25,10 +25,12 @@ class TwoStageUpdate:
             session.pending_topics |= {*changed}
         return self._context.panels.redraw(session, *changed, tab=self.tab, immediate=True)
 
-    def deferred(self, session: Session) -> Updates:
-        """The second stage: drawn once, even if several events wait for it."""
+    def deferred(self, session: Session, topics: Iterable[str] = TOPICS) -> Updates:
+        """The second stage of an event that changes at most ``topics``: drawn once, even if several such events wait for
+        it. What other events changed is left to them: this one may not have their outputs."""
         with session.lock:
-            pending, session.pending_topics = session.pending_topics, frozenset()
+            pending = session.pending_topics & {*topics}
+            session.pending_topics -= pending
         return self._context.panels.redraw(session, *pending, tab=self.tab, immediate=False)
 
     def bind_event(
@@ -47,7 +49,7 @@ class TwoStageUpdate:
         active_ids = {id(c) for c in active}
 
         def second_stage(visitor: Any) -> Updates:
-            updates = self.deferred(context.sessions.get(visitor))
+            updates = self.deferred(context.sessions.get(visitor), topics)
             return {c: value for c, value in updates.items() if id(c) not in active_ids}
 
         first, rest = (panels.depending_on(*topics, tab=self.tab, immediate=stage) for stage in (True, False))

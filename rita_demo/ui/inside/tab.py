@@ -194,7 +194,7 @@ class InsideTab(SelectionEvents):
         """Another number of tuning steps, which takes a second or two."""
         first = self.on_setting("tuning_steps")(visitor, value)
         active = {id(control) for control in self._active}
-        rest = self.two_stage.deferred(self.context.sessions.get(visitor))
+        rest = self.two_stage.deferred(self.context.sessions.get(visitor), ["inside"])
         return first | {c: update for c, update in rest.items() if id(c) not in active}
 
     def on_truth(self, visitor: Any, name: Any) -> Updates:

@@ -231,7 +231,8 @@ class StreamTab:
             event(safe(handler), [visitor, *inputs], outputs, **IMMEDIATE_EVENT)
         self.context.bind_tab(own_tab, own)
         classes = self.figures["classes"]
-        classes.click(safe(self.click_class), visitor, self.context.outputs(classes), **IMMEDIATE_EVENT)
+        shown = self.context.outputs(*self.panels.depending_on("class"))
+        classes.click(safe(self.click_class), visitor, shown, **IMMEDIATE_EVENT)
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(self.views.click, self.open_remembered)
@@ -316,7 +317,7 @@ class StreamTab:
             session.stream.end()
         # The running event enables "Start" as it ends. An update here could arrive later and disable the button again.
         updates = self.panels.redraw(session, "run") | {self.buttons["pause"]: gr.update(visible=False)}
-        updates.pop(self.buttons["start"])
+        updates.pop(self.buttons["start"], None)
         return self._stored_choices() | updates
 
     # --- selecting

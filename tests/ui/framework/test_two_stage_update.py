@@ -32,6 +32,14 @@ def test_pending_panels_of_several_clicks_are_drawn_once(inside_tab: InsideTab, 
     assert two_stage.deferred(session) == {}
 
 
+def test_an_event_draws_only_what_it_has_outputs_for(inside_tab: InsideTab, session: Session) -> None:
+    two_stage, panels = inside_tab.two_stage, inside_tab.context.panels
+    two_stage.immediate(session, "view"), two_stage.immediate(session, "step")
+    of_view = panels.depending_on("view", tab="inside", immediate=False)
+    assert set(two_stage.deferred(session, ["view"])) == set(of_view)
+    assert two_stage.deferred(session, ["step"])
+
+
 def test_the_active_control_is_not_overwritten(inside_tab: InsideTab) -> None:
     context = inside_tab.context
     grid, costs = inside_tab.parts["grid_clean"], inside_tab.parts["costs"]

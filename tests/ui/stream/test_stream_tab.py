@@ -243,7 +243,12 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     assert client.shown.selected_class == client.session.selection.k
     updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
     assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
-    assert client.tab.figures["classes"] in updates
+    assert {client.tab.figures["classes"], client.tab.figures["timeline"]} <= updates.keys()
+    page: Any = client.tab.figures["classes"]
+    while page.parent is not None:
+        page = page.parent
+    event = next(event for event in page.fns.values() if event.name == "click_class")
+    assert updates.keys() <= set(event.outputs)
     opened = client.tab.context.panels.open_tab(client.session, "inside")
     assert "in-class" in {component.elem_id for component in opened}
     for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
