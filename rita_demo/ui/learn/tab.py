@@ -21,7 +21,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import parse_int
 
-SETTING_UP = "<p class='empty'>The run starts. Predict, then press Reveal.</p>"
+SETTING_UP = "<p class='empty'>Predict first. Press Reveal when the run is done.</p>"
 OPEN_TOUR = "() => { document.querySelector('#tour button').click(); }"
 ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
 
