@@ -54,3 +54,13 @@ if (new URLSearchParams(location.search).has("lecture")) {
     button.click();
   });
 }
+
+// The page comes with the worked example. A link's own picture follows a moment later: until then the example is hidden.
+if (new URLSearchParams(location.search).has("sample")) {
+  document.documentElement.classList.add("linked");
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector("#status")?.textContent.trim()) return;
+    document.documentElement.classList.remove("linked");
+    observer.disconnect();
+  }).observe(document, { childList: true, characterData: true, subtree: true });
+}

@@ -35,6 +35,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.theme import KEYBOARD, STYLE, TOUCH, theme
+from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose values Gradio stores: open ones and those whose end it did not notice
@@ -130,6 +131,11 @@ def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
 
 
 def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample) -> None:
+    early = tab.result.early
+    if example.session is not None:  # it is stored
+        context.panels.draw_initially(example.session, early)
+        early = [panel for panel in early if panel is not tab.result.pictures]  # they are as large as all the rest
+
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = context.sessions.open(request.session_hash, model=context.models.default.info.name)
         first: Updates = {context.visitor: name}
@@ -141,7 +147,7 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
         if link is not None:
             yield first | tab.apply_link(name, query, link)
             return
-        for updates in _show_example(context, tab, example, context.sessions.get(name)):
+        for updates in _show_example(context, tab, example, context.sessions.get(name), early):
             yield first | updates
             first = {}
 
@@ -155,10 +161,11 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
 
 
 def _show_example(
-    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session
+    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session, early: list[Any]
 ) -> Iterator[Updates]:
-    """Show the worked example or saved run as soon as it is ready; until then its progress."""
-    status, waited, early = context.status, 0.0, tab.result.early
+    """Show the worked example or saved run as soon as it is ready, the panels ``early`` first; until then its
+    progress."""
+    status, waited = context.status, 0.0
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
         yield {tab.result.pictures: loading_pictures(first)}
@@ -175,7 +182,8 @@ def _show_example(
         **({context.error_banner: notice.error_html(warning)} if warning else {}),
         **context.panels.draw_only(session, early),
     }
-    rest = {panel: value for panel, value in context.panels.redraw(session, "run").items() if panel not in early}
+    drawn = context.panels.redraw(session, "run")
+    rest = {panel: value for panel, value in drawn.items() if panel not in tab.result.early}
     yield tab.run_form_updates(run, session.run_sample) | rest
     yield {}  # Gradio sends the last values again when an event ends
     waited = 0.0
@@ -197,7 +205,8 @@ def launch_options() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": css_variables() + STYLE.read_text(encoding="utf-8"),
-        "head": "".join(f"<script type='module'>{f.read_text(encoding='utf-8')}</script>" for f in (KEYBOARD, TOUCH)),
+        "head": FIGURE_HEAD
+        + "".join(f"<script type='module'>{f.read_text(encoding='utf-8')}</script>" for f in (KEYBOARD, TOUCH)),
         "run_history": False,
         "footer_links": [],
         "max_file_size": MAX_UPLOAD_SIZE,

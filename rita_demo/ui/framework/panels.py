@@ -110,6 +110,14 @@ class PanelRegistry:
         wanted = {id(c) for c in components}
         return self._draw(session, [p for p in self._panels if id(p.component) in wanted])
 
+    def draw_initially(self, session: Session, components: Iterable[Any]) -> None:
+        """Make the values of a few panels part of the page: they are shown before it asks for anything."""
+        for component, value in self.draw_only(session, components).items():
+            changed = value if isinstance(value, dict) else {"value": value}
+            for name, now in changed.items():
+                if name != "__type__":
+                    setattr(component, name, component.postprocess(now) if name == "value" else now)
+
     def _draw(self, session: Session, panels: list[Panel]) -> Updates:
         updates: Updates = {}
         with session.lock:

@@ -23,7 +23,7 @@ from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.theme import STYLE, TOUCH
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.plotly_view import FIGURE, figure_script
+from rita_demo.ui.widgets.plotly_view import FIGURE, FIGURE_HEAD, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
 
 CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{CSS}"
-        f".grid {{{GRID_CSS}}}</style></head><body><script>{_DARK}</script><script>{library}</script>"
+        f".grid {{{GRID_CSS}}}</style>{FIGURE_HEAD}</head><body><script>{_DARK}</script><script>{library}</script>"
         f"<script type='module'>{TOUCH.read_text(encoding='utf-8')}</script>"
         f"<div class='gradio-container'><main>{''.join(parts)}</main></div></body></html>"
     )

@@ -1,4 +1,5 @@
-// Runs once per PlotlyView, with element, props, trigger and watch from gr.HTML, and its own `fixed`.
+// The body of `ritaFigure`, called once per PlotlyView with element, props, trigger and watch from gr.HTML, and its own
+// `fixed`.
 // The template never changes, so Plotly keeps its node: zoom and handlers survive an update.
 const Plotly = (window.RitaPlotly = window.RitaPlotly || window.Plotly);
 const figure = element.querySelector(".rita-figure");
@@ -25,7 +26,7 @@ const isDark = () =>
 // Figures are made in light colours; in dark mode each colour is replaced by its dark one.
 function recoloured(json) {
   if (!isDark()) return json;
-  return json.replace(/#[0-9a-f]{6}\b/gi, (c) => fixed.dark_for[c.toLowerCase()] || c);
+  return json.replace(/#[0-9a-f]{6}\b/gi, (c) => DARK_FOR[c.toLowerCase()] || c);
 }
 
 // A saved figure has its name above and the run's settings below, on the page's background.

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
 from rita_demo.plots.figure import PLOTLY_JS, Figure
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, selected_points
+from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD, PlotlyView, clicked_integer, selected_points
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
 from tests.plots.synthetic import make_run
 
@@ -124,7 +124,7 @@ def server() -> Iterator[str]:
 
         costs.click(pick, None, [said, plan], queue=False)
         again.click(lambda: class_costs(run, 5), None, costs)
-    page.launch(prevent_thread_lock=True, quiet=True, css=css_variables())
+    page.launch(prevent_thread_lock=True, quiet=True, css=css_variables(), head=FIGURE_HEAD)
     yield page.local_url
     page.close()
 
