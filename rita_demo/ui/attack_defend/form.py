@@ -1,6 +1,6 @@
 """The form: picture, classes and attack; all other settings in accordions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -103,21 +103,17 @@ class Form:
         def note(values: Mapping[Any, Any]) -> str:
             return changed_note({name: values[c] for name, c in settings.items()})
 
-        for component in settings.values():
-            event = component.release if isinstance(component, gr.Slider) else component.input
-            event(note, set(settings.values()), self.differences, **IMMEDIATE_EVENT)
+        # One event for all: the browser looks through the events of the page for each of its components.
+        gr.on(
+            [_edited(c) for c in settings.values()], note, set(settings.values()), self.differences, **IMMEDIATE_EVENT
+        )
 
-    @property
-    def edits(self) -> list[Any]:
-        """The events after which the form may differ from the run on screen."""
-
-        def event_of(component: Any) -> Any:
-            if isinstance(component, gr.Slider):
-                return component.release
-            return component.blur if isinstance(component, gr.Textbox) else component.input
-
+    def bind_edits(self, compare: Callable[..., Any], inputs: Any, outputs: Any) -> None:
+        """Call ``compare`` when the form may differ from the run on screen."""
         # the strength also follows the choice of the strength shown
-        return [*map(event_of, self.fields.values()), self.fields["budget"].change, self.preset_event.then]
+        triggers = [*map(_edited, self.fields.values()), self.fields["budget"].change]
+        gr.on(triggers, compare, inputs, outputs, **IMMEDIATE_EVENT)
+        self.preset_event.then(compare, inputs, outputs, **IMMEDIATE_EVENT)
 
     @property
     def shown(self) -> list[Any]:
@@ -220,3 +216,10 @@ def uploaded_note(picture: Picture) -> str:
     """HTML: what decoding changed."""
     notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
     return f"<p class='quiet small'>Your picture. {escape(notes)}</p>"
+
+
+def _edited(component: Any) -> Any:
+    """The event of a finished edit."""
+    if isinstance(component, gr.Slider):
+        return component.release
+    return component.blur if isinstance(component, gr.Textbox) else component.input

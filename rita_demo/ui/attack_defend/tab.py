@@ -93,8 +93,7 @@ class AttackDefendTab(SelectionEvents):
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
             run_event.then(compare, inputs, compared, **IMMEDIATE_EVENT)  # it may have been stopped
-        for edit in form.edits:
-            edit(compare, inputs, compared, **IMMEDIATE_EVENT)
+        form.bind_edits(compare, inputs, compared)
         slow = safe(self.start_slow_background_work)
         result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
         strength = self._bind_selection()
