@@ -25,6 +25,7 @@ class HttpClient:
         self.config = config or self.http.get("config").json()
         self.components = {c["id"]: c for c in self.config["components"]}
         self.session_hash = f"client{next(NUMBER)}"
+        self.choices = 0  # of a picture, which the page counts and sends
 
     def _bound(self, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every event of that kind, with the properties of its component."""
@@ -47,6 +48,7 @@ class HttpClient:
     def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
         """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
         event = self.event(element, kind)
+        self.choices += element == "samples"
         answers = [self._call(event, data, changes)]
         for one in self.config["dependencies"]:
             if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
@@ -95,6 +97,7 @@ class HttpClient:
 
     def open_link(self, query: dict[str, str]) -> tuple[str, list[int]]:
         """Open the page with a link: what is answered, and the events that the answer tells a browser to go on with."""
+        self.choices += 1
         assert not self.enqueue(self.load_event, [], query=query)
         lines = list(self.answers())
         return "\n".join(lines), [event["id"] for event in self._following(lines)]
@@ -108,6 +111,7 @@ class HttpClient:
 
     def upload(self, picture: bytes, **changes: Any) -> list[dict[str, Any]]:
         """Hand a picture file in; the events that a browser goes on with: the run."""
+        self.choices += 1
         sent = self.http.post("gradio_api/upload", files={"files": ("mine.png", picture)})
         file = {"path": sent.json()[0], "orig_name": "mine.png", "meta": {"_type": "gradio.FileData"}}
         event = self.event("upload", "upload")
@@ -147,4 +151,4 @@ class HttpClient:
     def _value(self, number: int, changes: dict[str, Any]) -> Any:
         props = self.components[number]["props"]
         name = (props.get("elem_id") or "").replace("-", "_")
-        return changes.get(name, props.get("value"))
+        return {"choice": self.choices, **changes}.get(name, props.get("value"))

@@ -73,6 +73,7 @@ class LoadClient(HttpClient):
         form = {f"setting_{name}": value for name, value in (FAST_SETTINGS | changes).items()}
         form |= {"vocabulary": "own", "own_names": ",".join(self.request.names), "truth": "not given"}
         if self.request.sample:
+            self.choices += 1
             click = self.events("samples", "click")[0]
             self.call(click["id"], self._inputs(click, form), {"sample": self.request.sample})
         else:

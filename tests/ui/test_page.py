@@ -67,6 +67,15 @@ def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpCli
     assert '"success":false' in http_client.press("know", known_defence="nobody")
 
 
+def test_a_run_of_a_picture_that_was_replaced_while_it_waited_is_dropped(http_client: HttpClient) -> None:
+    http_client.press("samples", data={"sample": "coffee"})
+    assert "Done in" in http_client.press("go")
+    http_client.press("samples", data={"sample": "cat"})
+    late = http_client.press("go", choice=http_client.choices - 1)  # with the form of the cup
+    assert "Another picture was chosen meanwhile." in late
+    assert "Done in" not in late
+
+
 def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> None:
     http_client.press("go")
     answer = http_client.press("arena-go", arena_methods=["clip", "mta"])

@@ -34,6 +34,8 @@ class Form:
             # Any file type: what is no picture gets our own error message, which stays.
             self.upload = gr.UploadButton("Upload", type="filepath", size="sm", elem_id="upload")
             self.upload_note = gr.HTML(elem_id="chosen")
+            # which choice of a picture the other values belong to: another one may be made while a run waits
+            self.choice = gr.Number(0, visible="hidden", precision=0, elem_id="choice")
         self._build_classes_and_attack(samples.SAMPLES.get(sample or ""))
         with gr.Column(elem_id="buttons"):
             self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
@@ -118,7 +120,7 @@ class Form:
     @property
     def shown(self) -> list[Any]:
         """What a run or a link fills in."""
-        return [*self.fields.values(), self.upload_note, self.gallery, self.differences]
+        return [*self.fields.values(), self.upload_note, self.gallery, self.differences, self.choice]
 
     def show_sample(self, one: samples.Sample) -> dict[Any, Any]:
         """Updates for a sample: its class names and its true class."""

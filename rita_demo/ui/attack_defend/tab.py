@@ -76,7 +76,7 @@ class AttackDefendTab(SelectionEvents):
         chosen = form.gallery.click(safe(self.choose_sample), {visitor}, noted, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
-        inputs = {visitor, *fields.values()}
+        inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
         run, known = job(self.attack_and_defend), job(self.attack_known_defence)
@@ -147,6 +147,9 @@ class AttackDefendTab(SelectionEvents):
     ) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
         session = self._job_session(values)
+        if values[self.form.choice] != session.attack_defend.choice:
+            yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
+            return
         form = {n: values[c] for n, c in self.form.fields.items()} | changed
         engine = self.context.chosen_engine(session)
         request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
@@ -247,8 +250,12 @@ class AttackDefendTab(SelectionEvents):
     def _choose(self, visitor: Any, sample: str | None, source: bytes | None) -> Updates:
         """The picture of the next run; the visitor joins the queue."""
         chosen = self.context.sessions.get(visitor).attack_defend
-        chosen.sample, chosen.source = sample, source
-        updates = {self.context.error_banner: "", self.form.gallery: gallery_html(sample)}
+        chosen.sample, chosen.source, chosen.choice = sample, source, chosen.choice + 1
+        updates = {
+            self.context.error_banner: "",
+            self.form.gallery: gallery_html(sample),
+            self.form.choice: chosen.choice,
+        }
         return updates | self.queue_status.on_press(visitor)
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:

@@ -63,10 +63,12 @@ class BudgetVariant:
 @dataclass
 class AttackDefendState:
     """*Attack & defend*: the picture of the next run, either the bytes ``source`` of an upload or the name of a
-    ``sample``; the results of the run on screen with new sets of crops; and whether the form asks for another run."""
+    ``sample``; ``choice``: how many were chosen before it; the results of the run on screen with new sets of crops; and
+    whether the form asks for another run."""
 
     source: bytes | None = None
     sample: str | None = None
+    choice: int = 0
     view_seed_results: tuple[ViewSeedResult, ...] = ()
     form_differs: bool = False
 
