@@ -80,7 +80,7 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
         regularisation.fill(value)
         page.wait_for_timeout(200)
         check_sums(toy)
-    toy.get_by_role("button", name="Put the dots back").click()
+    toy.get_by_role("button", name="Put everything back").click()
     regularisation.fill("-2")
     page.wait_for_timeout(200)
     assert [one[2] for one in sums(toy)] == [one[2] for one in before]

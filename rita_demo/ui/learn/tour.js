@@ -57,7 +57,9 @@ function bring(target, behavior) {
   const both = { top: Math.min(one.top, other.top), bottom: Math.max(one.bottom, other.bottom) };
   const beside = innerWidth > 2 * panel.offsetWidth ? innerHeight - 2 * GAP : above;
   const room = [above, beside].find((height) => both.bottom - both.top <= height);
-  const { top, bottom } = room ? both : target.contains(control) ? other : one;
+  // on a phone a part that is too high starts at the upper edge, if its control is near its beginning
+  const begins = narrow() && target.contains(control) && other.bottom - one.top < above / 2;
+  const { top, bottom } = room || begins ? both : target.contains(control) ? other : one;
   const centred = (top + bottom - (room === beside ? innerHeight : above)) / 2;
   scrollBy({ top: narrow() ? Math.min(centred, top - GAP) : centred, behavior });
 }
@@ -84,7 +86,8 @@ function show() {
   const control = seen(fixed.stops[at].control);
   if (!control) return;
   if (control.matches(".fold > button:not(.open)")) control.click();
-  keep(control, ++turn, 12, "auto");
+  const target = seen(fixed.stops[at].target);
+  keep(narrow() && target?.contains(control) ? target : control, ++turn, 12, "auto");
   (control.matches("button, input") ? control : control.querySelector("button, input, [tabindex]"))?.focus({ preventScroll: true });
 }
 

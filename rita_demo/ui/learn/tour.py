@@ -66,9 +66,9 @@ TOUR_STEPS = (
         "#costs",
         "#plan-fold > button",
         "The cost of a class",
-        "For every class, all crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
+        "For every class, the crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
         "class whose plan costs least wins.",
-        "Click another class; its plan is below, in “Every crop and every sentence”.",
+        "Choose another class; its plan is below, in “Every crop and every sentence”.",
     ),
     TourStep(
         INSIDE,
@@ -77,7 +77,7 @@ TOUR_STEPS = (
         "What if?",
         "This tab shows what the decision was made from, clean beside attacked. Leave something out or change a setting, and "
         "RITA decides again at once.",
-        "Choose a view below and press “Leave out the chosen view”.",
+        "Choose a view below and leave it out.",
     ),
     TourStep(
         MEMORY,

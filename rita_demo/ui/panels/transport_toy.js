@@ -252,8 +252,14 @@ range.addEventListener("input", later);
 partial.addEventListener("change", later);
 part("button").addEventListener("click", () => {
   restore();
+  defaults();
   later();
 });
+
+function defaults() {
+  range.value = Math.log10(toy.lambda);
+  partial.checked = false;
+}
 
 function show() {
   toy = props.value ? JSON.parse(props.value) : null;
@@ -263,8 +269,7 @@ function show() {
   if (!toy) return;
   moved = false;
   list();
-  range.value = Math.log10(toy.lambda);
-  partial.checked = false;
+  defaults();
   part(".partial").hidden = toy.mass === 1;
   part(".partial span").textContent = `Move only ${Math.round(100 * toy.mass)} % of the mass, as RITA does here`;
   if (!svg.clientWidth) return; // a closed tab; drawn when it opens

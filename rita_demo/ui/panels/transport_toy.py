@@ -27,7 +27,7 @@ a dot<span class="keys"> or move it with the arrow keys</span>.</span></p>
 <input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from the cheapest plan to everything everywhere">
 <span>everything everywhere</span><output></output></label>
 <label class="partial"><input type="checkbox"><span></span></label>
-<button type="button" class="plain-button">Put the dots back</button></div>
+<button type="button" class="plain-button">Put everything back</button></div>
 <p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary>
 <p class="small">Each crop may give the same share, and each sentence takes the same.</p><div class="sums"></div></details></div></div>"""
 

@@ -26,7 +26,7 @@ function follow() {
 }
 
 button.addEventListener("click", async () => {
-  if (!props.value) said.textContent = "An uploaded picture has no link.";
+  if (!props.value) said.textContent = "No link: the run is not done yet, or its picture is an upload.";
   else {
     follow();
     try {

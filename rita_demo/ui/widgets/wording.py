@@ -24,8 +24,8 @@ TERMS: dict[str, str] = {
     "probability": "The probability that a method gives to this class. All classes of the list add up to 100 %.",
     "transport cost": "What it costs to move the crops onto a class's sentences: the mean cosine distance (0 = same "
     "direction, 2 = opposite) along the cheapest plan.",
-    "transport plan": "Which share of each crop is moved onto which sentence. 1 means no preference; above 1 a crop and a "
-    "sentence fit better than chance.",
+    "transport plan": "How much of each crop is moved onto each sentence, as a multiple of an even share: 1 means no "
+    "preference, more than 1 that the two fit well.",
     "prompt": "A sentence such as “a photo of a cup.” Each class has a few; CLIP and RITA compare views with them.",
     "mean prompt": "The mean direction of a class's sentences.",
     "mass": "What a plan moves: all crops together have 1, shared out by their weights. RITA moves the cheapest part, ρ of "
@@ -297,7 +297,18 @@ def explanation(run: Run) -> str:
             f"The attack moved the cost of {names[rival]} by {fell} and of {names[truth]} by {rose}; "
             f"{names[truth if gap > 0 else rival]} is cheaper by {abs(gap):.4f} in cosine distance."
         )
-    return said + _step_back(run)
+    return said + _left_out(run) + _step_back(run)
+
+
+def _left_out(run: Run) -> str:
+    """How RITA differs from the plain average of its crops, where that one is right and RITA is not."""
+    answers, share = run.attacked.verdicts, 1 - run.settings.transported_mass
+    if not run.label_given or answers["ensemble"].label != run.label or answers["rita"].label == run.label or not share:
+        return ""
+    return (
+        f" The plain average of the crops is right. In RITA each class may leave out {percent(share)} of the crops' mass, "
+        "the part that fits it worst."
+    )
 
 
 def _step_back(run: Run) -> str:
