@@ -156,6 +156,7 @@ def test_the_log_holds_no_visitor_data(tmp_path: Path) -> None:
         sent = visitor.http.post("gradio_api/upload", files={"files": (f"{name}.jpg", picture)})
         upload = {"path": sent.json()[0], "orig_name": f"{name}.jpg", "meta": {"_type": "gradio.FileData"}}
         event = visitor.event("upload", "upload")
+        visitor.choices += 1
         visitor.call(event["id"], [None, upload, "own", f"{name}, cup, crab"])
         answer = visitor.press("go", vocabulary="own", own_names=f"{name}, cup, crab", truth="not given")
         assert "Done in" in answer
