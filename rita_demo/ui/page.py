@@ -169,9 +169,11 @@ def _show_example(
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
         yield {tab.result.pictures: loading_pictures(first)}
-    while not example.wait(0.25):
+    while not session.attack_defend.choice and not example.wait(0.25):
         waited += 0.25
         yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
+    if session.attack_defend.choice:  # a picture was chosen meanwhile
+        return
     if example.session is None or example.session.run is None:
         yield {status: notice.done_html(f"{example.sentence} Choose a picture to begin.")}
         return

@@ -150,6 +150,7 @@ class AttackDefendTab(SelectionEvents):
         if values[self.form.choice] != session.attack_defend.choice:
             yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
             return
+        yield {self.form.fields[name]: value for name, value in changed.items()}
         form = {n: values[c] for n, c in self.form.fields.items()} | changed
         engine = self.context.chosen_engine(session)
         request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
@@ -164,7 +165,6 @@ class AttackDefendTab(SelectionEvents):
         changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
         if known not in default_methods():
             changed["methods"] = [*dict.fromkeys([*values[self.form.fields["methods"]], known])]
-        yield {self.form.fields[name]: value for name, value in changed.items()}
         yield from self.attack_and_defend(values, **changed)
 
     def _job_session(self, values: Mapping[Any, Any]) -> Session:

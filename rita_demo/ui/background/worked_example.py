@@ -20,7 +20,7 @@ from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants
-from rita_demo.ui.session.session import SIDES, AttackDefendState, Session
+from rita_demo.ui.session.session import SIDES, Session
 
 log = logging.getLogger("rita_demo.ui")
 
@@ -78,7 +78,7 @@ class WorkedExample:
         assert example is not None
         assert example.run is not None
         visitor.show(example.run, shared=True, sample=example.run_sample)
-        visitor.attack_defend = AttackDefendState(example.attack_defend.source, example.run_sample)
+        visitor.attack_defend.source, visitor.attack_defend.sample = example.attack_defend.source, example.run_sample
         visitor.history, visitor.pending_steps = example.history, 1
         self.show_more(visitor)
 

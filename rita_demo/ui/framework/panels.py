@@ -113,10 +113,10 @@ class PanelRegistry:
     def draw_initially(self, session: Session, components: Iterable[Any]) -> None:
         """Make the values of a few panels part of the page: they are shown before it asks for anything."""
         for component, value in self.draw_only(session, components).items():
-            changed = value if isinstance(value, dict) else {"value": value}
+            changed = dict(value) if isinstance(value, dict) else {"value": value}
+            changed.pop("__type__", None)  # the mark of a Gradio update
             for name, now in changed.items():
-                if name != "__type__":
-                    setattr(component, name, component.postprocess(now) if name == "value" else now)
+                setattr(component, name, component.postprocess(now) if name == "value" else now)
 
     def _draw(self, session: Session, panels: list[Panel]) -> Updates:
         updates: Updates = {}

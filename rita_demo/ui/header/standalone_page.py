@@ -19,7 +19,7 @@ from rita_demo.plots.figure import PLOTLY_JS, Figure
 from rita_demo.records import Run
 from rita_demo.ui.panels import figure_caption, verdict_table
 from rita_demo.ui.panels.crop_field import SCRIPT, TEMPLATE, crop_field_value
-from rita_demo.ui.panels.picture_triptych import GAIN, pictures_value
+from rita_demo.ui.panels.picture_triptych import TITLES, pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.theme import STYLE, TOUCH
 from rita_demo.ui.widgets import wording
@@ -60,14 +60,14 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
 
 
 def _pictures(session: Session) -> str:
-    found, titles = "", {"clean": "Clean", "noise": f"Perturbation × {GAIN}", "attacked": "Attacked"}
+    found = ""
     for kind, part in (pictures_value(session) or {}).items():
         text = {name: escape(part.get(name) or "") for name in ("hole", "alt", "lead", "answer", "tail", "share")}
         image = (
             f"<img src='{part['src']}' alt='{text['alt']}'>" if part["src"] else f"<p class='empty'>{text['hole']}</p>"
         )
         said = f"{text['lead']} <b>{text['answer']}</b>{text['tail']}<small>{text['share']}</small>"
-        found += f"<figure><p class='small'>{titles[kind]}</p><div class='frame'>{image}</div><figcaption>{said}</figcaption></figure>"
+        found += f"<figure><p class='small'>{TITLES[kind]}</p><div class='frame'>{image}</div><figcaption>{said}</figcaption></figure>"
     return f"<div class='three'>{found}</div>"
 
 

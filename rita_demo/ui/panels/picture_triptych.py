@@ -19,6 +19,7 @@ from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.views_grid import magnified_perturbation
 
 GAIN = 20
+TITLES = {"clean": "Clean", "noise": f"Perturbation × {GAIN}", "attacked": "Attacked"}
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 _FIGURE = """<figure class="pic {kind}"><figcaption><span class="kind">{title}</span>
@@ -31,9 +32,9 @@ _COMPARE = """<img class="before" alt="" hidden><div class="cut" hidden></div>
 _SAVE = '<a class="save" hidden title="Exact to the pixel">Save PNG</a>'
 _TEMPLATE = (
     '<div class="pics">'
-    + _FIGURE.format(kind="clean", title="Clean", number="1", more="", save="")
-    + _FIGURE.format(kind="noise", title=f"Perturbation × {GAIN}", number="", more="", save="")
-    + _FIGURE.format(kind="attacked", title="Attacked", number="2", more=_COMPARE, save=_SAVE)
+    + _FIGURE.format(kind="clean", title=TITLES["clean"], number="1", more="", save="")
+    + _FIGURE.format(kind="noise", title=TITLES["noise"], number="", more="", save="")
+    + _FIGURE.format(kind="attacked", title=TITLES["attacked"], number="2", more=_COMPARE, save=_SAVE)
     + "</div>"
 )
 

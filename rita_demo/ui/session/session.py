@@ -63,7 +63,7 @@ class BudgetVariant:
 @dataclass
 class AttackDefendState:
     """*Attack & defend*: the picture of the next run, either the bytes ``source`` of an upload or the name of a
-    ``sample``; ``choice``: how many were chosen before it; the results of the run on screen with new sets of crops; and
+    ``sample``; ``choice``: how many were chosen so far; the results of the run on screen with new sets of crops; and
     whether the form asks for another run."""
 
     source: bytes | None = None

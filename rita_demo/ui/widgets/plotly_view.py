@@ -20,9 +20,8 @@ from rita_demo.plots.theme import DARK_COLOURS
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.html_buttons import event_data as event_data
 
-SCRIPT = f"const DARK_FOR = {json.dumps(DARK_COLOURS)};\n{FIT_SCRIPT}" + Path(__file__).with_suffix(".js").read_text(
-    encoding="utf-8"
-)
+_OWN_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+SCRIPT = f"const DARK_FOR = {json.dumps(DARK_COLOURS)};\n{FIT_SCRIPT}{_OWN_SCRIPT}"
 MAX_POINTS = 4096  # of one selection
 
 gr.set_static_paths([PLOTLY_JS])
@@ -47,7 +46,7 @@ FIGURE_HEAD = f"<script>window.ritaFigure = (element, props, trigger, watch, fix
 
 def figure_script(**constants: Any) -> str:
     """The script of one figure; ``aria``, ``height``, ``narrow_height`` and ``empty`` as in :class:`PlotlyView`."""
-    # Gradio binds an event of another kind than its own only if its name is quoted in this text
+    # "hover" is no event of Gradio's: it can be bound only if its name stands in quotes in this text
     return with_constants("/* may trigger 'hover' */ ritaFigure(element, props, trigger, watch, fixed);", **constants)
 
 

@@ -3,13 +3,17 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
+
+import gradio as gr
 
 from rita_demo.bench.http_client import HttpClient
 from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build
+from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import served
@@ -42,6 +46,25 @@ def test_the_first_press_waits_for_the_model_and_says_so() -> None:
             if LOADING in line:
                 arrived.set()
     assert "Done in" in "".join(said)
+
+
+def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture() -> None:
+    arrived, sessions = threading.Event(), Sessions()
+    engine = LoadingEngine(FakeEngine().info, lambda: FakeEngine(spread=0.2) if arrived.wait(20) else None)
+    example = WorkedExample(engine)
+    page = build(engine, example=example, sessions=sessions)
+    opened = next(event.fn for event in page.fns.values() if event.name == "opened")
+    steps = opened(SimpleNamespace(session_hash="page", query_params={}))
+    (name,) = [value for part, value in next(steps).items() if isinstance(part, gr.State)]
+    chosen = sessions.get(name).attack_defend
+    chosen.sample, chosen.choice = "coffee", 1
+    engine.start(head_start=0)
+    arrived.set()
+    assert example.wait(20)
+    list(steps)
+    assert (chosen.sample, chosen.choice) == ("coffee", 1)
+    assert sessions.get(name).run is None
+    example.stop()
 
 
 def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> None:
