@@ -28,5 +28,7 @@ def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path
     page.get_by_role("button", name="boxes").click()
     assert page.locator(".three canvas").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.emulate_media(media="print")
+    assert "the attacker does not know" in page.locator("#threat").inner_text()  # it stands on paper, too
     context.close()
     assert not complaints
