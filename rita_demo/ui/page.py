@@ -34,7 +34,7 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.stream.tab import StreamTab
-from rita_demo.ui.theme import KEYBOARD, STYLE, TOUCH, theme
+from rita_demo.ui.theme import PAGE_SCRIPT, STYLE, TOUCH, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 MAX_UPLOAD_SIZE = "40mb"
@@ -208,7 +208,7 @@ def launch_options() -> dict[str, Any]:
         "theme": theme(),
         "css": css_variables() + STYLE.read_text(encoding="utf-8"),
         "head": FIGURE_HEAD
-        + "".join(f"<script type='module'>{f.read_text(encoding='utf-8')}</script>" for f in (KEYBOARD, TOUCH)),
+        + "".join(f"<script type='module'>{f.read_text(encoding='utf-8')}</script>" for f in (PAGE_SCRIPT, TOUCH)),
         "run_history": False,
         "footer_links": [],
         "max_file_size": MAX_UPLOAD_SIZE,

@@ -8,7 +8,7 @@ from rita_demo.plots.theme import PALETTE
 from rita_demo.process.assets import ASSETS
 
 STYLE = ASSETS / "style.css"
-KEYBOARD = Path(__file__).with_name("keyboard.js")
+PAGE_SCRIPT = Path(__file__).with_name("page.js")
 TOUCH = Path(__file__).with_name("touch.js")
 
 #: Role in the palette -> Gradio's variables; each is set for light and for dark.

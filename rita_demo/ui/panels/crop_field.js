@@ -186,7 +186,8 @@ function pick(kept) {
 }
 
 // What the page says about its own step is dimmed while the field shows another.
-const moving = () => element.querySelector(".field").classList.toggle("moving", at !== (props.step ?? data.last));
+const moving = () =>
+  document.documentElement.classList.toggle("moving", data !== null && at !== (props.step ?? data.last));
 
 function chips(kept) {
   for (const chip of element.querySelectorAll(".chip")) {
@@ -382,7 +383,7 @@ function count(goal) {
 function show() {
   const next = props.value ? JSON.parse(props.value) : null;
   element.querySelector(".field").hidden = !next;
-  if (!next) return (data = null);
+  if (!next) return (data = null), moving();
   const same = data && data.key === next.key;
   data = next;
   if (!same) (stop(), (wanted = null));

@@ -1,4 +1,6 @@
-// The keyboard's place on the page is kept, whatever is redrawn under it. Runs once per page, before the body exists.
+// What concerns the whole page: focus, dimming, scrolling, lecture mode. Runs once per page, before the body exists.
+
+// --- the keyboard's place on the page is kept, whatever is redrawn under it
 let held = null; // the focused button of our own HTML, and how to find its successor
 
 function remember(event) {
@@ -18,7 +20,16 @@ function follow() {
 
 document.addEventListener("pointerdown", () => (held = null), true);
 document.addEventListener("focusin", remember);
-new MutationObserver(follow).observe(document.documentElement, { childList: true, subtree: true });
+
+// The style sheet dims what belongs to the picture before. These are classes of the document: as rules with ":has" on the
+// whole page, every new node anywhere would make the browser style all of it again.
+const MARKS = { stale: ".progress.stale", answered: ".progress.answered", waits: "#status progress", changed: "#changed .changed" };
+function mark() {
+  for (const [name, query] of Object.entries(MARKS))
+    document.documentElement.classList.toggle(name, document.querySelector(query) !== null);
+}
+
+new MutationObserver(() => (follow(), mark())).observe(document, { childList: true, subtree: true });
 
 // What is typed into a menu replaces its text.
 document.addEventListener("focusin", (event) => event.target.matches("[role=combobox]") && event.target.select());
