@@ -130,6 +130,7 @@ ATTACK = Attack(
     loop=one_by_one(adaptive),
     iterative=True,
     steps_setting="adaptive.steps",
+    progress="step {} of at most {}",
     loss_unit="logits",
     access="defence",
     settings=(

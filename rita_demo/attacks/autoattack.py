@@ -182,7 +182,7 @@ ATTACK = Attack(
     default_steps=100,
     loss_unit="logits",
     steps_note=" of each gradient attack",
-    progress_unit="query",
+    progress="query {} of at most {}",
     access=lambda settings: "crops" if settings.autoattack == "rand" else "",
     settings=(
         Setting(

@@ -7,7 +7,7 @@ from rita_demo.bench.poisoned_memory import CHOICES, measure, table
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.pictures import collect
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def test_poisons_are_remembered_and_with_one_place_per_class_they_change_nothing(monkeypatch) -> None:

@@ -68,6 +68,9 @@ def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(fi
     field.wait_for_timeout(1000)
     after = field.evaluate(sizes)
     assert max(after) > before[0] > min(after), after
+    field.locator("#field circle[data-index='9']").dispatch_event("click")
+    expect(field.locator("#view-detail")).not_to_contain_text("View 9:")
+    expect(field.locator("#field circle[data-index='9']")).to_have_class("on-reference")
 
 
 def test_boxes_and_heat_map_are_painted_on_the_attacked_picture(field: Page) -> None:

@@ -25,7 +25,9 @@ def engine() -> Engine:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("against", ["clip", "ensemble", "mta", "rita"])
+@pytest.mark.parametrize(
+    "against", ["clip", "ensemble", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("mta", "rita"))]
+)
 def test_every_defence_falls_to_the_attacker_who_knows_it(engine: Engine, against: str) -> None:
     one = SAMPLES["motorcycle"]
     settings = QUICK.replace(**{"adaptive.against": against, "adaptive.steps": 30})

@@ -52,7 +52,7 @@ def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: P
     assert ",autoattack,16,100,off," in as_csv(result_rows(out))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("no_guests_afterwards")
 def test_a_masked_gradient_is_flagged_and_an_honest_one_is_not(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

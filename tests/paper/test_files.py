@@ -50,6 +50,7 @@ def test_all_names_are_those_of_the_paper_s_tables_and_the_figures() -> None:
     assert {"feature-cloud", "method-overview", "kl-to-one-hot", "table-main", "table-components"} <= set(names)
 
 
+@pytest.mark.nightly
 def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(measured, tmp_path, data_root, tiny_model_dir):
     out = tmp_path / "paper"
     given = ["--dataset", "caltech101", "--data-root", data_root, "--classes", "2", "--each", "2", "--neighbours", "5"]

@@ -24,7 +24,7 @@ print(sizes[3], max(sizes[4:]), sizes[-1], malloc.TRIM_GROWTH_BYTES >> 20)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 def test_memory_does_not_grow_over_sixty_pictures() -> None:
     ran = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)

@@ -70,7 +70,7 @@ def test_only_target_sets_have_class_sentences(folders: tuple[Path, Path], tmp_p
         assert set(np.unique(sentence[pictures])) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_resumed_run_ends_bit_by_bit_as_a_whole_one(folders: tuple[Path, Path], tmp_path: Path) -> None:
     data, start = folders
 

@@ -108,7 +108,11 @@ def _background_button(session: Session) -> Any:
 
 def _build_views(panels: PanelRegistry) -> dict[str, Any]:
     """3. The views."""
-    _heading(panels, "views", 3, wording.heading_views, "The picture as 64 crops.", "step")
+    heading = verdict_table.heading_html
+    says = _of_run(
+        lambda s, run: heading(wording.heading_views(run, s.selection.side), 3), heading("The picture as 64 crops.", 3)
+    )
+    panels.add(gr.HTML(elem_id="heading-views"), says, "step", "side")
     with build_narrow_fold("Show the crops", "crops"):
         gr.HTML(
             f"<p class='lead'>Each {wording.term_html('view')} is classified on its own. A {wording.term_html('confident view')} "
@@ -193,6 +197,7 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
     left, right = build_columns(1, 1)
     with left:
         _heading(panels, "memory", 5, wording.heading_cache, "Confident views are stored.")
+        _html(panels, "memory-effect", verdict_table.cache_effect, "step")
         panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
     with right:
         _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")

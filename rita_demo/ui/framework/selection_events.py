@@ -41,8 +41,10 @@ class SelectionEvents:
         return session, clicked_integer(event, len(run.attacked.encoded_views.features) if run else 0)
 
     def on_view(self, visitor: Any, event: gr.EventData) -> Updates:
+        """A view was clicked: it is selected, or no longer if it was."""
         session, n = self._clicked_view(visitor, event)
-        return {} if n is None else self._select(session, "view", view=n, atom=None)
+        view = None if n == session.selection.view else n
+        return {} if n is None else self._select(session, "view", view=view, atom=None)
 
     def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
         session, run = self._session_and_run(visitor)

@@ -120,7 +120,7 @@ EXERCISES = (
         "With strong regularisation every crop is spread over all sentences. How far is the transport cost from the plain mean distance?",
         ("less than 0.01", "0.01 to 0.05", "more than 0.05"),
         _flat_plan,
-        "figure “Cost of every class”, first tab",
+        "fold “The formulas, with the numbers on screen” below: the transport cost of a class",
     ),
     Exercise(
         "What is stored",

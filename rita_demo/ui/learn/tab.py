@@ -21,7 +21,6 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import parse_int
 
-SETTING_UP = "<p class='empty'>Predict first. Press Reveal when the run is done.</p>"
 OPEN_TOUR = "() => { document.querySelector('#tour button').click(); }"
 ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
 
@@ -53,6 +52,7 @@ class LearnTab:
         self.prediction = gr.Radio(list(first.choices), label="Your prediction", elem_id="exercise-prediction")
         self.reveal_button = gr.Button("Reveal", size="sm", elem_id="exercise-reveal")
         self.answer = gr.HTML(elem_id="exercise-answer")
+        self.context.panels.add(gr.HTML(elem_id="exercise-ready"), ready, "run")
 
     def bind_events(self, own_tab: gr.Tab, apply_link: ApplyLink, filled: Sequence[Any]) -> None:
         """Connect the events; ``apply_link`` fills in the components ``filled`` and starts the run of a link."""
@@ -77,7 +77,7 @@ class LearnTab:
         """Fill in the form and start the run; "again" makes a link that was opened before a new one."""
         one = _exercise(number)
         query = dict(parse_qsl(one.query)) | {"again": str(next(self.presses))}
-        return self.apply_link(visitor, query, one.link) | {self.answer: SETTING_UP}
+        return self.apply_link(visitor, query, one.link) | {self.answer: ""}
 
     def reveal(self, visitor: str, number: Any, predicted: Any) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -87,6 +87,16 @@ class LearnTab:
 def _exercise(number: Any) -> Exercise:
     found = parse_int(number, 1, len(EXERCISES) + 1)
     return EXERCISES[(found or 1) - 1]
+
+
+def ready(session: Session) -> str:
+    """HTML: which exercise's run is on screen."""
+    found = next((n for n, one in enumerate(EXERCISES, 1) if one.is_set_up(session)), None)
+    return (
+        f"<p class='quiet small'>The run of exercise {found} is on screen: predict, then press Reveal.</p>"
+        if found
+        else ""
+    )
 
 
 def _question_html(exercise: Exercise) -> str:
@@ -136,7 +146,9 @@ def _view(run: Run, side: ImageResult, n: int) -> list[tuple[str, str, str]]:
 def _class(run: Run, side: ImageResult, k: int, n: int) -> list[tuple[str, str, str]]:
     moved, weight = side.trace.prompt_transport, run.settings.entropy_weight
     cost, mass = float(moved.cost[k, n, 0]), float(moved.mass)
-    paid = float((np.asarray(moved.plan, float)[k] * np.asarray(moved.cost, float)[k]).sum())
+    plan, costs = (np.asarray(array, float)[k] for array in (moved.plan, moved.cost))
+    paid = float((plan * costs).sum())
+    flat = np.asarray(side.trace.view_weight, float)[:, None] * np.asarray(side.trace.prompt_weight, float)[k]
     return [
         (
             "What moving a view onto a sentence costs",
@@ -147,7 +159,8 @@ def _class(run: Run, side: ImageResult, k: int, n: int) -> list[tuple[str, str, 
             "The transport cost of a class",
             "d<sub>OT</sub>(k) = ∑<sub>n,m</sub> T<sub>k</sub>[n,m] C<sub>k</sub>[n,m] / ρ, "
             "T<sub>k</sub> = argmin ⟨T, C<sub>k</sub>⟩ − λ h(T)",
-            f"{paid:.4f} / {mass:g} = {paid / mass:.4f}, with λ = {weight:g}",
+            f"{paid:.4f} / {mass:g} = {paid / mass:.4f}, with λ = {weight:g}; the plain mean of the distances is "
+            f"{float((flat * costs).sum()):.4f}",
         ),
     ]
 

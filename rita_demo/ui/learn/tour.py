@@ -94,7 +94,8 @@ TOUR_STEPS = (
         "#stream-start",
         "Many pictures",
         "One picture shows little. A stream measures accuracy over many, with intervals, while the memory fills.",
-        "Set “How many” to 12 and start a stream of drawn textures.",
+        "Set “How many” to 12 and start a stream of drawn textures. Twelve are too few to say whether the memory helps: look "
+        "how wide the intervals are.",
     ),
     TourStep(
         ATTACK_DEFEND,

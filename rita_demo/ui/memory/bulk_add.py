@@ -65,20 +65,25 @@ def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -
 
 
 def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
-    """Attacked versions of samples that are not on screen: first those whose class is in the list of classes."""
+    """Attacked versions of samples that are not on screen and whose class is in the list. Raises PictureError: none."""
     run = current_run(session, engine)
     names = run.class_prompts.names
     found: list[PictureToAdd] = []
-    for one in sorted(samples.available().values(), key=lambda one: one.label not in names):
-        if len(found) == MAX_SAMPLES * SEEDS:
-            break
+    for one in samples.available().values():
+        if one.label not in names or len(found) == MAX_SAMPLES * SEEDS:
+            continue
         picture = one.load(square=run.settings.square, side=engine.info.side)
         if picture.key == run.clean.picture.key:
             continue
-        label = names.index(one.label) if one.label in names else None
+        label = names.index(one.label)
         for seed in range(SEEDS):
             request = _request(run, picture, label, f"{one.title}, attacked (seed {seed})", True, attack_seed=seed)
             found.append((f"{picture.key} {seed}" if seed else picture.key, request, one.label))
+    if not found:
+        raise PictureError(
+            "No other sample shows a class of the list.",
+            "Add one of their classes to the names, and run the picture again.",
+        )
     return found
 
 

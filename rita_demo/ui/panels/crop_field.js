@@ -17,7 +17,7 @@ let asking = 0; // the timer that sends it again
 let timer = 0; // of the animation frame
 let nodes = null;
 let width = 0;
-let scale = {}; // the axis of this picture: the largest so far, so that strengths can be compared
+let scale = {}; // the axis of this picture: the largest so far
 let lengths = {}; // pixels of a label
 
 const make = (tag, attributes, text) => {
@@ -61,7 +61,8 @@ function build() {
   const all = data.steps.flatMap((s) => [...s.crops, ...s.counted, ...Object.values(s.methods)]);
   const picture = data.key.split(" ")[0];
   const before = scale.picture === picture ? scale.most : 0;
-  const most = Math.max(0.01, before, ...all.map((value) => 1.06 * Math.abs(value)));
+  // in steps of 0.1, so that most pictures and strengths have the same axis
+  const most = Math.max(0.1, before, Math.ceil(10.6 * Math.max(...all.map(Math.abs))) / 10);
   scale = { picture, most };
   const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
   const bottom = high - 6;
@@ -353,7 +354,7 @@ play.addEventListener("click", () => data && run());
 svg.addEventListener("click", (event) => {
   const n = data && dotAt(event);
   if (n === null) return;
-  view = n;
+  view = n === view ? null : n; // a second click selects nothing
   draw();
   trigger("click", { data: [n] });
 });

@@ -7,6 +7,7 @@ import numpy as np
 from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import Run, Verdict
+from rita_demo.ui.session.cache_history import RESTARTED
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
@@ -92,6 +93,21 @@ def times(run: Run) -> str:
     return f"<p class='quiet small'>{escape(f'{model}. Time: {parts}; total {shown(sum(run.seconds.values()))}.')}</p>"
 
 
+def cache_effect(run: Run) -> str:
+    """By how much RITA's answer leads, without and with the cost to the memory."""
+    if run.settings.protocol == "off":
+        return ""
+    trace, names, k = run.attacked.trace, run.class_prompts.names, run.attacked.verdicts["rita"].label
+    without, total = (np.array(costs, float) for costs in (trace.prompt_transport.distance, trace.total))
+    rival = int(np.argmin(np.where(np.arange(len(total)) == k, np.inf, total)))
+    before, now = (costs[rival] - costs[k] for costs in (without, total))
+    return (
+        f"<p class='lead'>The memory adds its own cost of each class, times α = {run.settings.cache_weight:g}. The lead "
+        f"of {escape(names[k])} over {escape(names[rival])} is {before:.3f} without it and {now:.3f} with it "
+        "(cosine distance).</p>"
+    )
+
+
 def cache_contents(session: Session) -> str:
     """What the memory holds now."""
     if session.run is None or session.run.settings.protocol == "off":
@@ -105,7 +121,9 @@ def cache_contents(session: Session) -> str:
     listed = ", ".join(f"{name} ({count})" for count, name in held[:8])
     classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
     views = wording.view_count(int(np.sum(counts)))
-    return f"<p class='lead'>The memory now holds {views} of {classes}: {escape(listed)}.</p>"
+    entries = session.history.entries
+    restarted = f"{RESTARTED} " if len(entries) == 2 and entries[0].title == RESTARTED else ""
+    return f"<p class='lead'>{restarted}The memory now holds {views} of {classes}: {escape(listed)}.</p>"
 
 
 def unknown_words(run: Run) -> str:

@@ -14,6 +14,8 @@ from PIL import Image
 
 from rita_demo.records import CacheEvent, CacheState, Run
 
+#: The first moment after other class names or another model.
+RESTARTED = "The classes or the model changed: the memory started empty."
 MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
 
@@ -146,7 +148,8 @@ class History:
         the true class if it is not in the run's list."""
         kept, names, picture = self.entries, run.class_prompts.names, title
         if not kept or kept[-1].snapshot.key != run.class_prompts.key:
-            kept = (HistoryEntry("The beginning", snapshot_of(run.cache_before, names, None, None)),)
+            title_before = RESTARTED if kept else "The beginning"
+            kept = (HistoryEntry(title_before, snapshot_of(run.cache_before, names, None, None)),)
         elif replace_latest and picture_key and len(kept) > 1 and kept[-1].picture_key == picture_key:
             kept = kept[:-1]
         if picture_key and any(e.picture_key == picture_key for e in kept):

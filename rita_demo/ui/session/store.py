@@ -43,9 +43,14 @@ class Sessions:
         return name
 
     def get(self, name: object) -> Session:
-        """The session of that id. Raises SessionLost: there is none (any more)."""
+        """The session of that id. Raises SessionLost: there is none (any more, or not yet)."""
         with self._lock:
             self._drop_idle()
+            if name == "":  # no load event has answered
+                raise SessionLost(
+                    "The server does not know this page: it is still opening, or the server was started again.",
+                    "Press again in a moment. If that does not help, reload the page.",
+                )
             if not isinstance(name, str) or name not in self._sessions:
                 raise SessionLost(
                     "The server no longer has this page's pictures: it was unused for long, or the connection broke.",

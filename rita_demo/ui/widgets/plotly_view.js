@@ -12,6 +12,7 @@ let traces = {}; // reused while their JSON is the same: Plotly then draws only 
 let drawing = null; // promise of the last drawing
 let cursor = -1; // the mark selected by keyboard
 let width = figure.clientWidth; // from the observer: reading it again forces a layout per figure
+const LARGER = document.documentElement.classList.contains("lecture") ? 1.3 : 1; // as in the style sheet
 let inSight = false;
 const waiting = (window.RitaWaiting = window.RitaWaiting || new Set()); // figures outside the viewport, not drawn yet
 const QUIET = 150; // ms without a new figure: Gradio sends them one by one
@@ -114,7 +115,7 @@ function paint() {
   waiting.delete(paint);
   if (!element.isConnected) return tidy();
   if (!width) return; // in a hidden tab: the observer calls again when the tab is opened
-  const narrow = width < NARROW;
+  const narrow = width / LARGER < NARROW;
   figure.classList.toggle("narrow", narrow);
   const height = narrow ? fixed.narrow_height : fixed.height;
   const state = [props.value, isDark(), width, height].join("\u0000");
@@ -131,7 +132,7 @@ function paint() {
   const { data, layout } = JSON.parse(recoloured(props.value));
   const meta = layout.meta || {};
   alt.textContent = meta.alt || "";
-  fit({ data, layout }, width, height);
+  fit({ data, layout }, width / LARGER, height);
   if (narrow) layout.margin.t += 26; // Plotly's buttons stand above the legend
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };

@@ -16,7 +16,8 @@ function focus(button) {
 element.addEventListener("click", (event) => {
   const button = event.target.closest("[data-index]");
   if (!button) return;
-  for (const other of cells()) other.setAttribute("aria-pressed", String(other === button));
+  const press = button.getAttribute("aria-pressed") !== "true"; // a second click selects nothing
+  for (const other of cells()) other.setAttribute("aria-pressed", String(press && other === button));
   focus(button);
   trigger("click", { data: [Number(button.dataset.index)] });
 });

@@ -167,8 +167,11 @@ def step_suffix(run: Run) -> str:
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
 
 
-def heading_views(run: Run) -> str:
-    """3. How many crops still give the right answer."""
+def heading_views(run: Run, side: str = "attacked") -> str:
+    """3. How many crops of that side give the right answer."""
+    if run.attack is not None and side == "clean":
+        count = votes(run.clean, run.label) or "None"
+        return f"Here are {len(view_labels(run.clean))} crops before the attack. {count} of them say {_truth(run)}."
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
     still, trace = "say" if run.attack is None else "still say", run.attacked.trace
     after = ""

@@ -124,7 +124,7 @@ def test_figures_that_are_too_large_together_give_an_error_message() -> None:
 def test_each_session_saves_its_own_run_without_server_paths() -> None:
     with serve_fake_page() as address:
         one, two = HttpClient(address), HttpClient(address)
-        assert "Reload the page" in one.press("save-run")
+        assert "reload the page" in one.press("save-run")
         one.open()
         two.open()
         two.press("go", setting_attack_seed=5)

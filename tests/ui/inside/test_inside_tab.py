@@ -139,6 +139,8 @@ def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, sessi
     tab.on_fold(section, False)(visitor)
     updates = both_updates(tab.two_stage, session, tab.on_view(visitor, click(3)))
     assert "value" not in updates[tab.parts["all_views_clean"]]
+    tab.on_view(visitor, click(3))
+    assert session.selection.view is None, "a second click on a view selects nothing"
 
 
 def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor, session) -> None:

@@ -14,7 +14,7 @@ from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import verdict_table
-from rita_demo.ui.session.cache_history import MAX_ENTRIES
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, RESTARTED
 from tests.ui.conftest import NAMES
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event, MemoryClient, states_equal
@@ -124,7 +124,8 @@ def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client)
     other = pipeline.run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
     client.session.show(other)
     client.session.add_to_history(other, "A cup")
-    assert [e.title for e in client.session.history.entries] == ["The beginning", "A cup"]
+    assert [e.title for e in client.session.history.entries] == [RESTARTED, "A cup"]
+    assert RESTARTED in verdict_table.cache_contents(client.session)
     assert client.current.names == ("cup", "piano")
     history = client.session.history
     for _ in range(MAX_ENTRIES + 50):
