@@ -6,6 +6,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.live_server import ROOT
 
 PACKAGE = ROOT / "rita_demo"
@@ -99,6 +101,7 @@ def test_ray_is_optional_and_imported_by_one_file() -> None:
     assert not [path for path, names in imports.items() if any("executors.ray" in name for name in names)]
 
 
+@pytest.mark.slow
 def test_no_module_above_the_engine_loads_torch() -> None:
     folders = ["ui", "server", "scripting", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]
     paths = [path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py")) if path.stem != "ray"]
@@ -114,6 +117,7 @@ def test_no_module_above_the_engine_loads_torch() -> None:
     assert done.stdout.split() == ["False"]
 
 
+@pytest.mark.slow
 def test_the_page_is_built_without_the_model_and_without_libraries_that_few_need() -> None:
     code = """
 import sys

@@ -47,6 +47,7 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
             assert np.isclose(row["probability"], alone["probability"], atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
+import pytest
 
 from rita_demo.bench.http_client import HttpClient
 from rita_demo.engine.loading import LOADING, LoadingEngine
@@ -17,6 +18,8 @@ from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import served
+
+pytestmark = pytest.mark.slow
 
 
 @contextmanager

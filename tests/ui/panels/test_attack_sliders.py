@@ -21,6 +21,8 @@ from rita_demo.ui.session.session import HOME_TAB, array_bytes
 from tests.ui.conftest import completed_run, make_inside_tab, open_tab
 from tests.ui.fake_engine import FakeEngine
 
+pytestmark = pytest.mark.slow
+
 FIRST_TAB = {"pictures", "banner", "verdicts", "steps", "heading-views", "views", "entropies", "view-detail"}
 FIRST_TAB |= {"heading-costs", "costs", "plan", "cell-detail"}
 SECOND_TAB = {"in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked", "in-costs"}

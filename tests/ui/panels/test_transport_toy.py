@@ -11,6 +11,7 @@ from rita_demo.ui.panels.transport_toy import MADE_UP, SOLVER, toy_value
 from rita_demo.ui.session.session import Session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", [1, 0.7, 0.35])
 @pytest.mark.parametrize("entropy_weight", [0.001, 0.003, 0.01, 0.1, 1, 10])
 def test_the_browser_agrees_with_the_engine_to_four_digits(

@@ -17,7 +17,7 @@ def test_a_guessed_id_gives_an_error_message() -> None:
     store = Sessions()
     store.open("page")
     for name in ("", "guess", None, 7, ["x"], {"a": 1}):
-        with pytest.raises(SessionLost, match="[Rr]eload the page"):
+        with pytest.raises(SessionLost, match=r"[Rr]eload the page"):
             store.get(name)
 
 

@@ -34,6 +34,8 @@ from tests.ui.conftest import build_tab
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
 
+pytestmark = pytest.mark.slow
+
 
 class StreamClient:
     """A visitor in front of the tab."""
