@@ -42,7 +42,8 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
         _widget("field", "", TEMPLATE, field | {"frame": ".three figure:not(:nth-child(2)) .frame"}, SCRIPT),
         f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
         *_figures(run, crops),
-        f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_contents(session)}",
+        f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_effect(run)}"
+        f"{verdict_table.cache_contents(session)}",
         f"<section id='threat'>{verdict_table.threat(run).replace('<details', '<details open')}</section>{verdict_table.unknown_words(run)}",
         verdict_table.times(run),
         f"<div id='figure-caption'><p>{escape(figure_caption.caption(session))}</p></div>",

@@ -61,8 +61,8 @@ function build() {
   const all = data.steps.flatMap((s) => [...s.crops, ...s.counted, ...Object.values(s.methods)]);
   const picture = data.key.split(" ")[0];
   const before = scale.picture === picture ? scale.most : 0;
-  // in steps of 0.1, so that most pictures and strengths have the same axis
-  const most = Math.max(0.1, before, Math.ceil(10.6 * Math.max(...all.map(Math.abs))) / 10);
+  // in steps of 0.05, so that most pictures and strengths have the same axis
+  const most = Math.max(0.05, before, Math.ceil(21.2 * Math.max(...all.map(Math.abs))) / 20);
   scale = { picture, most };
   const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
   const bottom = high - 6;

@@ -94,7 +94,7 @@ def times(run: Run) -> str:
 
 
 def cache_effect(run: Run) -> str:
-    """By how much RITA's answer leads, without and with the cost to the memory."""
+    """Whether the memory changed RITA's answer, and by how much it leads without and with the memory."""
     if run.settings.protocol == "off":
         return ""
     trace, names, k = run.attacked.trace, run.class_prompts.names, run.attacked.verdicts["rita"].label
@@ -102,9 +102,8 @@ def cache_effect(run: Run) -> str:
     rival = int(np.argmin(np.where(np.arange(len(total)) == k, np.inf, total)))
     before, now = (costs[rival] - costs[k] for costs in (without, total))
     return (
-        f"<p class='lead'>The memory adds its own cost of each class, times α = {run.settings.cache_weight:g}. The lead "
-        f"of {escape(names[k])} over {escape(names[rival])} is {before:.3f} without it and {now:.3f} with it "
-        "(cosine distance).</p>"
+        f"<p class='lead'>{escape(wording.cache_effect(run))} Its cost is added times α = {run.settings.cache_weight:g}: "
+        f"{escape(names[k])} leads {escape(names[rival])} by {before:.3f} without it, by {now:.3f} with it.</p>"
     )
 
 
@@ -123,7 +122,7 @@ def cache_contents(session: Session) -> str:
     views = wording.view_count(int(np.sum(counts)))
     entries = session.history.entries
     restarted = f"{RESTARTED} " if len(entries) == 2 and entries[0].title == RESTARTED else ""
-    return f"<p class='lead'>{restarted}The memory now holds {views} of {classes}: {escape(listed)}.</p>"
+    return f"<p class='lead'>{restarted}For the next picture the memory now holds {views} of {classes}: {escape(listed)}.</p>"
 
 
 def unknown_words(run: Run) -> str:

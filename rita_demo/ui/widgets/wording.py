@@ -192,7 +192,7 @@ def heading_costs(run: Run) -> str:
 
 
 def heading_cache(run: Run) -> str:
-    """5. What entered the cache, and whether the cache changed the answer."""
+    """5. What entered the cache."""
     if run.settings.protocol == "off":
         return "The memory is switched off: every picture is decided on its own."
     update = run.attacked.trace.cache_update
@@ -201,15 +201,13 @@ def heading_cache(run: Run) -> str:
         count = (
             "One confident view enters" if len(update.events) == 1 else f"{len(update.events)} confident views enter"
         )
-        start = f"{count} the memory, under {' and '.join(names[:3])}, for the next picture."
-    elif update.candidates:
-        start = "Confident views were found, but the memory already holds more confident ones."
-    else:
-        start = "No view was confident enough for the memory."
-    return f"{start} {_cache_effect(run)}"
+        return f"{count} the memory as {' and '.join(names[:3])}."
+    if update.candidates:
+        return "Confident views were found, but the memory already holds more confident ones."
+    return "No view was confident enough for the memory."
 
 
-def _cache_effect(run: Run) -> str:
+def cache_effect(run: Run) -> str:
     """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: a class without
     stored views is compared with its mean prompt, and this picture's own views may have entered."""
     held = int(np.sum(run.cache_before.count))
