@@ -25,6 +25,10 @@ TINY_CONFIG = {
 SEEN_WORDS = "a photo of the picture an image showing rendering texture cat dog cup brick grass."
 
 
+#: Only this machine is reached.
+LOCAL_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+
+
 @pytest.fixture(scope="session")
 def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder like assets/model with a very small model of random weights: loads in milliseconds.
@@ -68,6 +72,6 @@ def browser() -> Iterator[Browser]:
         message = "no Chromium: python -m tests.browser installs one"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=list(FLAGS))
+        chromium = driver.chromium.launch(executable_path=path, args=[*FLAGS, LOCAL_ONLY])
         yield chromium
         chromium.close()

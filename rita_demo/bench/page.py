@@ -39,6 +39,12 @@ TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
   if (!pressed.matches(".rita-figure")) return pressed.click();
   pressed.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 })"""
+FRAMES = 60
+# Draws that many frames of the crop field, each after a move of its control.
+FIELD_FRAMES_JS = """(slider, frames) => new Promise((done) => { let n = 0; const step = () => {
+  if (n++ === frames) return done();
+  slider.value = 7 * ((n - 1) / (frames - 1)); slider.dispatchEvent(new Event('input')); requestAnimationFrame(step); };
+  step(); })"""
 # Moves the keyboard selection to the next cell.
 NEXT_CELL_JS = "figure => figure.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
 
@@ -81,6 +87,10 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         page.wait_for_selector("#verdicts table")  # the worked example is shown
         page.wait_for_selector("#views button")
         page.wait_for_timeout(2000)
+        field = page.locator("#field input[type=range]")
+        frame = _median_of(lambda: main_thread_seconds(field, FIELD_FRAMES_JS, FRAMES) / FRAMES)
+        found["page: a frame of the crop field (processor)"] = frame
+        page.wait_for_timeout(2000)
         views, budgets = itertools.count(1), itertools.cycle((3, 2))
         found["page: selection"] = _median_of(lambda: click("#views button", next(views), "#view-detail"))
         page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
@@ -100,6 +110,20 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
 
         found["page: selection to plan"] = _median_of(next_cell)
     return found
+
+
+def main_thread_seconds(at: Any, script: str, *given: Any) -> float:
+    """Processor seconds of the page's main thread (script, style, layout, paint) while ``script`` runs on the element
+    ``at``: other processes do not count."""
+    client = at.page.context.new_cdp_session(at.page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def seconds() -> float:
+        return {one["name"]: one["value"] for one in client.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
+
+    begin = seconds()
+    at.evaluate(script, *given)
+    return seconds() - begin
 
 
 def _opening(chromium: Any, address: str, moment: str) -> float:

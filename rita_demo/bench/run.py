@@ -42,6 +42,7 @@ GOALS: dict[str, tuple[float, bool]] = {
     "page: what-if": (0.15, True),
     "page: what-if to plan": (0.15, True),
     "page: selection to plan": (0.1, True),
+    "page: a frame of the crop field (processor)": (1 / 30, True),
     "server: upload, verdict of the clean picture": (0.4, True),
     "server: upload, whole story": (1.2, True),
     "server: 20 visitors at once, the last answer": (30.0, True),

@@ -1,7 +1,7 @@
-"""What axe-core finds on the page as it stands, and how long a drawing keeps the page busy."""
+"""What axe-core finds on the page as it stands."""
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 SEVERE_IMPACTS = ("serious", "critical")
 #: Drawings are hidden from readers, who get their words instead; their colours are measured in tests/plots.
@@ -23,19 +23,3 @@ def severe_findings(page: Page, where: str | dict | None = None) -> list[str]:
         if one["impact"] in SEVERE_IMPACTS
         for node in one["nodes"]
     ]
-
-
-def busy_seconds(drawing: Locator, moves: str) -> float:
-    """Processor seconds of the page's main thread for ``moves`` (script, layout, paint): other processes do not count.
-
-    A page that keeps 30 frames per second needs less than 1/30 s of it for each frame.
-    """
-    client = drawing.page.context.new_cdp_session(drawing.page)
-    client.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def seconds() -> float:
-        return {one["name"]: one["value"] for one in client.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
-
-    begin = seconds()
-    drawing.evaluate(moves)
-    return seconds() - begin

@@ -5,16 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.scan import busy_seconds
+from rita_demo.bench.page import FIELD_FRAMES_JS, FRAMES, main_thread_seconds
 
 pytestmark = pytest.mark.e2e
 
 POSITIONS = "() => [...document.querySelectorAll('#field circle[data-index]')].map(c => Number(c.getAttribute('cx')))"
-# Sixty frames, each after a move of the control.
-SIXTY_MOVES = """(slider) => new Promise((done) => { let n = 0; const step = () => {
-  if (n++ === 60) return done();
-  slider.value = 7 * ((n - 1) / 59); slider.dispatchEvent(new Event('input')); requestAnimationFrame(step); };
-  step(); })"""
 
 
 @pytest.fixture
@@ -34,7 +29,8 @@ def test_playing_moves_the_dots_at_thirty_frames_per_second_and_says_how_many_cr
     expect(field.get_by_role("button", name="Play the attack")).to_be_visible()
     expect(field.locator("#field output")).to_have_text("step 7 of 7")
     assert field.evaluate(POSITIONS) == pytest.approx(delivered)
-    assert busy_seconds(field.locator("#field input[type=range]"), SIXTY_MOVES) < 60 / 30
+    slider = field.locator("#field input[type=range]")
+    assert main_thread_seconds(slider, FIELD_FRAMES_JS, FRAMES) < FRAMES / 30
 
 
 def test_the_counts_of_every_step_subtract_and_agree_with_the_heading_of_the_crops(field: Page) -> None:

@@ -215,9 +215,10 @@ def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
 
 
 def uploaded_note(picture: Picture) -> str:
-    """HTML: what decoding changed."""
+    """HTML: what can be answered, and what decoding changed."""
     notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
-    return f"<p class='quiet small'>Your picture. {escape(notes)}</p>"
+    say = "Your picture. The model can only answer with a class name below: choose or write a list with the right one."
+    return f"<p class='quiet small'>{say} {escape(notes)}</p>"
 
 
 def _edited(component: Any) -> Any:
