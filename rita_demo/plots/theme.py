@@ -24,11 +24,11 @@ PALETTE: dict[str, tuple[str, str]] = {
     "grid": ("#e8eaee", "#2e333c"),
     "axis": ("#c3c8d0", "#4a515c"),
     "surface": ("#fefefe", "#17191e"),
-    "low": ("#2a6f9e", "#5aaede"),
-    "low_mid": ("#a9cbe0", "#2f5570"),
+    "low": ("#747b86", "#8b93a0"),
+    "low_mid": ("#c6cad0", "#4f5661"),
     "middle": ("#f4f3f1", "#24272e"),
-    "high_mid": ("#ecbd9b", "#7a4a2a"),
-    "high": ("#c25a17", "#f08c4c"),
+    "high_mid": ("#99cdbd", "#1f5f4d"),
+    "high": ("#00694c", "#34cca1"),
 }
 #: The looks of many classes in one figure: light colour, dark colour, Plotly's name of a shape, and the shape.
 CLASS_STYLES: tuple[tuple[str, str, str, str], ...] = (
@@ -49,7 +49,7 @@ FADED = 0.45  # opacity of marks that are not selected
 TRANSPARENT = "rgba(0,0,0,0)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-#: Diverging: below the middle blue, above vermillion, the middle nearly the colour of the page.
+#: Diverging: below the middle grey, above green as what RITA moves, the middle nearly the colour of the page.
 DIVERGING = [[n / 4, COLOURS[role]] for n, role in enumerate(("low", "low_mid", "middle", "high_mid", "high"))]
 #: side of a run -> its title, colour and marker.
 SIDE_STYLES: dict[str, dict[str, str]] = {
