@@ -44,8 +44,8 @@ class RunOpener:
                 yield {self.context.error_banner: "", self.context.status: waiting, **drawn}
                 request = find()
                 to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
-                yield to_front
-                session.visible_tab = tab
+                # The tab is drawn here: what its own event of being opened sends could arrive after the run.
+                yield to_front | self.context.panels.open_tab(session, tab)
                 yield from self.run(session, request)
             except BaseException as error:
                 session.model, session.history = before

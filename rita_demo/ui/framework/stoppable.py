@@ -31,7 +31,10 @@ class StoppableJob:
         self._context, self._button, self._name = context, button, str(button.elem_id)
         self._on_stopped, self._while_running = on_stopped, while_running
         pressed = notice.handle_errors(context.error_banner)(self._on_stop)
-        button.click(pressed, context.visitor, [context.error_banner, context.status, button], **IMMEDIATE_EVENT)
+        clicked = button.click(
+            pressed, context.visitor, [context.error_banner, context.status, button], **IMMEDIATE_EVENT
+        )
+        clicked.then(self._on_stop_shown, context.visitor, context.status, **IMMEDIATE_EVENT)
 
     def handler(self, work: Callable[..., Iterator[Updates]], *, follows: bool = False) -> Any:
         """The handler of an event: ``work`` with the stop button while it runs, and an error message when it fails.
@@ -83,3 +86,10 @@ class StoppableJob:
         if not jobs.running[self._name]:  # it ended meanwhile
             return self._show_button(False)
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
+
+    def _on_stop_shown(self, visitor: Any) -> Any:
+        """The page shows that the job stops. A job that ended before that has sent its last words too early: again."""
+        session = self._context.sessions.get(visitor)
+        if session.jobs.running[self._name] or self._name not in session.jobs.stopped:
+            return gr.skip()
+        return self._on_stopped(session).get(self._context.status, gr.skip())

@@ -69,12 +69,9 @@ def _flat_plan(run: Run) -> tuple[int, str]:
 
 
 def _stored(run: Run) -> tuple[int, str]:
-    names, events = run.class_prompts.names, run.attacked.trace.cache_update.events
-    wrong = [names[event.label] for event in events if event.label != run.label]
-    if not wrong:
-        return 0, f"{wording.view_count(len(events))} went in, none under a wrong class."
-    said = f"{len(wrong)} of {wording.view_count(len(events))} that went in: {', '.join(wrong)}."
-    return (2 if len(wrong) == len(events) else 1), said
+    events = run.attacked.trace.cache_update.events
+    choice = 0 if not events else 1 if all(event.label == run.label for event in events) else 2
+    return choice, wording.heading_cache(run)
 
 
 def _known(run: Run) -> tuple[int, str]:
@@ -125,8 +122,8 @@ EXERCISES = (
     Exercise(
         "What is stored",
         "sample=coffee&budget=4",
-        "A cup is attacked; crops that are sure enough enter the memory under their own answer. How many stand under a wrong class?",
-        ("none", "some", "all"),
+        "A cup is attacked; its surest view enters the memory under that view’s own answer. What is stored?",
+        ("nothing is sure enough", "a view under the right class", "a view under a wrong class"),
         _stored,
         "heading 5, first tab",
     ),

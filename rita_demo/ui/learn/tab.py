@@ -36,7 +36,9 @@ class LearnTab:
             tour.click(None, None, None, js=OPEN_TOUR, api_visibility="private")
             build_heading("A plan moves crops onto sentences")
             TransportToy(MADE_UP, elem_id="toy-learn")
-            build_heading("Predict, then look", "Six exercises set themselves up; each has one number to read off.")
+            build_heading(
+                "Predict, then look", "Six exercises. “Set it up” makes the run; each has one number to read off."
+            )
             self._build_exercises()
             with build_fold("The formulas, with the numbers on screen"):
                 context.panels.add(gr.HTML(elem_id="formulas"), formulas, "class", "view", "step", "inside")
@@ -92,11 +94,7 @@ def _exercise(number: Any) -> Exercise:
 def ready(session: Session) -> str:
     """HTML: which exercise's run is on screen."""
     found = next((n for n, one in enumerate(EXERCISES, 1) if one.is_set_up(session)), None)
-    return (
-        f"<p class='quiet small'>The run of exercise {found} is on screen: predict, then press Reveal.</p>"
-        if found
-        else ""
-    )
+    return f"<p class='quiet small'>The run of exercise {found} is on screen.</p>" if found else ""
 
 
 def _question_html(exercise: Exercise) -> str:

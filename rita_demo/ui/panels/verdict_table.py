@@ -102,8 +102,8 @@ def cache_effect(run: Run) -> str:
     rival = int(np.argmin(np.where(np.arange(len(total)) == k, np.inf, total)))
     before, now = (costs[rival] - costs[k] for costs in (without, total))
     return (
-        f"<p class='lead'>{escape(wording.cache_effect(run))} Its cost is added times α = {run.settings.cache_weight:g}: "
-        f"{escape(names[k])} leads {escape(names[rival])} by {before:.3f} without it, by {now:.3f} with it.</p>"
+        f"<p class='lead'>{escape(wording.cache_effect(run))} Without the memory's part of the cost "
+        f"(α = {run.settings.cache_weight:g}) {escape(names[k])} leads {escape(names[rival])} by {before:.3f}, with it by {now:.3f}.</p>"
     )
 
 

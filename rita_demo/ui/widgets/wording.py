@@ -16,6 +16,9 @@ from rita_demo.records.errors import SettingError
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
+    "attack": "A change of the pixels, too small to see, that is computed to make the model give a wrong answer.",
+    "cosine distance": "1 minus the cosine of the angle between two directions: 0 where they are the same, 1 where they have "
+    "nothing in common.",
     "view": "The whole picture (view 0) or one random crop of it, sometimes mirrored, at the model's input size.",
     "step back": "An attack on the whole picture moves its features away from those of its crops. With a step back "
     "(experimental, off by default) RITA moves every view the other way.",
@@ -198,10 +201,13 @@ def heading_cache(run: Run) -> str:
     update = run.attacked.trace.cache_update
     if update.events:
         names = sorted({run.class_prompts.names[e.label] for e in update.events})
-        count = (
-            "One confident view enters" if len(update.events) == 1 else f"{len(update.events)} confident views enter"
-        )
-        return f"{count} the memory as {' and '.join(names[:3])}."
+        wrong = sum(e.label != run.label for e in update.events) if run.label_given else 0
+        if len(update.events) == 1:
+            view = update.events[0].view
+            which = f"View {view}" if view else "View 0, the whole picture,"
+            return f"{which} enters the memory as {names[0]}{', which is wrong' if wrong else ''}."
+        told = f" ({wrong} under a wrong class)" if wrong else ""
+        return f"{len(update.events)} confident views enter the memory as {' and '.join(names[:3])}{told}."
     if update.candidates:
         return "Confident views were found, but the memory already holds more confident ones."
     return "No view was confident enough for the memory."
@@ -214,7 +220,7 @@ def cache_effect(run: Run) -> str:
     without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
     used = run.attacked.verdicts["rita"].label
     if without == used and not held:
-        return "It was empty before, and the answer is the same without it."
+        return "It was empty before (each class's mean prompt takes the place), and the answer is the same without it."
     if without == used:
         return f"The {view_count(held)} it held did not change this answer."
     effect = "changed the answer"

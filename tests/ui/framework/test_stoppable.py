@@ -24,7 +24,7 @@ class Job:
             self.button = gr.Button("Stop", elem_id=name)
             stopped, counted = {context.status: STOPPED_TEXT}, context.activity.track_job
             self.jobs = StoppableJob(context, self.button, lambda _: stopped, counted)
-        (self.press,) = [one.fn for one in page.fns.values() if one.fn]
+        self.press, self.shown = [one.fn for one in page.fns.values() if one.fn]
 
     def work(self, visitor: Any) -> Iterator[dict[Any, Any]]:
         try:
@@ -67,7 +67,9 @@ def test_a_stopped_job_sets_the_final_status_and_runs_no_follow_up(job: Job, ste
     for _ in range(steps_before):
         next(steps)
     assert STOPPING in job.stop()[job.status]
+    assert job.shown(job.visitor) == gr.skip(), "the job's last words follow"
     (last,) = steps
+    assert job.shown(job.visitor) == STOPPED_TEXT, "they came before the page showed that the job stops"
     assert last == {job.status: STOPPED_TEXT, job.button: gr.update(visible=False)}
     assert job.context.activity.running_jobs == 0
     job.assert_nothing_follows()

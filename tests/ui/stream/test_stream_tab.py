@@ -293,7 +293,11 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     client.stream(pictures=3, traffic="attacked")
     client.tab.pick_picture(client.name, t)
     updates = list(client.tab.open_inside(client.name))
-    assert any(u.get(client.tab.opener.tabs) == gr.update(selected="inside") for u in updates)
+    (opened,) = (u for u in updates if u.get(client.tab.opener.tabs) == gr.update(selected="inside"))
+    assert set(client.tab.context.panels.of_tab("inside")) <= set(opened)
+    assert client.session.stale_tabs.isdisjoint({"inside"}), (
+        "the event of the opened tab sends nothing that could arrive late"
+    )
     run, row = client.session.run, client.view.recording.rows()[t - 1]
     assert run.label_given
     assert run.class_prompts.names[run.label] == row["label"]

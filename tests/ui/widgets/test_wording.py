@@ -34,12 +34,12 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     said = f"Here are 64 crops before the attack. {before} of them say motorbike."
     assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
-    assert wording.heading_cache(example_run).startswith("One confident view enters the memory")
-    assert wording.cache_effect(example_run).endswith("It was empty before, and the answer is the same without it.")
+    assert wording.heading_cache(example_run).startswith("View ")
+    assert wording.cache_effect(example_run).endswith("takes the place), and the answer is the same without it.")
     said = "CLIP was fooled. RITA says motorbike, like the plain average of its crops."
     assert wording.summary(example_run) == (said, "good")
     trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
-    leads = [f"{costs[rival] - costs[k]:.3f} with" for costs in (trace.prompt_transport.distance, trace.total)]
+    leads = [f"by {costs[rival] - costs[k]:.3f}" for costs in (trace.prompt_transport.distance, trace.total)]
     assert all(lead in verdict_table.cache_effect(example_run) for lead in leads)
     table = verdict_table.table(example_run)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
