@@ -34,6 +34,16 @@ new MutationObserver(() => (follow(), mark())).observe(document, { childList: tr
 // What is typed into a menu replaces its text.
 document.addEventListener("focusin", (event) => event.target.matches("[role=combobox]") && event.target.select());
 
+// Escape closes a term's explanation, whether it was opened by the keyboard or by a pointer.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  if (document.activeElement.matches(".term")) document.activeElement.blur();
+  for (const tip of document.querySelectorAll(".term:hover .tip")) {
+    tip.hidden = true;
+    tip.parentElement.addEventListener("pointerleave", () => (tip.hidden = false), { once: true });
+  }
+});
+
 // A long list of options scrolls, so Chromium makes it a stop of its own: Tab would land in what just closes.
 document.addEventListener(
   "keydown",

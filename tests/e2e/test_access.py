@@ -137,7 +137,7 @@ def test_every_control_is_reachable_with_the_tab_key_and_visible(page: Page) -> 
         assert page.evaluate(UNREACHED_CONTROLS_JS) == [], name
 
 
-def test_a_figure_is_zoomed_with_plus_and_reset_with_0(page: Page) -> None:
+def test_a_figure_is_zoomed_with_plus_and_reset_with_0_and_escape_closes_an_explanation(page: Page) -> None:
     page.locator("#costs .rita-figure").focus()
     page.wait_for_selector("#costs .js-plotly-plot svg")  # what comes into sight is drawn then
     span = "document.querySelector('#costs .rita-plot')._fullLayout.xaxis.range"
@@ -146,3 +146,9 @@ def test_a_figure_is_zoomed_with_plus_and_reset_with_0(page: Page) -> None:
     page.wait_for_function(f"before => {span}[0] > before[0]", arg=before)
     page.keyboard.press("0")
     page.wait_for_function(f"before => {span}[0] === before[0]", arg=before)
+    term = page.locator(".term:visible").first
+    for opened in (term.focus, term.hover):
+        opened()
+        expect(term.locator(".tip")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(term.locator(".tip")).to_be_hidden()
