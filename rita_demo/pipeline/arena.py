@@ -219,6 +219,8 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
     sentences = []
     if "without an attack" in counts:
         before, after, _ = counts["without an attack"]
+        if not before + after:
+            return ("Every answer is wrong without an attack already: another picture shows more.",)
         cost = max(before - after, 0)
         parts = "; ".join(f"{words} {now} instead of {then} of {n}" for words, (then, now, n) in counts.items())
         lost = f"{cost or 'no'} right answer{'s' * (cost != 1)}"

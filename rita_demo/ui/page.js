@@ -76,12 +76,16 @@ if (new URLSearchParams(location.search).has("lecture")) {
   });
 }
 
-// The page comes with the worked example. A link's own picture follows a moment later: until then the example is hidden.
+// The page comes with the worked example. A link's own picture follows a moment later: until then the example is hidden,
+// and its answers until the link's are there.
 if (new URLSearchParams(location.search).has("sample")) {
-  document.documentElement.classList.add("linked");
+  document.documentElement.classList.add("linked", "awaited");
   new MutationObserver((_, observer) => {
-    if (!document.querySelector("#status")?.textContent.trim()) return;
+    const status = document.querySelector("#status");
+    if (!status?.textContent.trim()) return;
     document.documentElement.classList.remove("linked");
+    if (status.querySelector(".stale")) return;
+    document.documentElement.classList.remove("awaited");
     observer.disconnect();
   }).observe(document, { childList: true, characterData: true, subtree: true });
 }

@@ -27,7 +27,9 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
         return message_figure("No measurements over budgets in this copy.")
     figure, notes = Figure(), []
     layout: dict[str, Any] = {}
-    for number, (square, dataset) in enumerate((square, dataset) for square in squares for dataset in datasets):
+    narrow: dict[str, Any] = {"margin.t": 70}
+    panels = [(square, dataset) for square in squares for dataset in datasets]
+    for number, (square, dataset) in enumerate(panels):
         row, column = divmod(number, len(datasets))
         suffix = str(number + 1) if number else ""
         here = [cell for cell in measured[square] if cell.dataset == dataset]
@@ -40,6 +42,12 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
         layout["yaxis" + suffix] = axis(range=[-3, 103], **up)
         title = f"<b>{DATASET_TITLES[dataset]}</b>, {SQUARE_TITLES[square]}, n = {max(c.n for c in here)}"
         notes.append(annotation(title, left, top - 0.08, yshift=2))
+        top, bottom = 1 - (number + 0.2) / len(panels), 1 - (number + 0.9) / len(panels)  # one below the other
+        narrow |= {f"xaxis{suffix}.domain": [0, 1], f"yaxis{suffix}.domain": [bottom, top]}
+        narrow |= {f"annotations.{number}.x": 0, f"annotations.{number}.y": top}
+        narrow[f"annotations.{number}.text"] = title.replace("attack on the ", "")
+        if number + 1 < len(panels):
+            narrow[f"xaxis{suffix}.title.text"] = ""
     key = "accuracy: " + method_legend(cell.method for cell in cells)
     if len(steps := _pgd_steps(cells)) > 1:
         key += f"   (full: PGD-{steps[0]}, thin: PGD-{steps[-1]})"
@@ -55,6 +63,8 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
         alt="; ".join(described) + ".",
         annotations=[*notes, annotation(key, 0, 1, yshift=8)],
         margin={"l": 48, "r": 12, "t": 34, "b": 40},
+        narrow=narrow,
+        wrap=[len(notes)],
         **layout,
     )
 

@@ -34,7 +34,7 @@ def build_measured_folds() -> None:
     with build_fold(title, _CURVES_LEAD, elem_id="budget-fold"):
         curves = {square: _measured_cells(path) for square, path in shipped_results.BUDGET_CURVES.items()}
         aria = "Accuracy of CLIP, Ensemble and RITA against the strength of the attack"
-        PlotlyView(plots.accuracy_by_budget(curves), aria=aria, height=520, elem_id="budget-curves")
+        PlotlyView(plots.accuracy_by_budget(curves), aria=aria, height=520, narrow_height=900, elem_id="budget-curves")
     title = "Is RITA better than a plain average of the crops? Measured against several attackers"
     with build_fold(title, elem_id="evidence-fold"):
         gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")

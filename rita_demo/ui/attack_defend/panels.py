@@ -13,7 +13,7 @@ from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
-from rita_demo.ui.panels.crop_field import CropField, crop_field_value, shown_step
+from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
@@ -52,14 +52,14 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
     banner = _html(panels, "banner", verdict_table.banner, "step", immediate=True)
     pictures, field = (
-        PictureTriptych(None, box=None, elem_id="pictures"),
-        CropField(None, step=None, view=None, elem_id="field"),
+        PictureTriptych(None, box=[], elem_id="pictures"),
+        CropField(None, step=None, view=NO_VIEW, elem_id="field"),
     )
     panels.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step", immediate=True)
     panels.add(pictures, lambda session: gr.update(box=selected_box(session)), "view", "side", immediate=True)
     panels.add(field, lambda session: gr.update(value=crop_field_value(session)), "attack_steps", immediate=True)
     panels.add(field, lambda session: gr.update(step=shown_step(session.run_at_step)), "step")
-    panels.add(field, lambda session: gr.update(view=session.selection.view), "view", immediate=True)
+    panels.add(field, _selected_view, "view", immediate=True)
     with gr.Row(elem_id="answers"):
         with gr.Column(scale=2, min_width=320, elem_id="who"):
             gr.HTML("<h3>Who is right?</h3>")
@@ -71,6 +71,11 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
             _html(panels, "threat", verdict_table.threat, "budget")
             _html(panels, "unknown", verdict_table.unknown_words)
     return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
+
+
+def _selected_view(session: Session) -> Any:
+    view = session.selection.view
+    return gr.update(view=NO_VIEW if view is None else view)
 
 
 def build_sections(panels: PanelRegistry) -> dict[str, Any]:

@@ -163,6 +163,8 @@ class AttackDefendTab(SelectionEvents):
         """The same picture and settings, attacked by somebody who knows the chosen defence."""
         (known,) = validated([values[self.result.known_defence]])
         changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
+        if (kind := values[self.form.fields["attack"]]) != "adaptive":
+            self.context.sessions.get(values[self.context.visitor]).attack_defend.attack_before = kind
         if known not in default_methods():
             changed["methods"] = [*dict.fromkeys([*values[self.form.fields["methods"]], known])]
         yield from self.attack_and_defend(values, **changed)
@@ -256,6 +258,8 @@ class AttackDefendTab(SelectionEvents):
             self.form.gallery: gallery_html(sample),
             self.form.choice: chosen.choice,
         }
+        if chosen.attack_before:  # another picture is attacked as the one before the knowing attacker
+            updates[self.form.fields["attack"]], chosen.attack_before = chosen.attack_before, ""
         return updates | self.queue_status.on_press(visitor)
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:

@@ -54,26 +54,33 @@ class LearnTab:
         self.prediction = gr.Radio(list(first.choices), label="Your prediction", elem_id="exercise-prediction")
         self.reveal_button = gr.Button("Reveal", size="sm", elem_id="exercise-reveal")
         self.answer = gr.HTML(elem_id="exercise-answer")
-        self.context.panels.add(gr.HTML(elem_id="exercise-ready"), ready, "run")
+        self.ready = self.context.panels.add(gr.HTML(elem_id="exercise-ready"), ready)
 
     def bind_events(self, own_tab: gr.Tab, apply_link: ApplyLink, filled: Sequence[Any]) -> None:
         """Connect the events; ``apply_link`` fills in the components ``filled`` and starts the run of a link."""
         context, visitor = self.context, self.context.visitor
         context.bind_tab(own_tab)
         self.apply_link = apply_link
-        shown = [self.question, self.prediction, self.answer]
-        self.chosen.input(self.choose, self.chosen, shown, **IMMEDIATE_EVENT)
+        shown = [context.error_banner, self.question, self.prediction, self.answer, self.ready]
         guard = notice.handle_errors(context.error_banner)
+        self.chosen.input(guard(self.choose), [visitor, self.chosen], shown, **IMMEDIATE_EVENT)
         outputs = context.outputs(*filled, self.answer)
         # in a queue: outside it Gradio does not notice that a gr.State changed, and the run would not start
         self.set_up_button.click(guard(self.set_up), [visitor, self.chosen], outputs, **queued_event("set up", 8))
         inputs, revealing = [visitor, self.chosen, self.prediction], [context.error_banner, self.answer]
         self.reveal_button.click(guard(self.reveal), inputs, revealing, **IMMEDIATE_EVENT)
 
-    def choose(self, number: Any) -> list[Any]:
+    def choose(self, visitor: str, number: Any) -> Updates:
         """Another exercise: its question, its choices, and no answer yet."""
-        one = _exercise(number)
-        return [_question_html(one), gr.update(choices=list(one.choices), value=None), ""]
+        session, one = self.context.sessions.get(visitor), _exercise(number)
+        session.exercise = EXERCISES.index(one) + 1
+        choices = gr.update(choices=list(one.choices), value=None)
+        return {
+            self.question: _question_html(one),
+            self.prediction: choices,
+            self.answer: "",
+            self.ready: ready(session),
+        }
 
     def set_up(self, visitor: str, number: Any) -> Updates:
         """Fill in the form and start the run; "again" makes a link that was opened before a new one."""
@@ -92,9 +99,9 @@ def _exercise(number: Any) -> Exercise:
 
 
 def ready(session: Session) -> str:
-    """HTML: which exercise's run is on screen."""
-    found = next((n for n, one in enumerate(EXERCISES, 1) if one.is_set_up(session)), None)
-    return f"<p class='quiet small'>The run of exercise {found} is on screen.</p>" if found else ""
+    """HTML: whether the chosen exercise's run is on screen."""
+    there = _exercise(session.exercise).is_set_up(session)
+    return "<p class='quiet small'>The run of this exercise is on screen.</p>" if there else ""
 
 
 def _question_html(exercise: Exercise) -> str:

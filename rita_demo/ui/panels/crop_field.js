@@ -129,6 +129,7 @@ function draw() {
     const side = value > 0 ? "on-reference" : "on-rival";
     const other = kept.answers[n] > 1 ? " other" : "";
     const chosen = n === view ? " chosen" : "";
+    if (chosen && svg.lastChild !== dot) svg.append(dot); // above its neighbours
     set(dot, { cx: x(value), r: Math.max(1.2, 4.6 * size), class: side + other + chosen });
   });
   const mean = x(seen.reduce((p, q) => p + q, 0) / seen.length);
@@ -165,7 +166,7 @@ function sentence(seen, kept) {
   const pale = count((_, n) => kept.answers[n] > 1);
   const crossed = [lost && `${lost} to ${rival}`, won && `${won} to ${reference}`].filter(Boolean).join(", ");
   const since = at > 0 ? ` (${right + lost - won} before the attack; crossed: ${crossed || "none"})` : "";
-  const third = pale ? `; ${pale} (pale) say another class` : "";
+  const third = pale ? `; ${pale} (pale) say${pale === 1 ? "s" : ""} another class` : "";
   const heat = find(".heat").getAttribute("aria-pressed") === "true";
   const legend = heat ? ` Heat map: blue fits ${reference}, orange ${rival}; paler is less clear.` : "";
   const weights = counted ? " A larger dot counts more for RITA." : "";
@@ -292,6 +293,7 @@ function stop() {
 function run() {
   if (timer) return stop();
   if (at >= data.last) at = 0;
+  if (narrow.matches) element.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "start" }); // the dots
   play.textContent = "❚❚ Pause";
   let before = null;
   const move = (now) => {
@@ -354,7 +356,7 @@ play.addEventListener("click", () => data && run());
 svg.addEventListener("click", (event) => {
   const n = data && dotAt(event);
   if (n === null) return;
-  view = n === view ? null : n; // a second click selects nothing
+  view = n === view ? -1 : n; // a second click selects nothing
   draw();
   trigger("click", { data: [n] });
 });

@@ -17,6 +17,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 
+NO_VIEW = -1  # Gradio does not tell the browser that a property became None
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 TEMPLATE = """<div class="field"><div class="field-bar">
 <button type="button" class="play">▶ Play the attack</button>

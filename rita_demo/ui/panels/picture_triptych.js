@@ -37,7 +37,7 @@ function compare() {
 }
 
 function outline() {
-  const box = props.box;
+  const box = props.box?.length ? props.box : null;
   for (const node of element.querySelectorAll(".pic.clean .crop-box, .pic.attacked .crop-box")) {
     const image = node.parentElement.querySelector("img:not(.before)");
     node.hidden = !box || image.hidden;

@@ -121,10 +121,11 @@ def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
     }
 
 
-def selected_box(session: Session) -> list[float] | None:
-    """Left, top, right, bottom of the selected view as fractions of the square's side."""
+def selected_box(session: Session) -> list[float]:
+    """Left, top, right, bottom of the selected view as fractions of the square's side; empty without one (Gradio does
+    not tell the browser that a property became None)."""
     run, view = session.run, session.selection.view
     if run is None or view is None:
-        return None
+        return []
     boxes = getattr(run, session.selection.side).encoded_views.views.boxes
-    return [float(v) for v in boxes[view]] if 0 <= view < len(boxes) else None
+    return [float(v) for v in boxes[view]] if 0 <= view < len(boxes) else []

@@ -18,7 +18,7 @@ def banner(run: Run) -> str:
     sentence, kind = wording.summary(run)
     if run.step:
         sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
-    mark = {"good": "✓", "bad": "✗", "dim": "–"}[kind]
+    mark = {"good": "✓", "bad": "✗", "dim": "•"}[kind]
     said = f"<span aria-hidden='true'>{mark}</span> {escape(sentence)}"
     return f"<div class='banner {kind}'><strong>{said}</strong></div>"
 

@@ -63,12 +63,14 @@ class BudgetVariant:
 @dataclass
 class AttackDefendState:
     """*Attack & defend*: the picture of the next run, either the bytes ``source`` of an upload or the name of a
-    ``sample``; ``choice``: how many were chosen so far; the results of the run on screen with new sets of crops; and
-    whether the form asks for another run."""
+    ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
+    knowing attacker took its place; the results of the run on screen with new sets of crops; and whether the form asks for
+    another run."""
 
     source: bytes | None = None
     sample: str | None = None
     choice: int = 0
+    attack_before: str = ""
     view_seed_results: tuple[ViewSeedResult, ...] = ()
     form_differs: bool = False
 
@@ -167,6 +169,7 @@ class Session:
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
     arena: ArenaTable | None = None
+    exercise: int = 1
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)

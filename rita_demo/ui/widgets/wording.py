@@ -156,7 +156,7 @@ def heading_clean(run: Run) -> dict[str, str]:
 def heading_attacked(run: Run) -> dict[str, str]:
     if run.attack is None:
         return headline("It was not attacked here; it may have been attacked before.")
-    seen = "To you, the same picture." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
+    seen = "To you, almost the same picture." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
     said, after = _answer(run, "attacked", "clip"), run.attacked.verdicts["clip"]
     if said == _answer(run, "clean", "clip"):
         return headline(f"{seen} The model still says:", said, ".")
@@ -173,15 +173,17 @@ def step_suffix(run: Run) -> str:
 def heading_views(run: Run, side: str = "attacked") -> str:
     """3. How many crops of that side give the right answer."""
     if run.attack is not None and side == "clean":
-        count = votes(run.clean, run.label) or "None"
-        return f"Here are {len(view_labels(run.clean))} crops before the attack. {count} of them say {_truth(run)}."
+        right = votes(run.clean, run.label)
+        say = "says" if right == 1 else "say"
+        return f"Here are {len(view_labels(run.clean))} crops before the attack. {right or 'None'} of them {say} {_truth(run)}."
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
     still, trace = "say" if run.attack is None else "still say", run.attacked.trace
     after = ""
     if trace.label_before_step is not None:
         after = f" ({int(np.sum(np.asarray(trace.confidence.label) == run.label))} after the step back)"
-    count = votes(run.attacked, run.label) or "None"
-    return f"Here are {len(view_labels(run.attacked))} crops of {kind}. {count} of them {still} {_truth(run)}{after}."
+    right = votes(run.attacked, run.label)
+    say = f"{still}s" if right == 1 else still
+    return f"Here are {len(view_labels(run.attacked))} crops of {kind}. {right or 'None'} of them {say} {_truth(run)}{after}."
 
 
 def heading_costs(run: Run) -> str:
@@ -269,12 +271,13 @@ def summary(run: Run) -> tuple[str, str]:
         other = "" if average == truth else f" says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
         return f"CLIP was fooled. {method} says {truth}{also} the plain average of its crops{other}.", "good"
+    before = _answer(run, "clean", "clip")
     rescue = " The plain average of its crops is right." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
         known = run.settings.attack == "adaptive" and attacked_defence(run.settings) == "rita"
         where = "against an attacker who knows it" if known else "on this picture"
-        return f"The defence fails {where}: RITA says {rita}, not {truth}.{rescue}", "bad"
-    before = _answer(run, "clean", "clip")
+        already = "" if before == truth else f" CLIP was wrong before the attack ({before})."
+        return f"The defence fails {where}: RITA says {rita}, not {truth}.{already}{rescue}", "bad"
     if before != truth:
         first = f"CLIP says {before} with{'' if before == clip else 'out'} the attack"
         second = " and without it" if before == clip else f" and {clip} with it"
