@@ -156,7 +156,7 @@ def heading_clean(run: Run) -> dict[str, str]:
 def heading_attacked(run: Run) -> dict[str, str]:
     if run.attack is None:
         return headline("It was not attacked here; it may have been attacked before.")
-    seen = "To you, almost the same picture." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
+    seen = "To you, almost the same." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
     said, after = _answer(run, "attacked", "clip"), run.attacked.verdicts["clip"]
     if said == _answer(run, "clean", "clip"):
         return headline(f"{seen} The model still says:", said, ".")
