@@ -86,6 +86,7 @@ def test_an_exercise_runs_asks_and_reveals_what_the_first_tab_shows(page: Page) 
     expect(page.locator("#heading-views")).to_contain_text(count)
 
 
+@pytest.mark.nightly
 def test_no_tab_says_more_than_500_words_before_a_fold_is_opened(page: Page) -> None:
     for tab in page.get_by_role("tab").all()[1:]:
         tab.click()

@@ -25,6 +25,7 @@ def verdicts(page: Page) -> list[list[str]]:
     return [row.evaluate(READ_ROW_JS) for row in page.locator("#verdicts tbody tr").all()]
 
 
+@pytest.mark.nightly
 def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: Browser, tmp_path: Path) -> None:
     picture = tmp_path / "mine.png"
     picture.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))

@@ -102,7 +102,7 @@ def cache_effect(run: Run) -> str:
     rival = int(np.argmin(np.where(np.arange(len(total)) == k, np.inf, total)))
     before, now = (costs[rival] - costs[k] for costs in (without, total))
     return (
-        f"<p class='lead'>{escape(wording.cache_effect(run))} Without the memory's part of the cost "
+        f"<p class='lead'>{escape(wording.cache_effect(run))} Without its part of the cost "
         f"(α = {run.settings.cache_weight:g}) {escape(names[k])} leads {escape(names[rival])} by {before:.3f}, with it by {now:.3f}.</p>"
     )
 

@@ -222,7 +222,7 @@ def cache_effect(run: Run) -> str:
     without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
     used = run.attacked.verdicts["rita"].label
     if without == used and not held:
-        return "It was empty before (each class's mean prompt takes the place), and the answer is the same without it."
+        return "It was empty before (mean prompts take its place) and did not change this answer."
     if without == used:
         return f"The {view_count(held)} it held did not change this answer."
     effect = "changed the answer"

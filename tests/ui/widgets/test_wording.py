@@ -35,7 +35,7 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
-    assert wording.cache_effect(example_run).endswith("takes the place), and the answer is the same without it.")
+    assert wording.cache_effect(example_run).endswith("(mean prompts take its place) and did not change this answer.")
     said = "CLIP was fooled. RITA says motorbike, like the plain average of its crops."
     assert wording.summary(example_run) == (said, "good")
     trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
