@@ -52,6 +52,7 @@ def connections(server: ServerProcess) -> str:
     return file.read_text() if file.exists() else ""
 
 
+@pytest.mark.nightly
 def test_starting_opening_and_defending_open_no_connection(tmp_path: Path) -> None:
     with audited_server(tmp_path, *REAL_APP, GRADIO_ANALYTICS_ENABLED="") as (server, visitor):
         assert "Done in" in visitor.press("go", setting_steps=1)

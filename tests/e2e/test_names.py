@@ -11,6 +11,7 @@ LINK = f"?sample=cat&classes={quote(','.join((*MARKUP_NAMES, 'cat')))}&attack=pg
 TABS = ("Inside RITA", "Arena", "Memory (cache)", "Stream", "Figures of the paper", "Learn", "Attack & defend")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", [LINK], indirect=True)
 def test_class_names_are_never_markup_in_any_tab(page: Page) -> None:
     for name in TABS:
