@@ -23,10 +23,10 @@ document.addEventListener("focusin", remember);
 
 // The style sheet dims what belongs to the picture before. These are classes of the document: as rules with ":has" on the
 // whole page, every new node anywhere would make the browser style all of it again.
-const MARKS = { stale: ".progress.stale", answered: ".progress.answered", waits: "#status progress", changed: "#changed .changed" };
+const MARKS = { stale: ["status", ".stale"], answered: ["status", ".answered"], waits: ["status", "progress"], changed: ["changed", ".changed"] };
 function mark() {
-  for (const [name, query] of Object.entries(MARKS))
-    document.documentElement.classList.toggle(name, document.querySelector(query) !== null);
+  for (const [name, [id, query]] of Object.entries(MARKS))
+    document.documentElement.classList.toggle(name, !!document.getElementById(id)?.querySelector(query));
 }
 
 new MutationObserver(() => (follow(), mark())).observe(document, { childList: true, subtree: true });
