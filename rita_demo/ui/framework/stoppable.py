@@ -49,7 +49,7 @@ class StoppableJob:
             asked = jobs.stop_requests[name]
             with session.lock:
                 jobs.running[name] += 1
-                jobs.stopped.discard(name)
+                jobs.stopped.pop(name, None)
             try:
                 with self._while_running(), closing(self._with_model(session, work(*values))) as steps:
                     yield {**self._show_button(True), self._context.error_banner: ""}
@@ -62,8 +62,11 @@ class StoppableJob:
                     jobs.running[name] -= 1
                     cut = jobs.stop_requests[name] != asked
                     if cut:
-                        jobs.stopped.add(name)
-            yield {**(self._on_stopped(session) if cut else {}), **self._show_button(False)}
+                        jobs.stopped[name] = ""
+            last = self._on_stopped(session) if cut else {}
+            if cut:
+                jobs.stopped[name] = last.get(self._context.status, "")
+            yield {**last, **self._show_button(False)}
 
         job.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
         safe = notice.handle_errors(
@@ -88,8 +91,5 @@ class StoppableJob:
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
 
     def _on_stop_shown(self, visitor: Any) -> Any:
-        """The page shows that the job stops. A job that ended before that has sent its last words too early: again."""
-        session = self._context.sessions.get(visitor)
-        if session.jobs.running[self._name] or self._name not in session.jobs.stopped:
-            return gr.skip()
-        return self._on_stopped(session).get(self._context.status, gr.skip())
+        """The page shows that the job stops. The last words of a job that ended before that came too early: again."""
+        return self._context.sessions.get(visitor).jobs.stopped.get(self._name) or gr.skip()

@@ -130,12 +130,12 @@ class MemoryState:
 
 @dataclass
 class JobState:
-    """Long jobs by the name of their stop button: how many run, how often the button was pressed, and whose last job
-    was stopped."""
+    """Long jobs by the name of their stop button: how many run, how often the button was pressed, and the last words
+    of jobs that were stopped ("" until they are known)."""
 
     running: Counter[str] = field(default_factory=Counter)
     stop_requests: Counter[str] = field(default_factory=Counter)
-    stopped: set[str] = field(default_factory=set)
+    stopped: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -148,7 +148,8 @@ class Session:
     shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
-    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
+    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*, ``exercise``
+    the number of the chosen exercise of *Learn*.
     """
 
     model: str = ""
