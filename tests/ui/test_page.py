@@ -65,6 +65,8 @@ def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpCli
     assert "<tr class='mta'>" in answer
     assert "The attacker knew MTA: it " in answer
     assert '"success":false' in http_client.press("know", known_defence="nobody")
+    kinds = [http_client.press("samples", data={"sample": "cat"}, setting_attack=kind) for kind in ("adaptive", "fgsm")]
+    assert ['"pgd"' in kind for kind in kinds] == [True, False], "another picture is attacked as the one before"
 
 
 def test_a_run_of_a_picture_that_was_replaced_while_it_waited_is_dropped(http_client: HttpClient) -> None:

@@ -72,8 +72,10 @@ class AttackDefendTab(SelectionEvents):
         queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
         noted = context.outputs(*form.shown, self.uploads, self.queue_status.timer)
         lists = [fields["vocabulary"], fields["own_names"]]
-        form.upload.upload(safe(self.take_upload), [visitor, form.upload, *lists], noted, **UPLOAD_EVENT)
-        chosen = form.gallery.click(safe(self.choose_sample), {visitor}, noted, **IMMEDIATE_EVENT)
+        form.upload.upload(
+            safe(self.take_upload), [visitor, form.upload, fields["attack"], *lists], noted, **UPLOAD_EVENT
+        )
+        chosen = form.gallery.click(safe(self.choose_sample), {visitor, fields["attack"]}, noted, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, form.choice, *fields.values()}
@@ -247,10 +249,11 @@ class AttackDefendTab(SelectionEvents):
         one = clicked_sample(event)
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the gallery.")
-        return self._choose(values[self.context.visitor], one.key, None) | self.form.show_sample(one)
+        kind = values[self.form.fields["attack"]]
+        return self._choose(values[self.context.visitor], one.key, None, kind) | self.form.show_sample(one)
 
-    def _choose(self, visitor: Any, sample: str | None, source: bytes | None) -> Updates:
-        """The picture of the next run; the visitor joins the queue."""
+    def _choose(self, visitor: Any, sample: str | None, source: bytes | None, attack: Any = "") -> Updates:
+        """The picture of the next run; the visitor joins the queue. ``attack``: the form's, which the picture takes over."""
         chosen = self.context.sessions.get(visitor).attack_defend
         chosen.sample, chosen.source, chosen.choice = sample, source, chosen.choice + 1
         updates = {
@@ -258,8 +261,8 @@ class AttackDefendTab(SelectionEvents):
             self.form.gallery: gallery_html(sample),
             self.form.choice: chosen.choice,
         }
-        if chosen.attack_before:  # another picture is attacked as the one before the knowing attacker
-            updates[self.form.fields["attack"]], chosen.attack_before = chosen.attack_before, ""
+        if attack == "adaptive" and chosen.attack_before:  # not by the attacker who knew the defence
+            updates[self.form.fields["attack"]] = chosen.attack_before
         return updates | self.queue_status.on_press(visitor)
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
@@ -267,14 +270,14 @@ class AttackDefendTab(SelectionEvents):
         updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
 
-    def take_upload(self, visitor: Any, path: Any, *listed: Any) -> Updates:
+    def take_upload(self, visitor: Any, path: Any, attack: Any, *listed: Any) -> Updates:
         """A file was uploaded: show it and join the queue, as for a sample."""
         if not isinstance(path, str):
             raise PictureError("No file arrived.", "Try again.")
         session = self.context.sessions.get(visitor)
         source, before = Path(path).read_bytes(), samples.SAMPLES.get(session.attack_defend.sample or "")
         picture = open_picture(source, side=self.context.engine_of(session).info.side)
-        updates = self._choose(visitor, None, source) | self.form.show_upload(picture, before, listed)
+        updates = self._choose(visitor, None, source, attack) | self.form.show_upload(picture, before, listed)
         self.context.sessions.evict()
         return updates | {self.result.pictures: loading_pictures(picture), self.uploads: time.monotonic_ns()}
 
