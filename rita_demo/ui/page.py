@@ -65,7 +65,7 @@ def build(
     with gr.Blocks(title="RITA: see an attack, see the defence", analytics_enabled=False, **options) as page:
         with gr.Row(elem_id="header"):
             gr.HTML(
-                "<h1>RITA <span>a defence for CLIP, a model that matches pictures with words</span></h1>",
+                "<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>",
                 elem_id="title",
             )
             corner = gr.Row(elem_id="corner")

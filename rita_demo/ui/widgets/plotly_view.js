@@ -12,7 +12,7 @@ let traces = {}; // reused while their JSON is the same: Plotly then draws only 
 let drawing = null; // promise of the last drawing
 let cursor = -1; // the mark selected by keyboard
 let width = figure.clientWidth; // from the observer: reading it again forces a layout per figure
-const LARGER = document.documentElement.classList.contains("lecture") ? 1.3 : 1; // as in the style sheet
+const LARGER = Number(getComputedStyle(document.documentElement).getPropertyValue("--larger")) || 1; // in a lecture
 let inSight = false;
 const waiting = (window.RitaWaiting = window.RitaWaiting || new Set()); // figures outside the viewport, not drawn yet
 const QUIET = 150; // ms without a new figure: Gradio sends them one by one
