@@ -123,6 +123,10 @@ def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(
     begun = replace(table, towers=dict(zip(TOWERS, (tower(run, cells) for cells in first))))
     assert "; so far, under PGD, 2 instead of 0 of 2 are right." in tower_comparison(begun)[0]
     assert tower_comparison(replace(table, towers={"embedded": tower(run, plain)})) == ()
+    wrong = {name: tower(run, dict.fromkeys(plain, WRONG)) for name in table.towers}
+    assert tower_comparison(replace(table, towers=wrong)) == (
+        "Every answer is wrong without an attack already: another picture shows more.",
+    )
 
     spared = {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
     assert masked(tower(run, spared), "mta")

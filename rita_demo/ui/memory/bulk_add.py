@@ -69,9 +69,9 @@ def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
     run = current_run(session, engine)
     names = run.class_prompts.names
     found: list[PictureToAdd] = []
-    for one in samples.available().values():
-        if one.label not in names or len(found) == MAX_SAMPLES * SEEDS:
-            continue
+    for one in (one for one in samples.available().values() if one.label in names):
+        if len(found) == MAX_SAMPLES * SEEDS:
+            break
         picture = one.load(square=run.settings.square, side=engine.info.side)
         if picture.key == run.clean.picture.key:
             continue

@@ -103,7 +103,7 @@ def cache_effect(run: Run) -> str:
     before, now = (costs[rival] - costs[k] for costs in (without, total))
     return (
         f"<p class='lead'>{escape(wording.cache_effect(run))} Without its part of the cost "
-        f"(α = {run.settings.cache_weight:g}) {escape(names[k])} leads {escape(names[rival])} by {before:.3f}, with it by {now:.3f}.</p>"
+        f"(α = {run.settings.cache_weight:g}) {escape(names[k])} {'leads' if before > 0 else 'trails'} {escape(names[rival])} by {abs(before):.3f}, with it it leads by {now:.3f}.</p>"
     )
 
 

@@ -216,13 +216,15 @@ def heading_cache(run: Run) -> str:
 
 
 def cache_effect(run: Run) -> str:
-    """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: a class without
-    stored views is compared with its mean prompt, and this picture's own views may have entered."""
+    """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: by the settings a
+    class without stored views is compared with its mean prompt, or this picture's own views have entered."""
     held = int(np.sum(run.cache_before.count))
     without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
     used = run.attacked.verdicts["rita"].label
     if without == used and not held:
-        return "It was empty before (mean prompts take its place) and did not change this answer."
+        prompts = run.settings.order == "predict_first" and run.settings.empty_class == "text_mean"
+        instead = " (mean prompts take its place)" if prompts else ""
+        return f"It was empty before{instead} and did not change this answer."
     if without == used:
         return f"The {view_count(held)} it held did not change this answer."
     effect = "changed the answer"
