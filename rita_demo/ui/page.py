@@ -64,10 +64,7 @@ def build(
     options: dict[str, Any] = {"fill_width": True, "delete_cache": (UPLOAD_MAX_AGE, UPLOAD_MAX_AGE)}
     with gr.Blocks(title="RITA: see an attack, see the defence", analytics_enabled=False, **options) as page:
         with gr.Row(elem_id="header"):
-            gr.HTML(
-                "<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>",
-                elem_id="title",
-            )
+            gr.HTML("<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>", elem_id="title")
             corner = gr.Row(elem_id="corner")
         context = AppContext(
             models=ModelPool(engine, load),

@@ -30,11 +30,9 @@ class StoppableJob:
     ) -> None:
         self._context, self._button, self._name = context, button, str(button.elem_id)
         self._on_stopped, self._while_running = on_stopped, while_running
-        pressed = notice.handle_errors(context.error_banner)(self._on_stop)
-        clicked = button.click(
-            pressed, context.visitor, [context.error_banner, context.status, button], **IMMEDIATE_EVENT
-        )
-        clicked.then(self._on_stop_shown, context.visitor, context.status, **IMMEDIATE_EVENT)
+        safe, shown = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
+        clicked = button.click(safe(self._on_stop), context.visitor, [*shown, button], **IMMEDIATE_EVENT)
+        clicked.then(safe(self._on_stop_shown), context.visitor, shown, **IMMEDIATE_EVENT)
 
     def handler(self, work: Callable[..., Iterator[Updates]], *, follows: bool = False) -> Any:
         """The handler of an event: ``work`` with the stop button while it runs, and an error message when it fails.
@@ -90,6 +88,7 @@ class StoppableJob:
             return self._show_button(False)
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
 
-    def _on_stop_shown(self, visitor: Any) -> Any:
+    def _on_stop_shown(self, visitor: Any) -> Updates:
         """The page shows that the job stops. The last words of a job that ended before that came too early: again."""
-        return self._context.sessions.get(visitor).jobs.stopped.get(self._name) or gr.skip()
+        said = self._context.sessions.get(visitor).jobs.stopped.get(self._name)
+        return {self._context.status: said} if said else {}
