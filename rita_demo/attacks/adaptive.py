@@ -8,7 +8,14 @@ from collections.abc import Callable, Generator
 from rita_demo.attacks import autoattack
 from rita_demo.attacks.contract import KNOWS_MODEL, Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.gradient_loop import AttackBatch, AttackRequest, AttackSteps, Logits, one_by_one
+from rita_demo.attacks.loop.gradient_loop import (
+    AttackBatch,
+    AttackProgress,
+    AttackRequest,
+    AttackSteps,
+    Logits,
+    one_by_one,
+)
 from rita_demo.process.lazy import Tensor
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
@@ -54,7 +61,7 @@ class _Attacker:
         self.logits, self.request = logits, request
         self.clean, self.answer, self.leave, self.reach = gradient_loop.prepare(logits, pixels, request)
 
-    def restart(self, number: int, restarts: int) -> Generator[tuple[int, int], None, tuple[Strength, AttackBatch]]:
+    def restart(self, number: int, restarts: int) -> Generator[AttackProgress, None, tuple[Strength, AttackBatch]]:
         """One restart; yields the steps of all."""
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         second = components.dlr if self.reach is None else components.cross_entropy
@@ -75,7 +82,7 @@ class _Attacker:
             margin, slope = self.measure(seen, RESTART * number + step, wanted)
             margins.append(margin)
             answers.append(gradient_loop.answers_of(self.logits, seen))
-            yield number * steps + step, restarts * steps
+            yield number * steps + step, restarts * steps, float(margin[0])
         draws = range(JUDGE, JUDGE + (DRAWS if request.sampled_logits else 1))
         judged = [float(self.measure(frames[-1].float() / 255, draw)[0]) for draw in draws]
         strength = min(judged) > 0, sum(judged) / len(judged)

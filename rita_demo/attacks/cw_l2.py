@@ -34,7 +34,7 @@ def carlini_wagner_l2(logits: Logits, pixels: Tensor, request: AttackRequest) ->
         answer, gain, _ = gradient_loop.loss_and_gradient(logits, candidate, goal, False)
         losses.append(gain - (candidate - clean).square().flatten(1).sum(1))
         answers.append(answer)
-        yield step, request.steps
+        yield step, request.steps, float(losses[-1][0])
     best = _best_candidates(frames, [components.margin(answer, leave, reach) for answer in answers])
     for steps in (frames, losses, answers):
         steps[-1] = torch.stack([steps[number][b] for b, number in enumerate(best)])

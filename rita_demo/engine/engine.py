@@ -13,7 +13,7 @@ import torch
 from rita_demo import method, records
 from rita_demo.attacks import access_of
 from rita_demo.attacks.loop import run
-from rita_demo.attacks.loop.gradient_loop import SampledLogits
+from rita_demo.attacks.loop.gradient_loop import AttackProgress, SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models
@@ -28,7 +28,7 @@ from rita_demo.views.crops import crop
 CPU = torch.device("cpu")
 CUDA_BATCH = 16  # attacks
 #: Yields (steps done, steps), returns the traces.
-AttackLoop = Generator[tuple[int, int], None, list[AttackTrace]]
+AttackLoop = Generator[AttackProgress, None, list[AttackTrace]]
 
 
 class Engine(EncodingEngine):
@@ -57,8 +57,8 @@ class Engine(EncodingEngine):
         label: int,
         target: int | None = None,
         cache: CacheState | None = None,
-    ) -> Generator[tuple[int, int], None, AttackTrace]:
-        """The same one step at a time: yields (steps done, steps), returns the trace. The lock is held during a step,
+    ) -> Generator[AttackProgress, None, AttackTrace]:
+        """The same one step at a time: yields its progress, returns the trace. The lock is held during a step,
         not between two, so that a visitor who leaves does not block others. ``cache``: what the defence decides from,
         for the attack through the defence; None: an empty one."""
         models = self._attack_models(class_prompts, settings, cache)

@@ -227,9 +227,10 @@ def attack_picture_steps(
     """Attack the clean picture; yields every step, returns the attack."""
     steps = Steps(engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache))
     victim = DEFENCES[attacked_defence(settings)].title if access_of(settings) == "defence" else "CLIP"
-    words = get_attack(settings.attack).progress
-    for done, total in steps:
-        sentence = f"Attacking {victim}: {words.format(done, total)}"
+    attack = get_attack(settings.attack)
+    for done, total, *loss in steps:
+        reached = f", loss {loss[0]:.2f} {attack.loss_unit}" if loss else ""
+        sentence = f"Attacking {victim}: {attack.progress.format(done, total)}{reached}"
         yield RunProgress(sentence, 0.3 + 0.5 * done / max(total, 1), class_prompts, clean.verdicts["clip"])
     return steps.value
 

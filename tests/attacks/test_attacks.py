@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.gradient_loop import SampledLogits, fresh_seed
+from rita_demo.attacks.loop.gradient_loop import AttackProgress, SampledLogits, fresh_seed
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace
@@ -72,7 +72,7 @@ def sampled_logits_of(model: nn.Module, name: str) -> SampledLogits | None:
 
 
 def run(model: nn.Module, name: str, **changes: object) -> tuple[list[tuple[int, int]], AttackTrace]:
-    progress: list[tuple[int, int]] = []
+    progress: list[AttackProgress] = []
     asked = {"budget": 4, "steps": 5, "seed": 3, "label": None, "target": None, "pixels": picture()} | changes
     label, target, pixels, seed = (asked.pop(part) for part in ("label", "target", "pixels", "seed"))
     sampled = asked.pop("sampled_logits", sampled_logits_of(model, name))
@@ -112,7 +112,9 @@ def test_pixels_follow_the_seed_and_another_one_matters_only_to_stochastic_attac
 def test_the_trace_has_one_entry_per_step_and_one_before(model: TinyModel, name: str) -> None:
     progress, trace = run(model, name)
     steps = ATTACKS[name].step_count(RECOMMENDED.replace(steps=5, **QUICK.get(name, {})))
-    assert progress == [(step, steps) for step in range(1, steps + 1)]
+    assert [at[:2] for at in progress] == [(step, steps) for step in range(1, steps + 1)]
+    told = [loss for *_, loss in progress]
+    assert told[:-1] == pytest.approx(trace.loss[1:-1].tolist())  # cw_l2 delivers its best step as the last
     assert trace.frames.shape == (steps + 1, SIDE, SIDE, 3)
     assert trace.loss.shape == (steps + 1,)
     assert trace.probability.shape == (steps + 1, CLASSES)

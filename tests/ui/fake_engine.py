@@ -14,6 +14,7 @@ import torch
 from torch.nn.functional import adaptive_avg_pool2d, normalize
 
 from rita_demo import method
+from rita_demo.attacks.loop.gradient_loop import AttackProgress
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.engine.engine import Engine
@@ -66,7 +67,7 @@ class FakeEngine:
 
     def attack_steps(
         self, picture: Picture, class_prompts: ClassPrompts, settings: Settings, label: int, target=None, cache=None
-    ) -> Generator[tuple[int, int], None, AttackTrace]:
+    ) -> Generator[AttackProgress, None, AttackTrace]:
         steps = settings.steps if settings.attack == "pgd" else 1
         rng = np.random.default_rng(settings.attack_seed)
         noise = rng.choice([-1, 1], picture.pixels.shape) * settings.budget
@@ -79,7 +80,7 @@ class FakeEngine:
             if (moved != picture.pixels).any():  # a small first step may round to nothing
                 self._attack_power[_key(moved)] = power * step / steps
             shares.append(self._clip(Picture(moved, _key(moved)), class_prompts))
-            yield step, steps
+            yield step, steps, float(-np.log(shares[-1][label] + 1e-9))
         probability = np.stack(shares)
         before, after = int(probability[0].argmax()), int(probability[-1].argmax())
         moved = (frames[-1].astype(float) - frames[0]) / 255

@@ -50,7 +50,7 @@ def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClien
 
 def test_the_button_attacks_and_defends_with_the_selected_methods(http_client: HttpClient) -> None:
     answer = http_client.press("go")
-    for text in ("Attacking CLIP: step 3 of 7", "Defending the attacked picture", "Done in"):
+    for text in ("Attacking CLIP: step 3 of 7, loss ", "Defending the attacked picture", "Done in"):
         assert text in answer
     assert "<tr class='mta'>" not in answer
     ticked = ["tpt", "ctpt", "mta", "rtpt", "rita_prompts", "rita_memory", "rita_reset", "rita_untuned"]

@@ -62,8 +62,10 @@ class AttackRequest:
     names: Sequence[str] = ()
 
 
-#: Yields (steps done, steps) after every step, returns the batch.
-AttackSteps = Generator[tuple[int, int], None, AttackBatch]
+#: (steps done, steps), and the loss of the first picture where the loop knows it.
+AttackProgress = tuple[int, int] | tuple[int, int, float]
+#: Yields its progress after every step, returns the batch.
+AttackSteps = Generator[AttackProgress, None, AttackBatch]
 #: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request)
 AttackLoop = Callable[[Logits, Tensor, AttackRequest], AttackSteps]
 
@@ -106,7 +108,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
             answer, loss, gradient = evaluate(iterate, step, True)
         losses.append(loss)
         answers.append(answer)
-        yield step, steps
+        yield step, steps, float(loss[0])
     return as_batch(frames, losses, answers, leave, first)
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.gradient_loop import AttackBatch, AttackLoop, AttackRequest, AttackSteps, Logits
+from rita_demo.attacks.loop.gradient_loop import (
+    AttackBatch,
+    AttackLoop,
+    AttackProgress,
+    AttackRequest,
+    AttackSteps,
+    Logits,
+)
 from rita_demo.attacks.registry import ATTACKS, get_attack
 from rita_demo.process.guest_file import GuestError, guest_errors, place
 from rita_demo.process.lazy import Tensor, torch
@@ -30,8 +37,8 @@ def attack_steps(
     second_logits: gradient_loop.SampledLogits | None = None,
     *,
     names: Sequence[str] = (),
-) -> Generator[tuple[int, int], None, list[AttackTrace]]:
-    """Attack B squares: yields (steps done, steps) after every step, returns their traces. ``seconds`` is each one's
+) -> Generator[AttackProgress, None, list[AttackTrace]]:
+    """Attack B squares: yields its progress after every step, returns their traces. ``seconds`` is each one's
     share. Raises SettingError: a value that is not allowed, before the first step. Raises GuestError: an attack of a
     user's own file fails.
 
