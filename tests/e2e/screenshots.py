@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from rita_demo.bench.page import BUDGETS_READY_JS
 from rita_demo.process.chromium import FLAGS
 from tests.browser import find_browser
 from tests.live_server import start_server
@@ -21,5 +22,5 @@ if __name__ == "__main__":
         page.goto(f"{url}?__theme=light")
         for ready in ("#verdicts table", "#field circle"):
             page.wait_for_selector(ready, timeout=120_000)
-        page.wait_for_timeout(15_000)  # the answers at the attack's steps follow one by one
+        page.wait_for_function(BUDGETS_READY_JS, timeout=120_000)  # the model is loaded, steps and budgets are there
         page.screenshot(path=sys.argv[1], quality=85, type="jpeg")

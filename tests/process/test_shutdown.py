@@ -157,7 +157,7 @@ def test_the_log_holds_no_visitor_data(tmp_path: Path) -> None:
         upload = {"path": sent.json()[0], "orig_name": f"{name}.jpg", "meta": {"_type": "gradio.FileData"}}
         event = visitor.event("upload", "upload")
         visitor.choices += 1
-        visitor.call(event["id"], [None, upload, "own", f"{name}, cup, crab"])
+        visitor.call(event["id"], [None, upload, "pgd", "own", f"{name}, cup, crab"])
         answer = visitor.press("go", vocabulary="own", own_names=f"{name}, cup, crab", truth="not given")
         assert "Done in" in answer
         visitor.press("go", vocabulary=f"no {name}")  # a value that Gradio itself refuses

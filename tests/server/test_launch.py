@@ -104,7 +104,7 @@ def test_a_picture_of_too_many_pixels_gives_an_error_message_over_http(locked_cl
     sent = visitor.http.post("gradio_api/upload", files={"files": ("x.png", png_header(side, side))})
     event = visitor.event("upload", "upload")
     file = {"path": sent.json()[0], "meta": {"_type": "gradio.FileData"}}
-    assert "million pixels" in visitor.call(event["id"], [None, file, "caltech101", ""])
+    assert "million pixels" in visitor.call(event["id"], [None, file, "pgd", "caltech101", ""])
 
 
 def test_no_event_accepts_a_path_that_was_not_uploaded(locked_client: str, tmp_path) -> None:
