@@ -65,7 +65,7 @@ def test_an_address_given_by_a_client_is_not_contacted(fake_page: tuple[ServerPr
     url, (server, visitor) = "https://example.org/picture.png", fake_page
     before, event = connections(server), visitor.event("upload", "upload")
     for file in ({"path": url}, {"path": "x.png", "url": url}, {"path": url, "url": url}):
-        visitor.call(event["id"], [None, file | {"meta": {"_type": "gradio.FileData"}}, "caltech101", ""])
+        visitor.call(event["id"], [None, file | {"meta": {"_type": "gradio.FileData"}}, "pgd", "caltech101", ""])
     for path in (f"gradio_api/file={url}", f"gradio_api/proxy={url}", f"gradio_api/file/{url}"):
         assert visitor.http.get(path).status_code in {400, 403, 404}
     time.sleep(0.5)

@@ -126,7 +126,7 @@ def _file(rng: random.Random, visitor: FuzzClient, *_: Any) -> str:
     given: list[Any] = [
         None,
         [sent] if element == "many" else sent,
-        *{"many": [False], "upload": ["caltech101", ""]}.get(element, []),
+        *{"many": [False], "upload": ["pgd", "caltech101", ""]}.get(element, []),
     ]
     return visitor.send_event(event["id"], given)
 
