@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from rita_demo.views.boxes import draw_boxes
-from rita_demo.views.crops import crop
+from rita_demo.views.crops import crop, cut_together, resize_matrix
 from tests.oracles.crops import crop_all
 
 F = np.ndarray
@@ -32,6 +32,20 @@ def test_drawn_crops_are_pillows(height: int, width: int, side: int, kind: str) 
     np.testing.assert_allclose(ours, slow, atol=2e-4)
     if height == side:
         np.testing.assert_allclose(ours[0], pixels, atol=1e-6)
+
+
+def test_the_crops_of_a_gpu_are_those_of_a_cpu() -> None:
+    """Two products of whole matrices against strips of each view; pixels at 0 and 1 and their gradient included."""
+    (boxes, _), pixels = draw_boxes(9, 3), torch.tensor(picture(40, 60, "noise")).mul(1.2).clamp(0, 1)
+    where, found = torch.as_tensor(boxes).double(), []
+    rows, columns = (resize_matrix(where[:, n], where[:, n + 2], size, 24) for n, size in ((1, 40), (0, 60)))
+    for cut in (lambda at: cut_together(at, rows, columns), lambda at: crop(at, boxes, np.zeros(9, bool), 24)):
+        at = pixels.clone().requires_grad_()
+        views = cut(at)
+        (slope,) = torch.autograd.grad((views * torch.linspace(0, 1, 24)).sum(), at)
+        found.append((views.detach(), slope))
+    torch.testing.assert_close(found[0][0], found[1][0], atol=1e-5, rtol=0)
+    torch.testing.assert_close(found[0][1], found[1][1], atol=1e-4, rtol=1e-4)
 
 
 def test_the_gradient_of_a_crop_is_its_filter_transposed() -> None:
