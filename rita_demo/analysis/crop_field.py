@@ -8,7 +8,7 @@ import numpy as np
 
 from rita_demo.records import Array, AttackStepResult, ImageResult, Run
 
-CROPS, SENTENCES = 3, 2  # of the small plan
+PLACES, SENTENCES = (0.1, 0.5, 0.9), 2  # of the small plan: its crops' places in their order, its sentences
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class SmallTransport:
 
 
 def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
-    """Three crops, at a quarter, the half and three quarters of their order by how well they fit the rival beside the
-    true class; and of both classes the two sentences that differ most.
+    """Three crops, at ``PLACES`` of their order by how well they fit the rival beside the true class; and of both classes the
+    two sentences that differ most.
 
     The first axis leads from the rival's sentences to those of the true class, the second is the largest difference
     between two sentences of one class."""
@@ -108,7 +108,7 @@ def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     margin = ((cost * weight).sum(2) * [[-1], [1]]).sum(0)
     carrying = np.flatnonzero(np.asarray(trace.view_weight) > 0)
     order = carrying[np.argsort(margin[carrying], kind="stable")]
-    views = order[np.unique(np.linspace(0, len(order) - 1, CROPS + 2)[1:-1].round().astype(int))]
+    views = order[np.unique((np.array(PLACES) * (len(order) - 1)).round().astype(int))]
     z = np.asarray(trace.prompt_features, np.float64)[list(classes)]
     atoms = _most_different(z, weight[:, 0])
     z = np.take_along_axis(z, atoms[:, :, None], 1)

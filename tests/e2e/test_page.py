@@ -168,7 +168,7 @@ def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: 
     shown = page.locator("#budget-shown input")
     expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
     page.get_by_label("8/255").first.check()
-    expect(page.locator(".pic.noise .says")).to_contain_text("8/255")
+    expect(page.locator(".pic.noise .says")).to_contain_text("at most 8 of 255")
     expect(page.locator("#threat")).to_contain_text("by more than 8/255")
     expect(page.locator("#setting-budget input[type=number]")).to_have_value("8")
     attacked, clean = (square_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
@@ -180,7 +180,7 @@ def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: 
     page.locator("#in-budget input[value='1']").check()
     expect(strip).not_to_have_js_property("innerHTML", before)
     page.get_by_role("tab", name="Attack & defend").click()
-    expect(page.locator(".pic.noise .says")).to_contain_text("1/255")
+    expect(page.locator(".pic.noise .says")).to_contain_text("at most 1 of 255")
 
 
 def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page: Page) -> None:

@@ -63,12 +63,12 @@ TOUR_STEPS = (
     ),
     TourStep(
         ATTACK_DEFEND,
-        "#costs",
-        "#plan-fold > button",
+        "#toy",
+        "#toy .drawing",
         "The cost of a class",
         "For every class, the crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
-        "class whose plan costs least wins.",
-        "Choose another class; its plan is below, in “Every crop and every sentence”.",
+        "class whose plan costs least wins: here with three crops and two classes, in the chart beside it with all.",
+        "Drag crop A towards the sentences of the other class: which class becomes cheaper?",
     ),
     TourStep(
         INSIDE,

@@ -95,8 +95,8 @@ def perturbation_part(attack: AttackTrace, step: int) -> dict[str, Any]:
     moved = np.abs(attack.frames[step].astype(int) - attack.frames[0].astype(int))
     alt = f"What the attack added, {GAIN} times magnified; grey means unchanged"
     share = wording.percent(float((moved.max(axis=2) > 0).mean()))
-    lead = "1 step adds at most" if step == 1 else f"{step} steps add at most"
-    said = (lead, f"{int(moved.max())}/255") if step else ("Nothing is added before the first step.",)
+    lead = f"{_steps_text(step)} change{'s' if step == 1 else ''} a colour value by at most"
+    said = (lead, f"{int(moved.max())} of 255", ".") if step else ("Nothing is changed before the first step.",)
     return _picture(pixels, alt, *said) | {
         "title": f"{share} of the pixels changed; L2 length {np.linalg.norm(moved / 255.0):.2f}."
     }
@@ -108,13 +108,15 @@ def _steps_text(step: int) -> str:
 
 def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
     said, last = run.attacked.verdicts["clip"], last_step(run)
-    heading = wording.heading_attacked(run)
+    heading, title = wording.heading_attacked(run), TITLES["attacked"]
     if step != last:
         lead = f"After {_steps_text(step)} of {last}" if step else "Before the attack"
         lead += " the model says:"
         heading = wording.headline(lead, run.class_prompts.names[said.label], ".")
+        title = f"Attacked, step {step} of {last}" if step else "Before the attack"
     alt = f"The picture after {_steps_text(step)} of the attack"
     return _picture(attack.frames[step], alt, **heading) | {
+        "kind": title,
         "share": wording.percent(said.probability[said.label]),
         "fooled": run.label_given and said.label != run.label,
         "file": f"attacked-step-{step}-of-{last}.png",

@@ -3,10 +3,12 @@ const part = (query) => element.querySelector(query);
 const svg = part("svg");
 const range = part("input[type=range]");
 const partial = part("input[type=checkbox]");
-const PAD = 44; // pixels left and right of the places
-const [ABOVE, BELOW] = [66, 26]; // and here; above there are two lines of text
+const LARGER = Number(getComputedStyle(document.documentElement).getPropertyValue("--larger")) || 1; // in a lecture
+const PAD = 44 * LARGER; // pixels left and right of the places
+const [ABOVE, BELOW] = [66 * LARGER, 26 * LARGER]; // and here; above there are two lines of text
+const HIGHEST = LARGER === 1 ? 340 : 460; // pixels from the lowest place to the highest
 const KINDS = ["truth", "rival"];
-const APART = 38; // pixels between two crops at first
+const APART = 38 * LARGER; // pixels between two crops at first
 let toy = null; // the value
 let at = []; // the crops' places now
 let moved = false; // by the visitor
@@ -49,7 +51,7 @@ function fit() {
   const [xs, ys] = [0, 1].map((axis) => all.map((place) => place[axis]));
   const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const width = Math.max(svg.clientWidth, 240);
-  const scale = Math.min((width - 2 * PAD) / Math.max(x1 - x0, 1e-6), 340 / Math.max(y1 - y0, 1e-6));
+  const scale = Math.min((width - 2 * PAD) / Math.max(x1 - x0, 1e-6), HIGHEST / Math.max(y1 - y0, 1e-6));
   const height = Math.max(160, Math.round((y1 - y0) * scale + ABOVE + BELOW));
   view = { width, height, scale, x: (x0 + x1) / 2, y: (y0 + y1) / 2 + (ABOVE - BELOW) / 2 / scale };
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -93,11 +95,11 @@ function build() {
     const middle = sum(sentences.map((one) => pixel(one.at)[0])) / sentences.length;
     const anchor = middle < view.width / 3 ? "start" : middle > (2 * view.width) / 3 ? "end" : "middle";
     const x = { start: 8, end: view.width - 8, middle }[anchor];
-    svg.append(make("text", { x, y: 20, "text-anchor": anchor, "font-weight": 600 }, toy.classes[c]));
-    svg.append(make("text", { x, y: 37, "text-anchor": anchor, class: "total" }));
+    svg.append(make("text", { x, y: 20 * LARGER, "text-anchor": anchor, "font-weight": 600 }, toy.classes[c]));
+    svg.append(make("text", { x, y: 37 * LARGER, "text-anchor": anchor, class: "total" }));
     for (const [m, one] of sentences.entries()) {
       const [x, y] = pixel(one.at);
-      const group = make("g", { class: `sentence ${KINDS[c]}`, transform: `translate(${x} ${y})` });
+      const group = make("g", { class: `sentence ${KINDS[c]}`, transform: `translate(${x} ${y}) scale(${LARGER})` });
       group.append(make("title", {}, one.text), make("rect", { x: -10, y: -10, width: 20, height: 20 }), make("text", {}, m + 1));
       svg.append(group);
     }
@@ -119,9 +121,9 @@ function dot(crop, n) {
   return group;
 }
 
-// A shaft as thick as the share (a whole crop is 16 pixels), and a head.
+// A shaft as thick as the share (a whole crop is 16 pixels), and a head; larger in a lecture.
 function arrow(from, to, share) {
-  const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
+  const length = Math.hypot(to[0] - from[0], to[1] - from[1]) / LARGER;
   const thick = 16 * share * at.length;
   if (thick < 0.15 || length < 40) return "";
   const [ux, uy] = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
@@ -141,7 +143,7 @@ function draw() {
       for (const [m, share] of row.entries())
         arrows[number++].setAttribute("points", arrow(pixel(at[n]), pixel(toy.sentences[c][m].at), share));
   for (const [n, node] of svg.querySelectorAll(".dot").entries()) {
-    node.setAttribute("transform", `translate(${pixel(at[n]).join(" ")})`);
+    node.setAttribute("transform", `translate(${pixel(at[n]).join(" ")}) scale(${LARGER})`);
     const [mine, other] = found.classes.map((one) => sum(one.costs[n]) / one.costs[n].length);
     node.classList.toggle("fooled", other < mine);
     const costs = found.classes.map((one, c) => `${toy.classes[c]} ${digits(Math.min(...one.costs[n]))}`);
@@ -151,7 +153,7 @@ function draw() {
   for (const kind of KINDS)
     for (const node of svg.querySelectorAll(`.arrow.${kind}`)) node.classList.toggle("wins", kind === KINDS[wins]);
   for (const [c, node] of svg.querySelectorAll(".total").entries()) {
-    node.textContent = `costs ${digits(found.classes[c].total)}${c === wins ? ": cheaper, wins" : ""}`;
+    node.textContent = `${at.length} crops cost ${digits(found.classes[c].total)}${c === wins ? ": cheaper, wins" : ""}`;
     node.classList.toggle("wins", c === wins);
   }
   part("output").textContent = `regularisation ${found.lambda}`;

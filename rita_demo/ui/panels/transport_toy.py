@@ -69,8 +69,9 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     answer = prompts.names[getattr(run, side).verdicts["rita"].label]
     return {
-        "about": f"{len(small.views)} of the {count} crops of {which}, evenly chosen by how well they fit "
-        f"{prompts.names[small.classes[1]]}. Thicker arrows move more.",
+        "about": f"{len(small.views)} of the {count} crops of {which}: A is among those that fit "
+        f"{prompts.names[small.classes[1]]} best, B in the middle, C among those that fit {prompts.names[small.classes[0]]} "
+        "best. Thicker arrows move more.",
         "all": f"All {count} together decide for {answer}.",
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [

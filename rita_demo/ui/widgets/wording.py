@@ -292,24 +292,23 @@ def summary(run: Run) -> tuple[str, str]:
 
 
 def explanation(run: Run) -> str:
-    """The numbers behind the answer: votes of the crops, costs of the two classes, and the step back."""
+    """The numbers behind the answer: votes of the crops or costs of the two classes, and the step back."""
     clean, attacked, truth, names = run.clean, run.attacked, run.label, run.class_prompts.names
     rita, clip, total = attacked.verdicts["rita"].label, attacked.verdicts["clip"].label, attacked.trace.total
     rival = rita if rita != truth else clip
-    said = f"{votes(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]}"
-    if rival == truth:
-        said += " on their own."
-    elif run.attack is None:
-        said += f" on their own, {votes(attacked, rival)} say {names[rival]}."
+    if rival == truth or run.attack is None:
+        said = f"{votes(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]} on their own"
+        said += "." if rival == truth else f", {votes(attacked, rival)} say {names[rival]}."
     else:
-        fell, rose = (signed(float(total[k] - clean.trace.total[k])) for k in (rival, truth))
+        moved = " and ".join(_cost_moved(names[k], float(total[k] - clean.trace.total[k])) for k in (rival, truth))
         gap = float(total[rival] - total[truth])
-        said += (
-            f", {votes(attacked, rival)} say {names[rival]} (clean: {votes(clean, truth)} and {votes(clean, rival)}). "
-            f"The attack moved the cost of {names[rival]} by {fell} and of {names[truth]} by {rose}; "
-            f"{names[truth if gap > 0 else rival]} is cheaper by {abs(gap):.4f} in cosine distance."
-        )
+        said = f"The attack made {moved} for RITA (cosine distance). "
+        said += f"Now {names[truth if gap > 0 else rival]} is cheaper, by {abs(gap):.4f}."
     return said + _left_out(run) + _step_back(run)
+
+
+def _cost_moved(name: str, change: float) -> str:
+    return f"{name} {abs(change):.4f} {'cheaper' if change < 0 else 'dearer'}"
 
 
 def _left_out(run: Run) -> str:

@@ -79,7 +79,7 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
     rescued = replace(failed_run, attacked=replace(failed_run.attacked, verdicts=right))
     assert wording.summary(rescued)[0] == f"{said} The plain average of its crops is right."
     assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
-    assert "crab is cheaper by" in wording.explanation(failed_run)
+    assert "Now crab is cheaper, by" in wording.explanation(failed_run)
 
 
 def test_a_defend_only_run_claims_no_recovery(defend_only_run: Run) -> None:
