@@ -69,7 +69,7 @@ if (new URLSearchParams(location.search).has("lecture")) {
   document.documentElement.classList.add("lecture");
   document.addEventListener("keydown", (event) => {
     const turn = { PageDown: "next", PageUp: "back" }[event.key];
-    const button = turn && document.querySelector(document.querySelector(".tour:not([hidden])") ? `.tour .${turn}` : "#tour button");
+    const button = turn && document.querySelector(document.querySelector(".tour:not([hidden])") ? `.tour .${turn}` : "#tour .quiet-button:not(.over)");
     if (!button) return;
     event.preventDefault();
     button.click();

@@ -59,6 +59,9 @@ def test_a_lecture_is_wide_and_large_and_led_by_a_presenters_keys(page: Page) ->
     for key, stop in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
         page.keyboard.press(key)
         expect(page.locator(".tour .count")).to_have_text(f"{stop} of {len(TOUR_STEPS)}")
+    page.get_by_role("button", name="End the tour").click()
+    page.keyboard.press("PageDown")
+    expect(page.locator(".tour")).to_be_hidden()  # the key scrolls again
     assert "lecture" in page.url
 
 

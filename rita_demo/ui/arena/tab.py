@@ -58,7 +58,7 @@ class ArenaTab:
         self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
-        with build_fold("The same table over many pictures", elem_id="arena-measured"):
+        with build_fold("The same table over many pictures", opened=True, elem_id="arena-measured"):
             self.runs = gr.Dropdown([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(arena_cells(folders, SHIPPED)), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)

@@ -35,7 +35,8 @@ NOTHING_MEASURED = (
 )
 MEASURED_NOTE = (
     "Percent of pictures that a defence has right, Wilson’s 95 % interval, and the number of pictures. “Knows this "
-    f"row” is made for each row anew; the other attackers do not know it. – is not measured. {NOT_ZERO_SHOT}"
+    f"row” is made for each row anew; the other attackers do not know it. Cells of another n have other pictures. – is not "
+    f"measured. {NOT_ZERO_SHOT}"
 )
 Column = tuple[str, int, int]  # attack, budget in 1/255, steps
 
@@ -120,7 +121,19 @@ def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, M
     ]
     title = escape(f"{dataset}: {BACKBONES[backbone].title if backbone in BACKBONES else backbone}")
     headings = ["defence", *(escape(_heading(column)) for column in columns)]
-    return f"<section><h3>{title}</h3>{html_table(headings, rows, 'arena', title)}</section>"
+    said = f"<p class='small'>{escape(_most_left(table))}</p>"
+    return f"<section><h3>{title}</h3>{said}{html_table(headings, rows, 'arena', title)}</section>"
+
+
+def _most_left(table: dict[str, dict[Column, MeasuredCell]]) -> str:
+    """What the best row keeps against PGD and against the attacker who knows it."""
+    most: dict[str, float] = {}
+    for row in table.values():
+        for (attack, _, _), cell in row.items():
+            most[attack] = max(most.get(attack, 0), cell.accuracy)
+    if not {"pgd", "adaptive"} <= set(most):
+        return ""
+    return f"The best row keeps {most['pgd']:.0f} % against PGD, {most['adaptive']:.0f} % against an attacker who knows it."
 
 
 def _heading(column: Column) -> str:

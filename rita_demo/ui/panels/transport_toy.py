@@ -24,8 +24,8 @@ a dot<span class="keys"> or move it with the arrow keys</span>.</span></p>
 <div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
 <div class="sentences"></div>
 <div class="controls"><label class="lambda"><span>cheapest plan</span>
-<input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from the cheapest plan to everything everywhere">
-<span>everything everywhere</span><output></output></label>
+<input type="range" min="-3" max="1" step="0.05" aria-label="Regularisation, from the cheapest plan to an even spread">
+<span>spread evenly</span><output></output></label>
 <label class="partial"><input type="checkbox"><span></span></label>
 <button type="button" class="plain-button">Put everything back</button></div>
 <p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary>
