@@ -37,6 +37,8 @@ from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.theme import PAGE_SCRIPT, STYLE, TOUCH, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
+TITLE = """<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>
+<p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose values Gradio stores: open ones and those whose end it did not notice
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
@@ -64,7 +66,7 @@ def build(
     options: dict[str, Any] = {"fill_width": True, "delete_cache": (UPLOAD_MAX_AGE, UPLOAD_MAX_AGE)}
     with gr.Blocks(title="RITA: see an attack, see the defence", analytics_enabled=False, **options) as page:
         with gr.Row(elem_id="header"):
-            gr.HTML("<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>", elem_id="title")
+            gr.HTML(TITLE, elem_id="title")
             corner = gr.Row(elem_id="corner")
         context = AppContext(
             models=ModelPool(engine, load),

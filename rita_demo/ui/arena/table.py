@@ -102,7 +102,8 @@ def measured_html(cells: Sequence[MeasuredCell]) -> str:
             if column not in row or row[column].n < cell.n:
                 row[column] = cell
     parts = "".join(_measured_table(*name, table) for name, table in tables.items())
-    return f"<div class='towers'>{parts}</div><p class='quiet small'>{MEASURED_NOTE}</p>" if parts else NOTHING_MEASURED
+    note = f"<p class='quiet small'>{MEASURED_NOTE}</p>"
+    return f"{SWIPE}<div class='towers'>{parts}</div>{note}" if parts else NOTHING_MEASURED
 
 
 def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, MeasuredCell]]) -> str:
@@ -126,14 +127,15 @@ def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, M
 
 
 def _most_left(table: dict[str, dict[Column, MeasuredCell]]) -> str:
-    """What the best row keeps against PGD and against the attacker who knows it."""
-    most: dict[str, float] = {}
+    """What the best row keeps against PGD, and what against the attacker who knows it."""
+    best: dict[str, MeasuredCell] = {}
     for row in table.values():
         for (attack, _, _), cell in row.items():
-            most[attack] = max(most.get(attack, 0), cell.accuracy)
-    if not {"pgd", "adaptive"} <= set(most):
+            best[attack] = max(best.get(attack, cell), cell, key=lambda one: one.accuracy)
+    if not {"pgd", "adaptive"} <= set(best):
         return ""
-    return f"The best row keeps {most['pgd']:.0f} % against PGD, {most['adaptive']:.0f} % against an attacker who knows it."
+    pgd, known = (f"{best[name].accuracy:.0f} % ({DEFENCES[best[name].method].title})" for name in ("pgd", "adaptive"))
+    return f"At most {pgd} is kept against PGD, and {known} against the attacker who knows the row."
 
 
 def _heading(column: Column) -> str:

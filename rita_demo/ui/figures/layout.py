@@ -22,7 +22,7 @@ Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
 POINT_TEXT = (
-    "<p class='empty'>Point at a mark<span class='keys'>, or select it with the arrow keys and Enter,</span> to see its "
+    "<p class='empty'>Point at or tap a mark<span class='keys'>, or select it with the arrow keys and Enter,</span> to see its "
     "picture.</p>"
 )
 SHIPPED_RUN = ("measured for this copy: DTD and Caltech101, val", evaluation_page.SHIPPED)

@@ -101,7 +101,7 @@ def _exercise(number: Any) -> Exercise:
 def ready(session: Session) -> str:
     """HTML: whether the chosen exercise's run is on screen."""
     there = _exercise(session.exercise).is_set_up(session)
-    return "<p class='quiet small'>The run of this exercise is on screen.</p>" if there else ""
+    return "<p class='quiet small'>The run of this exercise is ready: read it on the other tabs.</p>" if there else ""
 
 
 def _question_html(exercise: Exercise) -> str:

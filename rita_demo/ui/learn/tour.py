@@ -67,7 +67,7 @@ TOUR_STEPS = (
         "#toy .drawing",
         "The cost of a class",
         "For every class, the crops are moved onto the class's sentences along the cheapest plan (optimal transport). The "
-        "class whose plan costs least wins: here with three crops and two classes, in the chart beside it with all.",
+        "class whose plan costs least wins: here with three crops and two classes, in the chart with all.",
         "Drag crop A towards the sentences of the other class: which class becomes cheaper?",
     ),
     TourStep(
@@ -86,7 +86,7 @@ TOUR_STEPS = (
         "What the memory holds",
         "The surest crops enter a small memory under the class they answer with, and later pictures are compared with them. "
         "The tab shows whether that changed the answer; often it does not.",
-        "Press “Add attacked samples”: what do views under a wrong class do?",
+        "With the motorbike on screen press “Add attacked samples”: what do views under a wrong class do?",
     ),
     TourStep(
         STREAM,

@@ -80,7 +80,7 @@ function build() {
     make("text", { x: 0, y: bottom, class: "note" }, "small"),
   );
   find(".axis").textContent =
-    `One dot is one crop. Across: how much better it fits ${reference} than ${rival} ` +
+    `One dot is one crop, the ringed one the whole picture. Across: how much better it fits ${reference} than ${rival} ` +
     `(difference of cosine similarity, ± ${most.toFixed(2)})`;
   const area = data.boxes.map(([l, t, r, b]) => (r - l) * (b - t));
   const rank = area.map((v) => area.filter((w) => w > v).length);
@@ -128,9 +128,10 @@ function draw() {
     const [value, size] = crop(n, a, b, t);
     const side = value > 0 ? "on-reference" : "on-rival";
     const other = kept.answers[n] > 1 ? " other" : "";
+    const whole = n ? "" : " ringed";
     const chosen = n === view ? " chosen" : "";
     if (chosen && svg.lastChild !== dot) svg.append(dot); // above its neighbours
-    set(dot, { cx: x(value), r: Math.max(1.2, 4.6 * size), class: side + other + chosen });
+    set(dot, { cx: x(value), r: Math.max(1.2, 4.6 * size), class: side + other + whole + chosen });
   });
   const mean = x(seen.reduce((p, q) => p + q, 0) / seen.length);
   set(nodes.mean, { x1: mean, x2: mean });
@@ -145,18 +146,19 @@ function draw() {
     label(text, x(value), 13, titles.map((title) => title + third));
   });
   slider.value = at;
-  output.textContent = data.last ? `step ${Math.round(at)} of ${data.last}` : "not attacked";
-  sentence(seen, kept);
+  output.textContent = data.last ? `step ${kept.step} of ${data.last}` : "not attacked";
+  sentence(kept);
   pick(kept);
   chips(kept);
   moving();
   overlay(a, b, t);
 }
 
-// How many crops fit the reference better than the rival, how many of them there were at the first step and crossed the
-// line since, and how many say the reference: no other class fits them better.
-function sentence(seen, kept) {
+// Of the stored step next to the one on screen: how many crops fit the reference better than the rival, how many of them
+// there were at the first step and crossed the line since, and how many say the reference: no other class fits them better.
+function sentence(kept) {
   const [reference, rival] = data.names;
+  const seen = kept.crops;
   const first = data.steps[0].crops;
   const count = (holds) => seen.filter(holds).length;
   const lost = count((value, n) => value <= 0 && first[n] > 0);

@@ -77,7 +77,7 @@ def loading_pictures(picture: Picture) -> dict[str, Any]:
     """The clean picture alone, before it is run."""
     clean = _picture(picture.pixels, "The clean picture", "This is a picture. The model's answer is computed.")
     coming = placeholder("The attack is being computed …")
-    return {"clean": clean, "noise": coming, "attacked": coming}
+    return {"clean": clean, "noise": placeholder("…"), "attacked": coming}
 
 
 def clean_part(picture: Picture, verdict: Verdict, names: tuple[str, ...]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
         lead = f"After {_steps_text(step)} of {last}" if step else "Before the attack"
         lead += " the model says:"
         heading = wording.headline(lead, run.class_prompts.names[said.label], ".")
-        title = f"Attacked, step {step} of {last}" if step else "Before the attack"
+        title = title if step else "Step 0"  # short: on a phone a second line would move the page under a finger
     alt = f"The picture after {_steps_text(step)} of the attack"
     return _picture(attack.frames[step], alt, **heading) | {
         "kind": title,

@@ -7,7 +7,7 @@ const LARGER = Number(getComputedStyle(document.documentElement).getPropertyValu
 const PAD = 44 * LARGER; // pixels left and right of the places
 const [ABOVE, BELOW] = [66 * LARGER, 26 * LARGER]; // and here; above there are two lines of text
 const HIGHEST = LARGER === 1 ? 340 : 460; // pixels from the lowest place to the highest
-const KINDS = ["truth", "rival"];
+const KINDS = ["truth", "rival"]; // style classes
 const APART = 38 * LARGER; // pixels between two crops at first
 let toy = null; // the value
 let at = []; // the crops' places now
@@ -150,10 +150,8 @@ function draw() {
     node.setAttribute("aria-label", `${letter(n)}: nearest sentences ${costs.join(", ")}. Arrow keys move it.`);
   }
   const wins = Number(found.classes[1].total < found.classes[0].total);
-  for (const kind of KINDS)
-    for (const node of svg.querySelectorAll(`.arrow.${kind}`)) node.classList.toggle("wins", kind === KINDS[wins]);
   for (const [c, node] of svg.querySelectorAll(".total").entries()) {
-    node.textContent = `${at.length} crops cost ${digits(found.classes[c].total)}${c === wins ? ": cheaper, wins" : ""}`;
+    node.textContent = `cost ${digits(found.classes[c].total)}${c === wins ? ", cheaper" : ""}`;
     node.classList.toggle("wins", c === wins);
   }
   part("output").textContent = `regularisation ${found.lambda}`;
@@ -171,9 +169,11 @@ function sentence({ classes }) {
   const order = (key) => Number(b[key] < a[key]);
   const wins = order("total");
   const these = ["", "This crop decides", "These two crops decide", "These three crops decide"][at.length];
-  const plan = `${these} for ${toy.classes[wins]}.`;
+  const alike = toy.all?.answer === toy.classes[wins];
+  const all = alike ? `, as do all ${toy.all.count}` : toy.all ? `, all ${toy.all.count} for ${toy.all.answer}${toy.all.why}` : "";
+  const plan = `${these} for ${toy.classes[wins]}${all}.`;
   const mean = order("mean") === wins ? "" : `The plain mean of the distances says ${toy.classes[1 - wins]}: here the plan decides.`;
-  return [plan, mean, toy.all].filter(Boolean).join(" ");
+  return [plan, mean].filter(Boolean).join(" ");
 }
 
 function table(one, c, mass) {

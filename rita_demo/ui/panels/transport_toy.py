@@ -20,7 +20,7 @@ CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 THUMBNAIL = 48  # pixels
 
 _TEMPLATE = """<div class="toy" role="group" aria-label="A small transport plan"><p class="about lead"><span></span><span class="drag" hidden> Drag
-a dot<span class="keys"> or move it with the arrow keys</span>.</span></p>
+a dot.</span></p>
 <div class="tool" hidden><div><svg class="drawing" role="group" aria-label="Crops as dots, sentences as squares, the plan as arrows"></svg>
 <div class="sentences"></div>
 <div class="controls"><label class="lambda"><span>cheapest plan</span>
@@ -31,10 +31,11 @@ a dot<span class="keys"> or move it with the arrow keys</span>.</span></p>
 <p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary>
 <p class="small">Each crop may give the same share, and each sentence takes the same.</p><div class="sums"></div></details></div></div>"""
 
+BOTH_MOVE = "Each class moves the same amount by its own cheapest plan; thicker arrows move more."
 #: Made-up places, chosen so that the plan decides: a cup looks different from above and from the side.
 MADE_UP: dict[str, Any] = {
     "about": "These places are made up, so that the plan decides: A and C each fit one sentence of cup, B lies between. "
-    "A dashed ring: nearer to bowl on average. Thicker arrows move more.",
+    f"A dashed ring: nearer to bowl on average. {BOTH_MOVE}",
     "classes": ["cup", "bowl"],
     "crops": [
         {"name": "crop 1", "at": [0.3, 0.4]},
@@ -67,12 +68,12 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     small = small_transport(run, getattr(run, side), rival)
     crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
-    answer = prompts.names[getattr(run, side).verdicts["rita"].label]
+    answer, mass = prompts.names[getattr(run, side).verdicts["rita"].label], run.settings.transported_mass
+    why = f": RITA moves only their cheapest {wording.percent(mass)}" if mass < 1 else ""
     return {
-        "about": f"{len(small.views)} of the {count} crops of {which}: A is among those that fit "
-        f"{prompts.names[small.classes[1]]} best, B in the middle, C among those that fit {prompts.names[small.classes[0]]} "
-        "best. Thicker arrows move more.",
-        "all": f"All {count} together decide for {answer}.",
+        "about": f"{len(small.views)} of the {count} crops of {which}: A fits {prompts.names[small.classes[1]]}, "
+        f"C {prompts.names[small.classes[0]]}, B lies between. {BOTH_MOVE}",
+        "all": {"count": count, "answer": truncated(answer, 24), "why": why},
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
             {
@@ -91,5 +92,5 @@ def toy_value(session: Session) -> dict[str, Any] | None:
         ],
         "hidden": small.hidden.tolist(),
         "lambda": run.settings.entropy_weight,
-        "mass": run.settings.transported_mass,
+        "mass": mass,
     }

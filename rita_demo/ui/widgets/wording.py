@@ -67,7 +67,7 @@ OUTCOME_MARKS: dict[str, tuple[str, str]] = {
 
 def terms() -> dict[str, str]:
     """Every defence and every term of the page -> one sentence."""
-    return {defence.title: defence.sentence for defence in DEFENCES.values()} | TERMS
+    return TERMS | {defence.title: defence.sentence for defence in DEFENCES.values()}
 
 
 def attacker_html(name: str) -> str:
@@ -269,12 +269,13 @@ def summary(run: Run) -> tuple[str, str]:
     if rita == truth and missed:
         return f"{missed}RITA says {truth}.", "good"
     if rita == truth and fooled:
-        also = ", like" if average == truth else ";"
-        other = "" if average == truth else f" says {average}"
+        other = "and so does the plain average of its crops"
+        if average != truth:
+            other = f"the plain average of its crops says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
-        return f"CLIP was fooled. {method} says {truth}{also} the plain average of its crops{other}.", "good"
+        return f"CLIP was fooled. {method} says {truth}, {other}.", "good"
     before = _answer(run, "clean", "clip")
-    rescue = " The plain average of its crops is right." if average == truth != rita else ""
+    rescue = f" The plain average of its crops is right{_left_out(run)}." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
         known = run.settings.attack == "adaptive" and attacked_defence(run.settings) == "rita"
         where = "against an attacker who knows it" if known else "on this picture"
@@ -304,7 +305,7 @@ def explanation(run: Run) -> str:
         gap = float(total[rival] - total[truth])
         said = f"The attack made {moved} for RITA (cosine distance). "
         said += f"Now {names[truth if gap > 0 else rival]} is cheaper, by {abs(gap):.4f}."
-    return said + _left_out(run) + _step_back(run)
+    return said + _step_back(run)
 
 
 def _cost_moved(name: str, change: float) -> str:
@@ -312,14 +313,9 @@ def _cost_moved(name: str, change: float) -> str:
 
 
 def _left_out(run: Run) -> str:
-    """How RITA differs from the plain average of its crops, where that one is right and RITA is not."""
-    answers, share = run.attacked.verdicts, 1 - run.settings.transported_mass
-    if not run.label_given or answers["ensemble"].label != run.label or answers["rita"].label == run.label or not share:
-        return ""
-    return (
-        f" The plain average of the crops is right. In RITA each class may leave out {percent(share)} of the crops' mass, "
-        "the part that fits it worst."
-    )
+    """How RITA differs from the plain average of its crops."""
+    mass = run.settings.transported_mass
+    return f"; RITA counts for each class only the {percent(mass)} of the crops that fit it best" if mass < 1 else ""
 
 
 def _step_back(run: Run) -> str:

@@ -1,5 +1,7 @@
 """The solver that the browser runs against the engine's, and the value of the small plan."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -43,7 +45,11 @@ def test_the_value_is_of_the_picture_and_side_on_screen(session: Session, exampl
     assert attacked["lambda"] == example_run.settings.entropy_weight
     assert "attacked picture" in attacked["about"]
     assert "clean picture" in clean["about"]
-    assert attacked["all"] == "All 64 together decide for motorbike."
+    assert attacked["all"] == {"count": 64, "answer": "motorbike", "why": ": RITA moves only their cheapest 35 %"}
+    session.show(replace(example_run, settings=example_run.settings.replace(transported_mass=1.0)))
+    whole = toy_value(session)
+    assert whole is not None
+    assert whole["all"]["why"] == ""
     assert attacked["hidden"] != clean["hidden"]
 
 
