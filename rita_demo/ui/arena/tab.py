@@ -12,7 +12,7 @@ from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_s
 from rita_demo.pipeline.bundle_write import arena_csv, arena_json
 from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.arena.table import arena_html, measured_html
+from rita_demo.ui.arena.table import arena_html, measured_html, measured_summary
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
@@ -58,9 +58,11 @@ class ArenaTab:
         self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
-        with build_fold("The same table over many pictures", opened=True, elem_id="arena-measured"):
+        shipped = arena_cells(folders, SHIPPED)
+        gr.HTML(measured_summary(shipped), elem_id="arena-summary")
+        with build_fold("The same table over many pictures", elem_id="arena-measured"):
             self.runs = gr.Dropdown([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
-            self.measured = gr.HTML(measured_html(arena_cells(folders, SHIPPED)), elem_id="arena-many")
+            self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)
 
     def bind_events(self, own_tab: gr.Tab, shown: list[Any]) -> None:

@@ -92,21 +92,49 @@ def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> 
 
 
 # --- many pictures
+Table = dict[str, dict[Column, MeasuredCell]]  # defence -> attacker -> cell
+
+
 def measured_html(cells: Sequence[MeasuredCell]) -> str:
-    """One table per dataset and model; of a cell that was measured twice, the one of more pictures."""
-    tables: dict[tuple[str, str], dict[str, dict[Column, MeasuredCell]]] = {}
-    for cell in cells:
-        if cell.method in DEFENCES:
-            table = tables.setdefault((f"{cell.dataset}, {cell.split}", cell.backbone), {})
-            row, column = table.setdefault(cell.method, {}), (cell.attack, cell.budget, cell.steps)
-            if column not in row or row[column].n < cell.n:
-                row[column] = cell
-    parts = "".join(_measured_table(*name, table) for name, table in tables.items())
+    """One table per dataset and model."""
+    parts = "".join(_measured_table(title, table) for title, table in _tables(cells).items())
     note = f"<p class='quiet small'>{MEASURED_NOTE}</p>"
     return f"{SWIPE}<div class='towers'>{parts}</div>{note}" if parts else NOTHING_MEASURED
 
 
-def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, MeasuredCell]]) -> str:
+def measured_summary(cells: Sequence[MeasuredCell]) -> str:
+    """A line per dataset and model: what the best row keeps against PGD, and what against the attacker who knows it."""
+    lines = []
+    for title, table in _tables(cells).items():
+        best: dict[str, MeasuredCell] = {}
+        for row in table.values():
+            for (attack, _, _), cell in row.items():
+                best[attack] = max(best.get(attack, cell), cell, key=lambda one: one.accuracy)
+        if {"pgd", "adaptive"} <= set(best):
+            pgd, known = (
+                f"<b>{best[name].accuracy:.0f} %</b> ({escape(DEFENCES[best[name].method].title)})"
+                for name in ("pgd", "adaptive")
+            )
+            lines.append(
+                f"<li>{escape(title)}: {pgd} against PGD, {known} against the attacker who knows the row.</li>"
+            )
+    return f"<p>The most that any row keeps of many pictures:</p><ul>{''.join(lines)}</ul>" if lines else ""
+
+
+def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
+    """Title -> table; of a cell that was measured twice, the one of more pictures."""
+    tables: dict[str, Table] = {}
+    for cell in cells:
+        if cell.method in DEFENCES:
+            model = BACKBONES[cell.backbone].title if cell.backbone in BACKBONES else cell.backbone
+            row = tables.setdefault(f"{cell.dataset}, {cell.split}: {model}", {}).setdefault(cell.method, {})
+            column = (cell.attack, cell.budget, cell.steps)
+            if column not in row or row[column].n < cell.n:
+                row[column] = cell
+    return tables
+
+
+def _measured_table(title: str, table: Table) -> str:
     order = {name: at for at, name in enumerate(ATTACKS)}
 
     def place(column: Column) -> tuple[bool, int, Column]:
@@ -120,22 +148,8 @@ def _measured_table(dataset: str, backbone: str, table: dict[str, dict[Column, M
         for name in DEFENCES
         if name in table
     ]
-    title = escape(f"{dataset}: {BACKBONES[backbone].title if backbone in BACKBONES else backbone}")
     headings = ["defence", *(escape(_heading(column)) for column in columns)]
-    said = f"<p class='small'>{escape(_most_left(table))}</p>"
-    return f"<section><h3>{title}</h3>{said}{html_table(headings, rows, 'arena', title)}</section>"
-
-
-def _most_left(table: dict[str, dict[Column, MeasuredCell]]) -> str:
-    """What the best row keeps against PGD, and what against the attacker who knows it."""
-    best: dict[str, MeasuredCell] = {}
-    for row in table.values():
-        for (attack, _, _), cell in row.items():
-            best[attack] = max(best.get(attack, cell), cell, key=lambda one: one.accuracy)
-    if not {"pgd", "adaptive"} <= set(best):
-        return ""
-    pgd, known = (f"{best[name].accuracy:.0f} % ({DEFENCES[best[name].method].title})" for name in ("pgd", "adaptive"))
-    return f"At most {pgd} is kept against PGD, and {known} against the attacker who knows the row."
+    return f"<section><h3>{escape(title)}</h3>{html_table(headings, rows, 'arena', escape(title))}</section>"
 
 
 def _heading(column: Column) -> str:

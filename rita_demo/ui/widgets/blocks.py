@@ -16,9 +16,9 @@ def build_heading(title: str, lead: str = "") -> None:
 
 
 @contextmanager
-def build_fold(title: str, lead: str = "", opened: bool = False, **accordion: Any) -> Iterator[gr.Accordion]:
-    """A fold with what to look at; its content is built inside ``with``."""
-    with gr.Accordion(title, open=opened, elem_classes="fold", **accordion) as fold:
+def build_fold(title: str, lead: str = "", **accordion: Any) -> Iterator[gr.Accordion]:
+    """A closed fold with what to look at; its content is built inside ``with``."""
+    with gr.Accordion(title, open=False, elem_classes="fold", **accordion) as fold:
         if lead:
             gr.HTML(f"<p class='lead'>{lead}</p>")
         yield fold
