@@ -27,7 +27,7 @@ from rita_demo.views.crops import crop
 
 CPU = torch.device("cpu")
 CUDA_BATCH = 16  # attacks
-#: Yields (steps done, steps), returns the traces.
+#: Yields its progress, returns the traces.
 AttackLoop = Generator[AttackProgress, None, list[AttackTrace]]
 
 

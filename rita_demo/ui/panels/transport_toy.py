@@ -69,10 +69,10 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     answer, mass = prompts.names[getattr(run, side).verdicts["rita"].label], run.settings.transported_mass
+    order = f": A leans most towards {prompts.names[small.classes[1]]}, C towards {prompts.names[small.classes[0]]}"
     why = f": RITA moves only their cheapest {wording.percent(mass)}" if mass < 1 else ""
     return {
-        "about": f"{len(small.views)} of the {count} crops of {which}: A fits {prompts.names[small.classes[1]]}, "
-        f"C {prompts.names[small.classes[0]]}, B lies between. {BOTH_MOVE}",
+        "about": f"{len(small.views)} of the {count} crops of {which}{order if len(small.views) == 3 else ''}. {BOTH_MOVE}",
         "all": {"count": count, "answer": truncated(answer, 24), "why": why},
         "classes": [truncated(prompts.names[k], 24) for k in small.classes],
         "crops": [
