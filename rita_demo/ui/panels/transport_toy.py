@@ -69,7 +69,7 @@ def toy_value(session: Session) -> dict[str, Any] | None:
     crops, count = session.crops_of(side), len(run.attacked.encoded_views.features)
     which = f"the {side} picture{wording.step_suffix(run)}" if run.attack else "this picture"
     answer, mass = prompts.names[getattr(run, side).verdicts["rita"].label], run.settings.transported_mass
-    order = f": A leans most towards {prompts.names[small.classes[1]]}, C towards {prompts.names[small.classes[0]]}"
+    order = f": A leans most to {prompts.names[small.classes[1]]}, C to {prompts.names[small.classes[0]]}"
     why = f": RITA moves only their cheapest {wording.percent(mass)}" if mass < 1 else ""
     return {
         "about": f"{len(small.views)} of the {count} crops of {which}{order if len(small.views) == 3 else ''}. {BOTH_MOVE}",
