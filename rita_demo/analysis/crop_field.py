@@ -44,15 +44,10 @@ def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropF
 
 
 def rival_class(run: Run) -> int:
-    """The class that the reference class is compared with, in the crop field and in the small plan.
-
-    It is an answer on ``run.attacked`` that differs from the reference class: RITA's, else CLIP's, else the first other
-    defence's. Where every answer is the reference class, it is CLIP's second best. RITA comes first because an attacker
-    who knows it need not change CLIP's answer in the same way."""
-    verdicts = run.attacked.verdicts
-    asked = dict.fromkeys(("rita", "clip", *run.answered))
-    wrong = (verdicts[name].label for name in asked if verdicts[name].label != run.label)
-    return int(next(wrong, np.argsort(verdicts["clip"].probability)[-2]))
+    """The class that the reference class is compared with, in the crop field and in the small plan: the wrong answer on
+    ``run.attacked``; where every answer is the reference class, CLIP's second best."""
+    wrong = run.wrong_answer
+    return int(np.argsort(run.attacked.verdicts["clip"].probability)[-2]) if wrong is None else wrong
 
 
 def view_labels(side: ImageResult) -> Array:

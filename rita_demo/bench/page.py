@@ -16,12 +16,17 @@ FIRST_PAINT_JS = """() => new Promise(done => {
   const wait = () => paint() ? done(paint().startTime / 1000) : setTimeout(wait, 20);
   wait();
 })"""
-# The pictures and the verdicts of the worked example are on the screen.
-EXAMPLE_JS = """() => new Promise(done => {
-  const look = () => document.querySelector('#verdicts table') && document.querySelector('#pictures img')?.complete
-    ? requestAnimationFrame(() => done(performance.now() / 1000)) : requestAnimationFrame(look);
+_SEEN_JS = """() => new Promise(done => {
+  const look = () => READY ? requestAnimationFrame(() => done(performance.now() / 1000)) : requestAnimationFrame(look);
   look();
 })"""
+# The pictures and the verdict of the worked example are on the screen (opening.html); the page itself is in their place.
+EXAMPLE_JS = _SEEN_JS.replace(
+    "READY", "[...document.images].filter(i => i.closest('#opening') && i.complete).length === 3"
+)
+USABLE_JS = _SEEN_JS.replace(
+    "READY", "!document.querySelector('#opening') && document.querySelector('#verdicts table')"
+)
 PLAN_SELECTOR = "#in-plan-attacked"
 BUDGETS_READY_JS = "() => document.querySelectorAll('#budget-shown input').length === 4"
 # Seconds from a click to the changed panel (its text or its drawing) on the screen, by the browser's clock.
@@ -70,6 +75,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
     with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(FLAGS)) as chromium:
         found["page: first paint"] = _median_of(lambda: _opening(chromium, address, FIRST_PAINT_JS))
         found["page: worked example"] = _median_of(lambda: _opening(chromium, address, EXAMPLE_JS))
+        found["page: usable"] = _median_of(lambda: _opening(chromium, address, USABLE_JS))
         page = chromium.new_page(viewport=VIEWPORT)
         page.set_default_timeout(TIMEOUT_SECONDS * 1000)
 

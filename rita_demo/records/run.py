@@ -129,6 +129,15 @@ class Run:
         return tuple(name for name in self.clean.verdicts if name in self.attacked.verdicts)
 
     @property
+    def wrong_answer(self) -> int | None:
+        """An answer on ``attacked`` that differs from the reference class: RITA's, else CLIP's, else the first other
+        defence's; None where there is none. RITA comes first because an attacker who knows it need not change CLIP's
+        answer in the same way."""
+        asked = dict.fromkeys(("rita", "clip", *self.answered))
+        labels = (self.attacked.verdicts[name].label for name in asked)
+        return next((int(k) for k in labels if k != self.label), None)
+
+    @property
     def faults(self) -> dict[str, DefenceFault]:
         """Defences without an answer on one of the pictures, and why."""
         return self.clean.faults | self.attacked.faults

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import jinja2
 import orjson
 from fastapi import HTTPException
 from gradio import processing_utils, routes, utils
@@ -21,13 +22,14 @@ FETCH_REFUSAL = "This server fetches no addresses."
 TEMP_PREFIX = "rita-arriving-"
 ABANDONED_SECONDS = 3600.0  # without a new byte
 
+_gradio_templates: Any = routes.templates.env.loader
 _gradio_upload = routes.upload_fn
 _gradio_process_file = gr.UploadButton._process_single_file
 _gradio_postprocess = gr.Blocks.postprocess_data
 
 
-def patch_gradio() -> None:
-    """Change five things.
+def patch_gradio(opening: str = "") -> None:
+    """Change six things.
 
     - Lone surrogates in JSON responses are serialised. User input may hold half of an emoji, and an answer may repeat it.
       UTF-8 cannot encode it: Gradio's writer fails and the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
@@ -41,7 +43,9 @@ def patch_gradio() -> None:
     - A generator's next value of an output is sent whole. Gradio sends edits of the value before, and its browser client
       makes them in place: a value that a busy page has received but not shown yet becomes the next one, which for an
       output that does not change is no value at all. The page then kept an older picture.
+    - The document ends with ``opening``, HTML that is shown until Gradio has built the page.
     """
+    routes.templates.env.loader = _TemplateLoader(opening)
     setattr(utils, "diff", _whole_value)  # noqa: B010, an assignment mypy forbids
     setattr(routes, "orjson", _SurrogateSafeJson())  # noqa: B010, an assignment mypy forbids
     processing_utils.async_ssrf_protected_get = _refuse_fetch
@@ -50,6 +54,17 @@ def patch_gradio() -> None:
     routes.upload_fn = _clean_upload
     setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
     setattr(gr.Blocks, "postprocess_data", _postprocess_changed)  # noqa: B010, an assignment mypy forbids
+
+
+class _TemplateLoader(jinja2.BaseLoader):
+    """Gradio's templates, with more HTML at the end of each document."""
+
+    def __init__(self, more: str) -> None:
+        self.more = f"{{% raw %}}{more}{{% endraw %}}</body>"
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+        source, *rest = _gradio_templates.get_source(environment, template)
+        return source.replace("</body>", self.more), *rest
 
 
 def _whole_value(old: Any, new: Any) -> list[list[Any]]:

@@ -17,7 +17,7 @@ from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
 from rita_demo.server.cleanup import start_cleanup
 from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.server.request_limits import RequestLimits
-from rita_demo.ui.page import launch_options
+from rita_demo.ui.page import OPENING, launch_options
 from rita_demo.ui.session.store import Sessions
 
 HEALTH = "/health"
@@ -39,7 +39,7 @@ def launch_page(
     """Open the page and start its cleanup; returns its address. ``accounts``: names and passwords of those who may see
     it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``failure``:
     why the model could not be loaded, None while nothing is wrong."""
-    patch_gradio()
+    patch_gradio(OPENING.read_text(encoding="utf-8"))
     page.queue(max_size=MAX_QUEUE)
     _, address, _ = page.launch(
         server_name=host,

@@ -54,9 +54,20 @@ document.addEventListener(
   true,
 );
 
+// A button that leads to another place of the page opens its tab and its fold, and focuses it where one can type.
+document.addEventListener("click", (event) => {
+  const to = event.target.closest("[data-to]")?.dataset.to, place = to && document.querySelector(to);
+  if (!place) return;
+  const tab = place.closest("[role=tabpanel]")?.getAttribute("aria-labelledby");
+  if (tab) document.getElementById(tab).click();
+  if (place.matches(".fold > button:not(.open)")) place.click();
+  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
+  setTimeout(() => (place.scrollIntoView({ behavior, block: "center" }), place.focus({ preventScroll: true })), 100);
+});
+
 // On a narrow screen the answer is far above the buttons that ask for it.
 function showAnswer(event) {
-  const asks = event.type === "change" ? "#pick input" : "#go, #only-defend, #know, #samples button";
+  const asks = event.type === "change" ? "#pick input" : "#go, #only-defend, #know, #samples button, html:has(.banner .place) #truth [role=option]";
   if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   document.getElementById("banner").scrollIntoView({ behavior, block: "center" });

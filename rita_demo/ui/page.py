@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
@@ -39,6 +40,7 @@ from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 TITLE = """<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>
 <p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
+OPENING = Path(__file__).with_name("opening.html")  # shown until Gradio has built the page
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose values Gradio stores: open ones and those whose end it did not notice
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk

@@ -165,7 +165,7 @@ def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.Mon
     with ThreadPoolExecutor(1) as elsewhere:  # the browser tests' loop runs in this thread
         found, notes = elsewhere.submit(page.measure, "embedded").result()
     assert 0 < found["page: first GET"] < found["page: server start"]
-    in_browser = {f"page: {name}" for name in ("first paint", "worked example", "selection", "strength", "what-if")}
+    in_browser = {f"page: {name}" for name in ("first paint", "worked example", "usable", "selection", "what-if")}
     assert len(notes) == (path is None)
     assert (in_browser <= set(found)) == (path is not None)
 

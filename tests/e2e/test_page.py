@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.samples import SAMPLES
 from tests.e2e.conftest import saved, upload
@@ -56,6 +56,26 @@ def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(page: P
         assert part in words, part
 
 
+def test_the_example_stands_there_before_the_page_is_built_and_nothing_of_it_stays(
+    browser: Browser, address: str
+) -> None:
+    page = browser.new_page()
+    page.goto(address, wait_until="commit")
+    opening = page.locator("#opening")
+    expect(opening.locator("img")).to_have_count(3)
+    verdict = opening.locator(".says").inner_text()
+    expect(opening).to_have_count(0)
+    assert page.locator("#banner").inner_text() == verdict
+    page.close()
+    page = browser.new_page()
+    page.goto(f"{address}?sample=coffee", wait_until="commit")
+    opening = page.locator("#opening")
+    expect(opening).to_contain_text("The picture of this link is being opened")
+    expect(opening).to_have_count(0)
+    expect(page.locator("#verdicts")).to_contain_text("true class, cup")
+    page.close()
+
+
 def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:
     path = SAMPLES["cat"].path
     assert path is not None
@@ -73,6 +93,10 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     clean, attacked = square_shown(page, "clean"), square_shown(page, "attacked")
     assert clean.shape == attacked.shape
     assert 0 < np.abs(clean.astype(int) - attacked).max() <= 4
+    page.locator("#banner").get_by_role("button", name="Choose the true class").click()
+    expect(page.locator("#truth input")).to_be_focused()
+    page.get_by_role("option", name="cat", exact=True).click()
+    expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")  # again by itself
 
 
 def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:

@@ -46,6 +46,18 @@ def test_a_lone_surrogate_survives_a_round_trip(json_writer) -> None:
     assert answer["said"] == value["said"]
 
 
+def test_the_document_ends_with_the_opening_as_it_is_and_once() -> None:
+    name = "frontend/index.html"
+    try:
+        for opening in ("<p>old</p>", "<p>{{ new }}</p>"):
+            patch_gradio(opening)
+        document = routes.templates.env.get_template(name).render(config={}, gradio_api_info={})
+    finally:
+        patch_gradio()
+    assert document.count("<p>{{ new }}</p></body>") == 1
+    assert "old" not in document.partition("<body")[2]
+
+
 @pytest.fixture
 def page() -> gr.Blocks:
     with gr.Blocks() as page:

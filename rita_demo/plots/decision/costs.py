@@ -43,10 +43,10 @@ def class_costs(
     low, span = float(values.min()), max(float(values.max()) - float(values.min()), 1e-3)
     figure, names, said = Figure(), run.class_prompts.names, []
     layout: dict[str, Any] = {}
-    legend = (
-        f'○ prompts   <span style="color:{COLOURS["cache"]}"><b>━</b></span> '
-        f"memory   ◆ total{'   □ pinned total' if pinned else ''}"
-    )
+    stroke = f'<span style="color:{COLOURS["cache"]}"><b>━</b></span> '
+    held = any(np.any(getattr(run, side).trace.cache.count) for side in sides)
+    added = f"{stroke}{'memory' if held else 'mean prompt: no memory yet'}   " if _memory_counts(run, sides) else ""
+    legend = f"○ prompts   {added}◆ total{'   □ pinned total' if pinned else ''}"
     notes, shapes = [annotation(legend, 0, 1.0, yshift=26, xshift=-150)], []
     narrow: dict[str, Any] = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
     for name, suffix, domain, stacked in zip(sides, ("", "2"), WIDE_DOMAINS, STACKED_DOMAINS):
@@ -96,6 +96,11 @@ def shown_classes(run: Run, selected: int | None, max_classes: int, also: Sequen
     ranked = np.argsort(np.minimum(*[t.argsort().argsort() for t in totals]), kind="stable")
     chosen = list(dict.fromkeys([int(k) for k in (*wanted, *ranked)]))[: max(max_classes, 2)]
     return sorted(chosen, key=lambda k: totals[0][k])
+
+
+def _memory_counts(run: Run, sides: Sequence[str]) -> bool:
+    """Whether the memory adds to the cost of any class."""
+    return any(np.any(prompt != total) for prompt, total in (_costs(getattr(run, side)) for side in sides))
 
 
 def _costs(side: ImageResult) -> tuple[np.ndarray, np.ndarray]:

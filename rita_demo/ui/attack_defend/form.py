@@ -91,8 +91,11 @@ class Form:
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
         for event in (fields["vocabulary"].input, fields["own_names"].blur):
             event(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
-        for event in (fields["truth"].input, fields["target"].input):
+        typed = [
             event(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
+            for event in (fields["truth"].input, fields["target"].input)
+        ]
+        self.truth_event = typed[0]  # its ``then``: the truth is a name of the list
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
         def preset(name: str) -> dict[Any, Any]:

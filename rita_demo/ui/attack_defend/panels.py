@@ -136,9 +136,11 @@ def _build_views(panels: PanelRegistry) -> dict[str, Any]:
             detail = gr.HTML(elem_id="view-detail")
     topics = ("view", "side", "step")
     panels.add(side, lambda s: gr.update(value=s.selection.side, visible=bool(s.run and s.run.attack)), "side")
-    cells = _of_run(lambda s, run: grid_value(run, s.selection.side, selected=s.selection.view))
+    cells = _of_run(lambda s, run: grid_value(run, s.selection.side, selected=s.selection.view, delivered=s.run))
     panels.add(grid, cells, *topics)
-    bars = _of_run(lambda s, run: plots.view_entropies(run, s.selection.side, selected=s.selection.view))
+    bars = _of_run(
+        lambda s, run: plots.view_entropies(run, s.selection.side, selected=s.selection.view, delivered=s.run)
+    )
     panels.add(entropies, bars, *topics)
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
     panels.add(detail, selection_details.view_detail, *topics, immediate=True)
@@ -212,6 +214,7 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
             known = gr.Dropdown(choices, value="rita", label="The attacker knows", **options)
             push = gr.Button("Attack that defence", elem_id="know")
         gr.HTML(
-            "<p class='lead'>At most 60 steps against the defence itself, on new crops; it takes about half a minute.</p>"
+            "<p class='lead'>30 steps against the defence itself, each on new crops, and 30 more if it holds. That takes about "
+            "half a minute.</p>"
         )
     return {"known_defence": known, "knowing_button": push}

@@ -53,7 +53,9 @@ class AttackDefendTab(SelectionEvents):
         self.context, self.two_stage = context, TwoStageUpdate(context, HOME_TAB)
         self.queue_status = QueueStatus(context)
         self.link = gr.State(None)  # the query of the page's address, once it can be used
-        self.uploads = gr.State(0)  # changes with every upload that can be used
+        self.starts = gr.State(
+            0
+        )  # changes with every upload that can be used, and with the true class that was missing
         with gr.Row(elem_id="first-screen"):
             with gr.Column(scale=0, min_width=300, elem_id="ask"):
                 self.form = Form(sample)
@@ -70,11 +72,12 @@ class AttackDefendTab(SelectionEvents):
         context.bind_tab(own_tab)
         safe, fields = notice.handle_errors(context.error_banner), form.fields
         queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
-        noted = context.outputs(*form.shown, self.uploads, self.queue_status.timer)
+        noted = context.outputs(*form.shown, self.starts, self.queue_status.timer)
         lists = [fields["vocabulary"], fields["own_names"]]
         form.upload.upload(
             safe(self.take_upload), [visitor, form.upload, fields["attack"], *lists], noted, **UPLOAD_EVENT
         )
+        form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         chosen = form.gallery.click(safe(self.choose_sample), {visitor, fields["attack"]}, noted, **IMMEDIATE_EVENT)
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
@@ -90,7 +93,7 @@ class AttackDefendTab(SelectionEvents):
             form.run_button.click(run, inputs, outputs, **LONG_EVENT),
             result.knowing_button.click(known, inputs | {result.known_defence}, outputs, **LONG_EVENT),
             chosen.success(run, inputs, outputs, **queued),
-            self.uploads.change(run, inputs, outputs, **queued),
+            self.starts.change(run, inputs, outputs, **queued),
             self.link.change(job(self.run_link), {visitor, self.link}, outputs, **queued),
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
@@ -279,7 +282,15 @@ class AttackDefendTab(SelectionEvents):
         picture = open_picture(source, side=self.context.engine_of(session).info.side)
         updates = self._choose(visitor, None, source, attack) | self.form.show_upload(picture, before, listed)
         self.context.sessions.evict()
-        return updates | {self.result.pictures: loading_pictures(picture), self.uploads: time.monotonic_ns()}
+        return updates | {self.result.pictures: loading_pictures(picture), self.starts: time.monotonic_ns()}
+
+    def take_truth(self, visitor: str, truth: Any) -> Updates:
+        """The true class was chosen after a run without one, which asked for it: attack anew, away from that class."""
+        session = self.context.sessions.get(visitor)
+        run = session.run
+        if run is None or run.attack is None or run.label_given or truth not in run.class_prompts.names:
+            return {}
+        return {self.starts: time.monotonic_ns()} | self.queue_status.on_press(visitor)
 
     # --- clicks in the result
     def _bind_selection(self) -> Any:

@@ -202,7 +202,7 @@ def _entropy_change(run: Run, view: int | None = None) -> Figure:
 SECTIONS = (
     Section(
         "What does each crop say?",
-        "Bar below a crop: its answer; a line is the true class, dashes the attacker’s, dots another. Grey: not "
+        "Bar below a crop: its answer; a line is the true class, dashes the wrong answer, dots another. Grey: not "
         f"{wording.term_html('confident view', 'confident')}. Striped: left out. Choose one to read what it says.",
         above=_build_grids,
         below=_build_below_grids,

@@ -11,6 +11,7 @@ from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.share_link import ShareLink, parse_link
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import place_link
 from rita_demo.ui.widgets.setting_controls import settings_from
 
 NOT_SET_UP = (
@@ -22,7 +23,7 @@ NO_PREDICTION = "Predict first: choose one of the three."
 @dataclass(frozen=True)
 class Exercise:
     """``query`` is the share link of the run, ``answer(run)`` gives the number of the right choice and a sentence with
-    the run's own numbers, ``where`` says where the page shows that number."""
+    the run's own numbers, ``where`` says where the page shows that number, ``at`` is that place (CSS selector)."""
 
     title: str
     query: str
@@ -30,6 +31,7 @@ class Exercise:
     choices: tuple[str, str, str]
     answer: Callable[[Run], tuple[int, str]]
     where: str
+    at: str
 
     @property
     def link(self) -> ShareLink:
@@ -93,7 +95,8 @@ EXERCISES = (
         "The attack may change every pixel value by 1 of 255. What happens to CLIP’s motorbike?",
         CLIP_CHOICES,
         _fooled,
-        "below the attacked picture, first tab",
+        "below the attacked picture",
+        ".pic.attacked .says",
     ),
     Exercise(
         "Noise",
@@ -101,7 +104,8 @@ EXERCISES = (
         "Now random noise, four times as strong. And CLIP?",
         CLIP_CHOICES,
         _fooled,
-        "below the attacked picture, first tab",
+        "below the attacked picture",
+        ".pic.attacked .says",
     ),
     Exercise(
         "The crops",
@@ -109,7 +113,8 @@ EXERCISES = (
         "The attack has 4 of 255 and is made for the whole picture. How many of its 64 crops still say motorbike?",
         ("a third or fewer", "up to two thirds", "more than two thirds"),
         _crops,
-        "heading 3, first tab",
+        "heading 3",
+        "#heading-views",
     ),
     Exercise(
         "The flat plan",
@@ -118,6 +123,7 @@ EXERCISES = (
         ("less than 0.01", "0.01 to 0.05", "more than 0.05"),
         _flat_plan,
         "fold “The formulas, with the numbers on screen” below: the transport cost of a class",
+        "#formulas-fold > button",
     ),
     Exercise(
         "What is stored",
@@ -125,7 +131,8 @@ EXERCISES = (
         "A cup is attacked; its surest view enters the memory under that view’s own answer. What is stored?",
         ("nothing is sure enough", "a view under the right class", "a view under a wrong class"),
         _stored,
-        "heading 5, first tab",
+        "heading 5",
+        "#heading-memory",
     ),
     Exercise(
         "The attacker who knows",
@@ -133,7 +140,8 @@ EXERCISES = (
         "This attacker computes through RITA itself; it takes about half a minute. Does RITA hold?",
         ("yes, most crops too", "yes, but most crops follow", "no"),
         _known,
-        "row RITA of “Who is right?”, first tab",
+        "row RITA of “Who is right?”",
+        "#verdicts",
     ),
 )
 
@@ -150,5 +158,5 @@ def revealed(session: Session, exercise: Exercise, predicted: str | None) -> str
     verdict = f"As you predicted: {answer}" if answer == predicted else f"You predicted “{predicted}”; it is “{answer}”"
     return (
         f"<p class='says'><b>{escape(verdict)}.</b> {escape(sentence)}</p>"
-        f"<p class='quiet small'>Where to read it: {escape(exercise.where)}.</p>"
+        f"<p class='quiet small'>Where to read it: {place_link(escape(exercise.where), exercise.at)}.</p>"
     )

@@ -1,4 +1,4 @@
-"""The tab *Learn*: the tour's start, a plan to drag, exercises, the formulas with the numbers on screen, every term."""
+"""The tab *Learn*: the idea, the tour's start, exercises, a plan to drag, the formulas with the numbers on screen, every term."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -21,6 +21,12 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import parse_int
 
+IDEA = (
+    "An attack changes every pixel a little: too little to see, but computed so that the model gives a wrong answer.",
+    "It is made for the whole picture. Many crops of the picture still give the right answer, and RITA decides by them.",
+    "It matters wherever a model reads pictures that strangers send. An attacker who knows the defence can break it too; "
+    "this page measures how often.",
+)
 OPEN_TOUR = "() => { document.querySelector('#tour button').click(); }"
 ApplyLink = Callable[[str, dict[str, str], ShareLink], Updates]
 
@@ -31,16 +37,17 @@ class LearnTab:
     def __init__(self, context: AppContext) -> None:
         self.context, self.presses = context, itertools.count()
         with gr.Column(elem_id="learn"):
-            build_heading("Learn by trying", "A tour of nine stops leads through the page.")
-            tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
+            build_heading("The idea in three sentences")
+            gr.HTML(f"<ol class='idea'>{''.join(f'<li>{sentence}</li>' for sentence in IDEA)}</ol>")
+            tour = gr.Button("Start the tour of nine stops", variant="primary", elem_id="start-tour")
             tour.click(None, None, None, js=OPEN_TOUR, api_visibility="private")
-            build_heading("A plan moves crops onto sentences")
-            TransportToy(MADE_UP, elem_id="toy-learn")
             build_heading(
                 "Predict, then look", "Six exercises. “Set it up” makes the run; each has one number to read off."
             )
             self._build_exercises()
-            with build_fold("The formulas, with the numbers on screen"):
+            build_heading("A plan moves crops onto sentences")
+            TransportToy(MADE_UP, elem_id="toy-learn")
+            with build_fold("The formulas, with the numbers on screen", elem_id="formulas-fold"):
                 context.panels.add(gr.HTML(elem_id="formulas"), formulas, "class", "view", "step", "inside")
             with build_fold("Every term in a sentence"):
                 terms = "".join(f"<dt>{escape(t)}</dt><dd>{escape(said)}</dd>" for t, said in wording.terms().items())
@@ -101,7 +108,7 @@ def _exercise(number: Any) -> Exercise:
 def ready(session: Session) -> str:
     """HTML: whether the chosen exercise's run is on screen."""
     there = _exercise(session.exercise).is_set_up(session)
-    return "<p class='quiet small'>The run of this exercise is ready: read it on the other tabs.</p>" if there else ""
+    return "<p class='quiet small'>The run of this exercise is ready.</p>" if there else ""
 
 
 def _question_html(exercise: Exercise) -> str:

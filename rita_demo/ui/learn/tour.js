@@ -99,7 +99,7 @@ function go(number) {
   // on a phone the end of the page, too, scrolls above the panel
   document.body.style.paddingBottom = narrow() && at >= 0 ? "45vh" : "";
   start.classList.toggle("over", at < 0); // then a presenter's key scrolls again (page.js)
-  if (at < 0) return start.focus();
+  if (at < 0) return start.focus({ preventScroll: true });
   const stop = fixed.stops[at];
   const tab = tabNamed(stop.tab);
   if (tab && tab.getAttribute("aria-selected") !== "true") tab.click();

@@ -48,7 +48,7 @@ TOUR_STEPS = (
         "#field",
         "#field .play",
         "One dot for every crop",
-        "A crop right of the line fits the right class better, one left of it the attacker's. The large dot is the whole "
+        "A crop right of the line fits the right class better, one left of it the wrong answer. The large dot is the whole "
         "picture, which CLIP sees; the diamonds are the defences.",
         "Press “Play the attack”: how many dots cross the line?",
     ),
@@ -58,7 +58,7 @@ TOUR_STEPS = (
         "#views",
         "Sixty-four crops instead of one picture",
         "RITA cuts the attacked picture into crops. The bar below a crop shows its own answer: a line for the true class, "
-        "dashes for the attacker's, dots for another.",
+        "dashes for the wrong answer, dots for another.",
         "Press a crop with dashes: which part of the picture is it?",
     ),
     TourStep(
@@ -86,7 +86,7 @@ TOUR_STEPS = (
         "What the memory holds",
         "The surest crops enter a small memory under the class they answer with, and later pictures are compared with them. "
         "The tab shows whether that changed the answer; often it does not.",
-        "With the motorbike on screen press “Add attacked samples”: what do views under a wrong class do?",
+        "Choose the motorbike on the first tab, then press “Add attacked samples”: what do views under a wrong class do?",
     ),
     TourStep(
         STREAM,

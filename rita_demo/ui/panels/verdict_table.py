@@ -10,7 +10,7 @@ from rita_demo.records import Run, Verdict
 from rita_demo.ui.session.cache_history import RESTARTED
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import html_table, place_link, table_row
 
 
 def banner(run: Run) -> str:
@@ -19,7 +19,8 @@ def banner(run: Run) -> str:
     if run.step:
         sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
     mark = {"good": "✓", "bad": "✗", "dim": "•"}[kind]
-    said = f"<span aria-hidden='true'>{mark}</span> {escape(sentence)}"
+    text = escape(sentence).replace(wording.ASK, place_link(wording.ASK, "#truth input"))
+    said = f"<span aria-hidden='true'>{mark}</span> {text}"
     return f"<div class='banner {kind}'><strong>{said}</strong></div>"
 
 

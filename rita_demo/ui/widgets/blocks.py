@@ -24,6 +24,11 @@ def build_fold(title: str, lead: str = "", **accordion: Any) -> Iterator[gr.Acco
         yield fold
 
 
+def place_link(text: str, at: str) -> str:
+    """A button that leads to the element ``at`` (CSS selector) on whatever tab it is (``page.js``)."""
+    return f"<button type='button' class='place' data-to='{at}'>{text}</button>"
+
+
 _SHOW_BELOW = """
 const button = element.querySelector('button');
 button.onclick = () => button.setAttribute('aria-expanded',

@@ -19,7 +19,7 @@ from rita_demo.ui.widgets.plotly_view import with_constants
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 GRID_CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 COLUMNS = 8  # of the sprite (not of the page, which fits as many as it can)
-VOTE_TEXT = {"true": "the true class", "fooled": "the attack’s class", "another": "another class"}
+VOTE_TEXT = {"true": "the true class", "fooled": "the wrong class", "another": "another class"}
 
 
 def tiled(views: np.ndarray, columns: int) -> np.ndarray:
@@ -47,11 +47,18 @@ def sprite_value(views: np.ndarray | None, element_id: str) -> str:
     )
 
 
-def grid_value(run: Run, side: str, *, selected: int | None = None, excluded: frozenset[int] = frozenset()) -> str:
+def grid_value(
+    run: Run,
+    side: str,
+    *,
+    selected: int | None = None,
+    excluded: frozenset[int] = frozenset(),
+    delivered: Run | None = None,
+) -> str:
     """The buttons of one side's views as HTML: what a :class:`ViewsGrid` shows over :func:`sprite_value`. The
     ``selected`` view is pressed; views that a what-if leaves out (``excluded``) are struck through and labelled."""
     one: ImageResult = getattr(run, side)
-    says, _ = view_answers(run, side)
+    says, _ = view_answers(run, side, delivered)
     focus = selected if selected in range(len(says)) else 0
     cells = ""
     for n, vote in enumerate(says):

@@ -49,6 +49,7 @@ TERMS: dict[str, str] = {
     "target, the logarithm of its probability; or the lead of the best wrong class, in logits.",
 }
 
+ASK = "Choose the true class"
 VISIBLE_CHANGE = 8  # of 255 levels; a larger change of many pixels is seen
 #: Outcome -> css class and mark. The mark repeats what the colour says.
 OUTCOME_MARKS: dict[str, tuple[str, str]] = {
@@ -264,7 +265,7 @@ def summary(run: Run) -> tuple[str, str]:
             before, now = (_answer(run, side, name) for side in ("clean", "attacked"))
             change = f"still says {now}" if before == now else f"said {before} and now says {now}"
             said.append(f"{DEFENCES[name].title} {change}")
-        return f"{missed}{'; '.join(said)}. Choose the true class to see who is right.", "dim"
+        return f"{missed}{'; '.join(said)}. {ASK} to see who is right.", "dim"
     fooled = _answer(run, "clean", "clip") == truth != clip
     if rita == truth and missed:
         return f"{missed}RITA says {truth}.", "good"
