@@ -55,8 +55,8 @@ def stream_rate(engine: Engine, attack: str, pictures: int = STREAMED, **changes
 def larger_model(
     exact: Backbone, short: Backbone, classes: tuple[int, ...], settings: Settings, side: int, rounds: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Seconds of a whole image and of encoding its views, by precision and number of classes; their ratios, and how far
-    the answers of both precisions agree.
+    """Seconds of a whole image and of its stages, by precision and number of classes; the ratio of image to encoding, and
+    how far the answers of both precisions agree.
 
     ``exact``, ``short``: the same model in float32 and in another precision of encoding.
     """
@@ -64,7 +64,8 @@ def larger_model(
     names = [f"vit_{scene.backbone.info.precision}_k{scene.classes}" for scene in scenes]
     work: stages.Work = {}
     for name, scene in zip(names, scenes):
-        work |= {f"{name}: encoding": scene.encode, f"{name}: image": scene.image}
+        steps = stages.model_stages(scene) | {"decision": scene.decision, "image": scene.image}
+        work |= {f"{name}: {step}": run for step, run in steps.items()}
     found = medians(work, rounds)
     ratios = {f"{name}_image_over_encoding": found[f"{name}: image"] / found[f"{name}: encoding"] for name in names}
     for name, one, other in zip(names[1::2], scenes[::2], scenes[1::2]):

@@ -22,6 +22,7 @@ from rita_demo.bench.stages import PICTURE, class_names
 from rita_demo.bench.timing import resident_bytes
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import sample
+from rita_demo.server.cleanup import INTERVAL_SECONDS
 
 UPLOADS = 5  # timed, after one that is not
 VISITORS, NAMES_EACH = 20, 5
@@ -43,15 +44,18 @@ class RunningServer:
 
 
 def measure(backbone: str, visits: int = VISITS, **form: Any) -> tuple[dict[str, float], dict[str, float]]:
-    """Seconds by stage name, and the server's resident memory in GB.
+    """Seconds by stage name, and the server's resident memory in GB: the highest of the last visits, and at rest after them.
 
     ``backbone``: the name of the server's model. ``form``: other values of the page's form, by name.
     """
     with start_server(backbone) as server:
         found = upload_seconds(server.address, **form)
         highest = visits_bytes(server, visits, **form)
+        time.sleep(INTERVAL_SECONDS + 5)  # the cleanup returns freed pages
+        rests = resident_bytes(server.process)
         found[f"server: {VISITORS} visitors at once, the last answer"] = crowd_seconds(server.address, **form)
-    return found, {f"server_gb_after_{visits}_visits": highest / 1e9} if highest else {}
+    memory = {f"server_gb_after_{visits}_visits": rests, f"server_gb_during_{visits}_visits": highest}
+    return found, {name: size / 1e9 for name, size in memory.items() if size}
 
 
 def upload_seconds(address: str, **form: Any) -> dict[str, float]:

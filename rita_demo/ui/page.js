@@ -67,13 +67,18 @@ document.addEventListener("click", (event) => {
 
 // On a narrow screen the answer is far above the buttons that ask for it.
 function showAnswer(event) {
-  const asks = event.type === "change" ? "#pick input" : "#go, #only-defend, #know, #samples button, html:has(.banner .place) #truth [role=option]";
+  const asks = { change: "#pick input", mousedown: "html:has(.banner .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";
   if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   document.getElementById("banner").scrollIntoView({ behavior, block: "center" });
 }
-document.addEventListener("click", showAnswer);
-document.addEventListener("change", showAnswer);
+for (const kind of ["click", "change", "mousedown"]) document.addEventListener(kind, showAnswer, true);
+
+// What was done on a tab is no news on another.
+document.addEventListener("click", (event) => {
+  const done = event.target.closest("#tabs [role=tab]") && document.querySelector("#status .done");
+  if (done) done.hidden = true;
+});
 
 // Lecture mode: the style sheet enlarges the page, and a presenter's keys lead through the tour.
 if (new URLSearchParams(location.search).has("lecture")) {

@@ -80,7 +80,7 @@ def test_whole_jobs_of_the_engine_take_time(backbone: Backbone, tiny_model_dir: 
     assert jobs.stream_rate(Engine(backbone), "pgd", 1, views=4, prompts=1, steps=1) > 0
     short = load(f"local-dir:{tiny_model_dir}", "cpu", "bfloat16")
     seconds, ratios = jobs.larger_model(backbone, short, (3, 5), SETTINGS, 64, 1)
-    assert len(seconds) == 8
+    assert len(seconds) == 28
     assert min(seconds.values()) > 0
     assert (
         ratios["vit_float32_k3_image_over_encoding"]

@@ -39,7 +39,7 @@ class LearnTab:
         with gr.Column(elem_id="learn"):
             build_heading("The idea in three sentences")
             gr.HTML(f"<ol class='idea'>{''.join(f'<li>{sentence}</li>' for sentence in IDEA)}</ol>")
-            tour = gr.Button("Start the tour of nine stops", variant="primary", elem_id="start-tour")
+            tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
             tour.click(None, None, None, js=OPEN_TOUR, api_visibility="private")
             build_heading(
                 "Predict, then look", "Six exercises. “Set it up” makes the run; each has one number to read off."
