@@ -111,9 +111,10 @@ class BenchFixture:
         return self.backbone.encode_views(self.view_pixels)
 
     def floor(self) -> None:
-        """The work of every prompt update: views once, prompts forward, backward, forward again."""
+        """The work of a prompt update: views once, prompts forward, backward, forward again. The engine keeps the forward
+        pass of the initial contexts; here they are others, so that nothing is kept."""
         self.encode()
-        context = self.prompts.context.clone().requires_grad_()
+        context = (self.prompts.context + 1e-3).requires_grad_()
         torch.autograd.grad(self.prompts.encode(context).sum(), context)
         with torch.no_grad():
             self.prompts.encode(context + 1e-3)
@@ -132,7 +133,7 @@ class BenchFixture:
 def model_stages(scene: BenchFixture) -> Work:
     """Stages of the model: views drawn and encoded, prompts forward and backward."""
     prompts = scene.prompts
-    context = prompts.context.clone().requires_grad_()
+    context = (prompts.context + 1e-3).requires_grad_()  # not the initial ones, whose graph is kept
     graph: dict[str, torch.Tensor] = {}
     return {
         "views": scene.cut_views,

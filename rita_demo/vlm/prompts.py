@@ -5,7 +5,7 @@ share the contexts; written sentences about a class (its descriptions) may follo
 receive a gradient."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.initial_graph import InitialGraph
 from rita_demo.vlm.shared_prefix import can_share_prefix, encode_with_prefix
 from rita_demo.vlm.text_tower import TextTower
 
@@ -54,7 +55,7 @@ class PromptSet:
     descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
     ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer. ``template_features``
     (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the CPU; ``position`` (K,):
-    index of the pooled token."""
+    index of the pooled token. ``graph``: kept for prompt updates, which all begin with the initial contexts."""
 
     names: tuple[str, ...]
     prompts: tuple[tuple[str, ...], ...]
@@ -67,6 +68,7 @@ class PromptSet:
     tokens: Tensor
     position: Tensor
     tower: TextTower
+    graph: InitialGraph = field(default_factory=InitialGraph, init=False, repr=False)
 
     def encode(self, context: Tensor) -> Tensor:
         """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included. Differentiable
@@ -75,7 +77,15 @@ class PromptSet:
 
     def encode_contexts(self, context: Tensor) -> Tensor:
         """The same (K, P, D) without the descriptions."""
-        return _encode(self.tower, self.tokens, self.position, context)
+
+        def encode(context: Tensor) -> Tensor:
+            return _encode(self.tower, self.tokens, self.position, context)
+
+        differentiated = torch.is_grad_enabled() and context.requires_grad
+        if not differentiated or _graph_bytes(self.tower, self.position, len(context)) > GRAPH_BYTES:
+            return encode(context)
+        initial = self.context[: len(context)]
+        return self.graph.encode(encode, context) if torch.equal(context, initial) else encode(context)
 
     def mean_description_features(self) -> Tensor | None:
         """Unit mean direction (K, D) of the descriptions of every class; None without descriptions."""
@@ -184,12 +194,9 @@ def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
 def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor) -> Tensor:
     """Features (K, M, D); a chunk has classes of similar length, so that there is little padding."""
     count = len(context)
-    lengths = tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
-    shared = can_share_prefix(tower) and bool((position > CONTEXT_LENGTH).all())
-    per_class = int(lengths.sum()) - (len(lengths) * (1 + CONTEXT_LENGTH) if shared else 0)
-    per_token = 4 * GRAPH_FLOATS * tower.layers * tower.token_embedding.embedding_dim  # bytes
+    lengths, shared = _lengths(tower, position), _shares_prefix(tower, position)
     keep_graph = torch.is_grad_enabled() and context.requires_grad
-    recompute = keep_graph and per_token * per_class * count > GRAPH_BYTES
+    recompute = keep_graph and _graph_bytes(tower, position, count) > GRAPH_BYTES
 
     def encode_prompts(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
         embedded = tower.embed(tokens)  # (C, T, E)
@@ -207,6 +214,24 @@ def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor)
         return checkpoint(encode_prompts, *inputs, use_reentrant=False) if recompute else encode_prompts(*inputs)
 
     return _in_chunks(encode_chunk, lengths, max(1, CHUNK_TOKENS // count), tower.device)
+
+
+def _lengths(tower: TextTower, position: Tensor) -> Tensor:
+    """Tokens (K,) of each class's prompt up to the pooled one."""
+    return tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
+
+
+def _shares_prefix(tower: TextTower, position: Tensor) -> bool:
+    """Whether all classes share the keys and values of SOS and context."""
+    return can_share_prefix(tower) and bool((position > CONTEXT_LENGTH).all())
+
+
+def _graph_bytes(tower: TextTower, position: Tensor, contexts: int) -> int:
+    """What a forward pass with that many contexts stores for the backward pass, about."""
+    lengths = _lengths(tower, position)
+    shared = len(lengths) * (1 + CONTEXT_LENGTH) if _shares_prefix(tower, position) else 0
+    tokens = contexts * (int(lengths.sum()) - shared)
+    return 4 * GRAPH_FLOATS * tower.layers * tower.token_embedding.embedding_dim * tokens
 
 
 def _in_chunks(encode: Callable[[Tensor, int], Tensor], lengths: Tensor, tokens: int, device: torch.device) -> Tensor:

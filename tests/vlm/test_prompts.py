@@ -180,12 +180,12 @@ def test_descriptions_are_frozen_prompts_after_the_contexts(backbone: Backbone) 
 
 
 def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
-    prompts = build_prompts(backbone, NAMES, RECOMMENDED)
     results = []
     for tokens, padding, graph in ((10**6, 10**6, 10**12), (64, 10**6, 0), (10**6, 0, 0)):
         monkeypatch.setattr(text_module, "CHUNK_TOKENS", tokens)
         monkeypatch.setattr(text_module, "MAX_PADDING_TOKENS", {"cpu": padding})
         monkeypatch.setattr(text_module, "GRAPH_BYTES", graph)
+        prompts = build_prompts(backbone, NAMES, RECOMMENDED)
         context = prompts.context.clone().requires_grad_()
         features = prompts.encode(context)
         features[..., 0].sum().backward()
