@@ -39,6 +39,7 @@ from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 VIEW_SEEDS = 10
+PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
 CHANGED = "<p class='changed' role='status'>Settings changed: press Attack and defend.</p>"
 #: In a queue: an event outside it does not report that a ``gr.State`` changed.
 UPLOAD_EVENT = queued_event("uploads", 8)
@@ -108,7 +109,7 @@ class AttackDefendTab(SelectionEvents):
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
-        begin, parts = time.perf_counter(), 0
+        begin, parts, told = time.perf_counter(), 0, 0.0
         try:
             reading = self._progress("Reading the class names", 0.02, begin, stale=True)
             yield {context.error_banner: ""} | reading
@@ -118,6 +119,9 @@ class AttackDefendTab(SelectionEvents):
                 ready = (at.clean is not None) + (at.attack is not None)
                 if ready > parts:
                     parts, update[self.result.pictures] = ready, partial_pictures(at, request.picture)
+                elif time.perf_counter() < told + PROGRESS_SECONDS:
+                    continue
+                told = time.perf_counter()
                 yield update
             run = steps.value
             # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
