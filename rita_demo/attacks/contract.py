@@ -104,6 +104,7 @@ class Attack(WithSettings):
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None
     guest: str = ""
+    direction: str = "away from"  # the label, where there is no target
 
     def __post_init__(self) -> None:
         super().__post_init__()

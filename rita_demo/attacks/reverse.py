@@ -20,6 +20,7 @@ ATTACK = Attack(
     does_not_know=("the crops of the defence", "the transport and the tuning", "the memory", "the view seed"),
     caveat="CLIP alone stays right under this attack. It shows what a step away from the whole picture costs.",
     goal=reverse_margin,
+    direction="towards",
     relative_step_size=0.25,
     targetable=False,
     stochastic=False,

@@ -22,11 +22,11 @@ from rita_demo.bench.stages import PICTURE, class_names
 from rita_demo.bench.timing import resident_bytes
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import sample
-from rita_demo.server.cleanup import INTERVAL_SECONDS
 
 UPLOADS = 5  # timed, after one that is not
 VISITORS, NAMES_EACH = 20, 5
 VISITS, WINDOW = 200, 25  # the server returns freed pages now and then: the highest of the last visits counts
+REST_SECONDS = 25.0  # after the visits: every 20 s the server returns freed pages
 TIMEOUT_SECONDS = 180.0  # until the server must answer
 FORM = {"vocabulary": "caltech101", "truth": "not given"}  # 100 classes; the rest as the page opens: PGD, seven steps
 #: What the page shows first, and a text that only that part of an answer has.
@@ -51,7 +51,7 @@ def measure(backbone: str, visits: int = VISITS, **form: Any) -> tuple[dict[str,
     with start_server(backbone) as server:
         found = upload_seconds(server.address, **form)
         highest = visits_bytes(server, visits, **form)
-        time.sleep(INTERVAL_SECONDS + 5)  # the cleanup returns freed pages
+        time.sleep(REST_SECONDS)
         rests = resident_bytes(server.process)
         found[f"server: {VISITORS} visitors at once, the last answer"] = crowd_seconds(server.address, **form)
     memory = {f"server_gb_after_{visits}_visits": rests, f"server_gb_during_{visits}_visits": highest}

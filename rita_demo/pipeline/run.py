@@ -195,8 +195,8 @@ def threat_model(
     """The threat model that is printed beside every number. ``methods``: the defences that answer."""
     aim = None if target is None else class_prompts.names[target]
     whose = "the true class" if label_given else "CLIP’s own answer"
-    goal = f"away from {whose} “{class_prompts.names[label]}”" if aim is None else f"towards “{aim}”"
     row, side = get_attack(settings.attack), int(picture.pixels.shape[0])
+    goal = f"{row.direction} {whose} “{class_prompts.names[label]}”" if aim is None else f"towards “{aim}”"
     sentences: tuple[str, ...] = ("No attack was made here; if the picture was attacked before, we cannot know how.",)
     if settings.attack != "none":
         where = f"on a square of {side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}"

@@ -65,6 +65,12 @@ document.addEventListener("click", (event) => {
   setTimeout(() => (place.scrollIntoView({ behavior, block: "center" }), place.focus({ preventScroll: true })), 100);
 });
 
+// The button of a sentence presses the page's own.
+document.addEventListener("click", (event) => {
+  const press = event.target.closest("[data-press]")?.dataset.press;
+  if (press) document.querySelector(press).click();
+});
+
 // On a narrow screen the answer is far above the buttons that ask for it.
 function showAnswer(event) {
   const asks = { change: "#pick input", mousedown: "html:has(.banner .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";

@@ -71,7 +71,7 @@ def shared_page(browser: Browser, address: str) -> Iterator[Page]:
 def upload(page: Page, path: Path) -> None:
     """Choose a file with the button, as a person does."""
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Upload", exact=True).click()
+        page.get_by_role("button", name="+ Your picture", exact=True).click()
     chooser.value.set_files(path)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, tower_comparison, tower_sentence
 from rita_demo.records import MeasuredCell, Verdict
@@ -103,7 +104,7 @@ def measured_html(cells: Sequence[MeasuredCell]) -> str:
 
 
 def measured_summary(cells: Sequence[MeasuredCell]) -> str:
-    """A line per dataset and model: what the best row keeps against PGD, and what against the attacker who knows it."""
+    """A line per dataset and model: what the best defence and RITA keep against PGD, and against attackers who know them."""
     lines = []
     for title, table in _tables(cells).items():
         best: dict[str, MeasuredCell] = {}
@@ -111,14 +112,17 @@ def measured_summary(cells: Sequence[MeasuredCell]) -> str:
             for (attack, _, _), cell in row.items():
                 best[attack] = max(best.get(attack, cell), cell, key=lambda one: one.accuracy)
         if {"pgd", "adaptive"} <= set(best):
-            pgd, known = (
-                f"<b>{best[name].accuracy:.0f} %</b> ({escape(DEFENCES[best[name].method].title)})"
-                for name in ("pgd", "adaptive")
-            )
-            lines.append(
-                f"<li>{escape(title)}: {pgd} against PGD, {known} against the attacker who knows the row.</li>"
-            )
-    return f"<p>The most that any row keeps of many pictures:</p><ul>{''.join(lines)}</ul>" if lines else ""
+            pgd, known = (_kept(name, best[name], table) for name in ("pgd", "adaptive"))
+            lines.append(f"<li>{escape(title)}: {pgd} against PGD, {known} against the attacker who knows it.</li>")
+    lead = f"Of many pictures the best defence keeps (RITA in brackets; robust: {ROBUST_NOTE[0].lower()}{ROBUST_NOTE[1:-1]}):"
+    return f"<p>{lead}</p><ul>{''.join(lines)}</ul>" if lines else ""
+
+
+def _kept(attack: str, best: MeasuredCell, table: Table) -> str:
+    """The share that the best defence keeps, its name, and RITA's share."""
+    own = [cell for (name, _, _), cell in table.get("rita", {}).items() if name == attack]
+    rita = f"; RITA {max(cell.accuracy for cell in own):.0f} %" if own and best.method != "rita" else ""
+    return f"<b>{best.accuracy:.0f} %</b> ({escape(DEFENCES[best.method].title)}{rita})"
 
 
 def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
@@ -127,7 +131,8 @@ def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
     for cell in cells:
         if cell.method in DEFENCES:
             model = BACKBONES[cell.backbone].title if cell.backbone in BACKBONES else cell.backbone
-            row = tables.setdefault(f"{cell.dataset}, {cell.split}: {model}", {}).setdefault(cell.method, {})
+            dataset = DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset
+            row = tables.setdefault(f"{dataset}, {cell.split}: {model}", {}).setdefault(cell.method, {})
             column = (cell.attack, cell.budget, cell.steps)
             if column not in row or row[column].n < cell.n:
                 row[column] = cell

@@ -32,7 +32,7 @@ class Form:
         with gr.Column(elem_id="pick"):
             self.gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
             # Any file type: what is no picture gets our own error message, which stays.
-            self.upload = gr.UploadButton("Upload", type="filepath", size="sm", elem_id="upload")
+            self.upload = gr.UploadButton("+ Your picture", type="filepath", size="sm", elem_id="upload")
             self.upload_note = gr.HTML(elem_id="chosen")
             # which choice of a picture the other values belong to: another one may be made while a run waits
             self.choice = gr.Number(0, visible="hidden", precision=0, elem_id="choice")

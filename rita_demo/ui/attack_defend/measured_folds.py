@@ -40,6 +40,15 @@ def build_measured_folds() -> None:
         gr.HTML(attacker_table(_measured_cells(shipped_results.ATTACKERS)), elem_id="evidence")
 
 
+def knowing_attacker_text() -> str:
+    """What RITA keeps of many pictures against the attacker who knows it; "" where that was not measured."""
+    counts = analysis.attacker_table(_measured_cells(shipped_results.ATTACKERS)).get("adaptive", {})
+    rita = counts.get("rita")
+    if rita is None:
+        return ""
+    return f" Of {rita.n} test pictures RITA keeps {rita.percent:.0f} % right against this attacker."
+
+
 def _measured_cells(path: Path) -> tuple[MeasuredCell, ...]:
     try:
         return shipped_results.read(path)
@@ -86,10 +95,10 @@ def _comparison_text(lead: dict[str, int], n: int) -> str:
     parts: dict[str, list[str]] = {}
     for attack, more in sorted(lead.items(), key=lambda item: (-np.sign(item[1]), -abs(item[1]))):
         part = {1: "above Ensemble", 0: "level with it", -1: "below it"}[int(np.sign(more))]
-        number = f" ({more:+d})".replace("-", "−") if more else ""
+        number = f" ({more:+d} pictures)".replace("-", "−") if more else ""
         parts.setdefault(part, []).append(ATTACKS[attack].column_title + number)
     said = "; ".join(f"{part}: {', '.join(listed)}" for part, listed in parts.items())
     return (
-        f"In pictures of {n}, RITA is {escape(said)}. Differences of a few pictures are within chance. "
+        f"Of {n} pictures, RITA is {escape(said)}. Differences of a few pictures are within chance. "
         "Most of the protection comes from the crops, which Ensemble has as well."
     )

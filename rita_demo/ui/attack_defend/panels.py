@@ -9,6 +9,7 @@ from rita_demo import plots
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
+from rita_demo.ui.attack_defend.measured_folds import knowing_attacker_text
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels import selection_details, verdict_table
@@ -152,10 +153,9 @@ def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
     _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
     with build_narrow_fold("Show the transport and every cost", "transport"):
         gr.HTML(
-            f"<p class='lead'>The {wording.term_html('transport cost')} of a class is the mean cosine distance of the "
-            f"cheapest {wording.term_html('transport plan')} from the crops to its sentences; the "
-            f"{wording.term_html('memory (cache)')} adds the cost to the class's stored crops or, where it has "
-            "none, to its mean prompt. The lowest total wins.</p>"
+            f"<p class='lead'>The {wording.term_html('transport cost')} of a class is that of the cheapest "
+            f"{wording.term_html('transport plan')} from the crops to its sentences. The {wording.term_html('memory (cache)')} "
+            "adds a part; the lowest total wins.</p>"
         )
         left, right = build_columns(1, 1)
         with left:
@@ -214,7 +214,7 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
             known = gr.Dropdown(choices, value="rita", label="The attacker knows", **options)
             push = gr.Button("Attack that defence", elem_id="know")
         gr.HTML(
-            "<p class='lead'>30 steps against the defence itself, each on new crops, and 30 more if it holds. That takes about "
-            "half a minute.</p>"
+            "<p class='lead'>30 steps against the defence, each on new crops, 30 more if it holds: half a minute."
+            f"{knowing_attacker_text()}</p>"
         )
     return {"known_defence": known, "knowing_button": push}

@@ -40,7 +40,10 @@ from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 VIEW_SEEDS = 10
 PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
-CHANGED = "<p class='changed' role='status'>Settings changed: press Attack and defend.</p>"
+CHANGED = (
+    "<p class='changed' role='status'>Settings changed: press "
+    "<button type='button' class='place' data-press='#go'>Attack and defend</button>.</p>"
+)
 #: In a queue: an event outside it does not report that a ``gr.State`` changed.
 UPLOAD_EVENT = queued_event("uploads", 8)
 
@@ -118,7 +121,10 @@ class AttackDefendTab(SelectionEvents):
                 update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
                 ready = (at.clean is not None) + (at.attack is not None)
                 if ready > parts:
-                    parts, update[self.result.pictures] = ready, partial_pictures(at, request.picture)
+                    parts, update[self.result.pictures] = (
+                        ready,
+                        gr.update(value=partial_pictures(at, request.picture), box=[]),
+                    )
                 elif time.perf_counter() < told + PROGRESS_SECONDS:
                     continue
                 told = time.perf_counter()
@@ -345,7 +351,7 @@ def partial_pictures(at: RunProgress, picture: Picture) -> dict[str, Any]:
     assert at.class_prompts is not None
     assert at.clean is not None
     clean = clean_part(picture, at.clean, at.class_prompts.names)
-    noise = attacked = placeholder("The attack is being computed …")
+    noise, attacked = placeholder("…"), placeholder("The attack is being computed …")
     if at.attack is not None:
         noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
         attacked = placeholder("The defence is being computed …")

@@ -37,12 +37,12 @@ class LearnTab:
     def __init__(self, context: AppContext) -> None:
         self.context, self.presses = context, itertools.count()
         with gr.Column(elem_id="learn"):
-            build_heading("The idea in three sentences")
+            build_heading("The idea")
             gr.HTML(f"<ol class='idea'>{''.join(f'<li>{sentence}</li>' for sentence in IDEA)}</ol>")
             tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
             tour.click(None, None, None, js=OPEN_TOUR, api_visibility="private")
             build_heading(
-                "Predict, then look", "Six exercises. “Set it up” makes the run; each has one number to read off."
+                "Predict, then look", "Six exercises on samples. Predict, let “Set it up” make the run, then reveal."
             )
             self._build_exercises()
             build_heading("A plan moves crops onto sentences")
@@ -57,8 +57,8 @@ class LearnTab:
         first, titles = EXERCISES[0], [(f"{n}. {one.title}", n) for n, one in enumerate(EXERCISES, 1)]
         self.chosen = gr.Radio(titles, value=1, label="Exercise", show_label=False, elem_id="exercise")
         self.question = gr.HTML(_question_html(first), elem_id="exercise-question")
-        self.set_up_button = gr.Button("Set it up", size="sm", elem_id="exercise-set-up")
         self.prediction = gr.Radio(list(first.choices), label="Your prediction", elem_id="exercise-prediction")
+        self.set_up_button = gr.Button("Set it up", size="sm", elem_id="exercise-set-up")
         self.reveal_button = gr.Button("Reveal", size="sm", elem_id="exercise-reveal")
         self.answer = gr.HTML(elem_id="exercise-answer")
         self.ready = self.context.panels.add(gr.HTML(elem_id="exercise-ready"), ready)

@@ -14,7 +14,7 @@ from rita_demo.records import ProcrustesPlane, Run, Trace
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
-EMPTY_TEXT = "Drawn once a picture was decided with the model in use."
+EMPTY_TEXT = "Appears a few seconds after a picture is run."
 
 
 def slider(session: Session) -> Any:

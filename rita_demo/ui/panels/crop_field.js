@@ -391,7 +391,7 @@ function show() {
   if (!next) return (data = null), moving();
   const same = data && data.key === next.key;
   data = next;
-  if (!same) (stop(), (wanted = null));
+  if (!same) (stop(), (wanted = null), find(".heat").setAttribute("aria-pressed", "false"));
   slider.max = data.last;
   play.disabled = slider.disabled = !data.last;
   find(".chips").replaceChildren(

@@ -169,8 +169,9 @@ function sentence({ classes }) {
   const order = (key) => Number(b[key] < a[key]);
   const wins = order("total");
   const these = ["", "This crop decides", "These two crops decide", "These three crops decide"][at.length];
+  if (moved && toy.all) return `As you placed them, ${these[0].toLowerCase()}${these.slice(1)} for ${toy.classes[wins]}. All ${toy.all.count} real ones decide for ${toy.all.answer}.`;
   const alike = toy.all?.answer === toy.classes[wins];
-  const all = alike ? `, as do all ${toy.all.count}` : toy.all ? `, all ${toy.all.count} for ${toy.all.answer}${toy.all.why}` : "";
+  const all = alike ? `, as do all ${toy.all.count}${order("mean") === wins ? " and the plain mean" : ""}` : toy.all ? `, all ${toy.all.count} for ${toy.all.answer}${toy.all.why}` : "";
   const plan = `${these} for ${toy.classes[wins]}${all}.`;
   const mean = order("mean") === wins ? "" : `The plain mean of the distances says ${toy.classes[1 - wins]}: here the plan decides.`;
   return [plan, mean].filter(Boolean).join(" ");

@@ -31,7 +31,7 @@ a dot.</span></p>
 <p class="result"></p><p class="sr" role="status"></p></div><details class="detail"><summary>The sums, arrow by arrow</summary>
 <p class="small">Each crop may give the same share, and each sentence takes the same.</p><div class="sums"></div></details></div></div>"""
 
-BOTH_MOVE = "Each class moves the same amount by its own cheapest plan; thicker arrows move more."
+BOTH_MOVE = "In each class's cheapest plan every sentence takes the same; thicker arrows move more."
 #: Made-up places, chosen so that the plan decides: a cup looks different from above and from the side.
 MADE_UP: dict[str, Any] = {
     "about": "These places are made up, so that the plan decides: A and C each fit one sentence of cup, B lies between. "

@@ -19,9 +19,13 @@ def banner(run: Run) -> str:
     if run.step:
         sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
     mark = {"good": "✓", "bad": "✗", "dim": "•"}[kind]
+    result, reason, why = sentence.partition(wording.LEFT_OUT)
+    if reason:  # the second half of a long sentence
+        sentence = result + "."
     text = escape(sentence).replace(wording.ASK, place_link(wording.ASK, "#truth input"))
     said = f"<span aria-hidden='true'>{mark}</span> {text}"
-    return f"<div class='banner {kind}'><strong>{said}</strong></div>"
+    small = f"<small>{escape(reason[2:] + why)}</small>" if reason else ""
+    return f"<div class='banner {kind}'><strong>{said}</strong>{small}</div>"
 
 
 def table(run: Run) -> str:
@@ -35,7 +39,8 @@ def table(run: Run) -> str:
         rows.append(table_row(_title(run, name), cell, css=name))
     return html_table(columns, rows) + (
         f"<p class='quiet small'>Beside each answer: its {wording.term_html('probability')} among all "
-        f"{len(run.class_prompts.names)} classes; below it: its {wording.term_html('margin')} to the second best. "
+        f"{len(run.class_prompts.names)} classes<span class='wide-only'>; below it: its {wording.term_html('margin')} to the "
+        f"second best</span>. "
         f"{escape(wording.right_definition(run))}</p>"
     )
 
@@ -103,8 +108,9 @@ def cache_effect(run: Run) -> str:
     rival = int(np.argmin(np.where(np.arange(len(total)) == k, np.inf, total)))
     before, now = (costs[rival] - costs[k] for costs in (without, total))
     return (
-        f"<p class='lead'>{escape(wording.cache_effect(run))} Without its part of the cost "
-        f"(α = {run.settings.cache_weight:g}) {escape(names[k])} {'leads' if before > 0 else 'trails'} {escape(names[rival])} by {abs(before):.3f}, with it it leads by {now:.3f}.</p>"
+        f"<p class='lead'>{escape(wording.cache_effect(run))} <span class='wide-only'>By the prompts alone "
+        f"{escape(names[k])} {'leads' if before > 0 else 'trails'} {escape(names[rival])} by {abs(before):.3f}, with the memory "
+        f"(α = {run.settings.cache_weight:g}) by {now:.3f}.</span></p>"
     )
 
 

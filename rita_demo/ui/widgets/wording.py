@@ -50,6 +50,7 @@ TERMS: dict[str, str] = {
 }
 
 ASK = "Choose the true class"
+LEFT_OUT = "; RITA counts for each class"
 VISIBLE_CHANGE = 8  # of 255 levels; a larger change of many pixels is seen
 #: Outcome -> css class and mark. The mark repeats what the colour says.
 OUTCOME_MARKS: dict[str, tuple[str, str]] = {
@@ -240,8 +241,8 @@ def heading_knowing_attacker(run: Run) -> str:
     name = attacked_defence(run.settings)
     if run.settings.attack != "adaptive" or name not in run.answered:
         return "What if the attacker knows the defence?"
-    before, now = (_answer(run, side, name) for side in ("clean", "attacked"))
-    return f"The attacker knew {DEFENCES[name].title}: it {'still' if now == before else 'now'} says {now}."
+    title, (before, now) = DEFENCES[name].title, (_answer(run, side, name) for side in ("clean", "attacked"))
+    return f"The attacker knew {title}: {title} {'still' if now == before else 'now'} says {now}."
 
 
 def summary(run: Run) -> tuple[str, str]:
@@ -274,7 +275,10 @@ def summary(run: Run) -> tuple[str, str]:
         if average != truth:
             other = f"the plain average of its crops says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
-        return f"CLIP was fooled. {method} says {truth}, {other}.", "good"
+        how = (
+            "CLIP was fooled" if run.attack.target is None else f"CLIP was fooled and says {clip}, as the attack wanted"
+        )
+        return f"{how}. {method} says {truth}, {other}.", "good"
     before = _answer(run, "clean", "clip")
     rescue = f" The plain average of its crops is right{_left_out(run)}." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
@@ -316,7 +320,7 @@ def _cost_moved(name: str, change: float) -> str:
 def _left_out(run: Run) -> str:
     """How RITA differs from the plain average of its crops."""
     mass = run.settings.transported_mass
-    return f"; RITA counts for each class only the {percent(mass)} of the crops that fit it best" if mass < 1 else ""
+    return f"{LEFT_OUT} only the {percent(mass)} of the crops that fit it best" if mass < 1 else ""
 
 
 def _step_back(run: Run) -> str:
