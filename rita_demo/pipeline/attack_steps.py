@@ -54,7 +54,7 @@ def run_at_step(run: Run, results: Iterable[AttackStepResult], step: int | None)
     nearest = min(sides, key=lambda kept: (abs(kept - step), -kept))
     if nearest == last_step(run):
         return run
-    return replace(run, attacked=sides[nearest], step=nearest)
+    return replace(run, attacked=sides[nearest], step=nearest, delivered=run.attacked)
 
 
 def _first_and_last(run: Run) -> dict[int, ImageResult]:

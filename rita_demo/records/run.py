@@ -117,6 +117,7 @@ class Run:
     seconds: dict[str, float] = field(default_factory=dict)
     step: int | None = None  # the attack step whose picture is in ``attacked``, None: the last
     methods: tuple[str, ...] = ("clip", "ensemble", "rita")  # names of the defences that were asked for
+    delivered: ImageResult | None = None  # where ``step`` is set: the result after the last step
 
     @property
     def given_label(self) -> int | None:
@@ -130,11 +131,11 @@ class Run:
 
     @property
     def wrong_answer(self) -> int | None:
-        """An answer on ``attacked`` that differs from the reference class: RITA's, else CLIP's, else the first other
+        """An answer after the last step that differs from the reference class: RITA's, else CLIP's, else the first other
         defence's; None where there is none. RITA comes first because an attacker who knows it need not change CLIP's
         answer in the same way."""
         asked = dict.fromkeys(("rita", "clip", *self.answered))
-        labels = (self.attacked.verdicts[name].label for name in asked)
+        labels = ((self.delivered or self.attacked).verdicts[name].label for name in asked)
         return next((int(k) for k in labels if k != self.label), None)
 
     @property

@@ -60,7 +60,8 @@ class _TemplateLoader(jinja2.BaseLoader):
     """Gradio's templates, with more HTML at the end of each document."""
 
     def __init__(self, more: str) -> None:
-        self.more = f"{{% raw %}}{more}{{% endraw %}}</body>"
+        # not where the page asks for a password: it has no components yet
+        self.more = f"{{% if config.components %}}{{% raw %}}{more}{{% endraw %}}{{% endif %}}</body>"
 
     def get_source(self, environment: jinja2.Environment, template: str) -> Any:
         source, *rest = _gradio_templates.get_source(environment, template)

@@ -10,6 +10,7 @@ import pytest
 
 from rita_demo.bench.http_client import HttpClient
 from rita_demo.records.errors import BackboneError
+from rita_demo.ui.attack_defend import tab
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.context import ModelPool
 from rita_demo.vlm.catalogue import BACKBONES
@@ -48,7 +49,10 @@ def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClien
     assert [http_client.components[i]["type"] for i in notified] == ["state"]
 
 
-def test_the_button_attacks_and_defends_with_the_selected_methods(http_client: HttpClient) -> None:
+def test_the_button_attacks_and_defends_with_the_selected_methods(
+    http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tab, "PROGRESS_SECONDS", 0.0)  # every step is told
     answer = http_client.press("go")
     for text in ("Attacking CLIP: step 3 of 7, loss ", "Defending the attacked picture", "Done in"):
         assert text in answer
@@ -63,7 +67,7 @@ def test_the_button_attacks_and_defends_with_the_selected_methods(http_client: H
 def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpClient) -> None:
     answer = http_client.press("know", known_defence="mta")
     assert "<tr class='mta'>" in answer
-    assert "The attacker knew MTA: it " in answer
+    assert "The attacker knew MTA: MTA " in answer
     assert '"success":false' in http_client.press("know", known_defence="nobody")
     kinds = [http_client.press("samples", data={"sample": "cat"}, setting_attack=kind) for kind in ("adaptive", "fgsm")]
     assert ['"pgd"' in kind for kind in kinds] == [True, False], "another picture is attacked as the one before"

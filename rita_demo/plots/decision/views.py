@@ -21,27 +21,27 @@ VIEW_ANSWERS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def view_answers(run: Run, side: str, delivered: Run | None = None) -> tuple[list[str], int | None]:
+def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
     """``"true"``, ``"fooled"`` or ``"another"`` for each view, and the class of the fooled ones.
 
     A view is fooled when it gives the wrong answer on the delivered picture (``Run.wrong_answer``), at every step of the
-    attack. ``delivered``: the run after the last step, where ``run`` is at an earlier one."""
-    wrong = None if run.attack is None else (delivered or run).wrong_answer
+    attack."""
+    wrong = None if run.attack is None else run.wrong_answer
     kinds = {wrong: "fooled", run.label: "true"}
     labels = np.asarray(getattr(run, side).trace.confidence.label).tolist()
     return [kinds.get(k, "another") for k in labels], wrong
 
 
-def view_entropies(run: Run, side: str, *, selected: int | None = None, delivered: Run | None = None) -> Figure:
+def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figure:
     """Entropy of every view in nats, lowest first; the colour is its answer. With a ``selected`` view, which is outlined,
-    the others are dimmed. ``delivered``: as in :func:`view_answers`.
+    the others are dimmed.
 
     Views under the dashed line are confident: only they may enter the cache. Columns carry
     ``customdata = (view, probability of the true class, hover text)``."""
     one, names = getattr(run, side), run.class_prompts.names
     order, limit = view_order(one), float(one.trace.confidence.limit)
     entropy = np.asarray(one.trace.confidence.entropy, float)
-    answers, wrong = view_answers(run, side, delivered)
+    answers, wrong = view_answers(run, side)
     figure, entries, counts = Figure(), list[tuple[str, str, str]](), dict[str, int]()
     titles = {"true": f"{escaped(names[run.label], 16)} ({reference_tag(run)})"}
     if wrong is not None:

@@ -50,6 +50,8 @@ class ArenaTab:
             "On the picture of the first tab, at its strength. Only the last column compares the defences: there each "
             "one is attacked by somebody who knows it.",
         )
+        shipped = arena_cells(folders, SHIPPED)
+        gr.HTML(measured_summary(shipped), elem_id="arena-summary")
         with gr.Row(elem_classes="toolbar"):
             self.start_button = gr.Button("Fill the arena", elem_id="arena-go", variant="primary")
             self.stop_button = gr.Button("Stop", elem_id="arena-stop", visible=False)
@@ -58,8 +60,6 @@ class ArenaTab:
         self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
-        shipped = arena_cells(folders, SHIPPED)
-        gr.HTML(measured_summary(shipped), elem_id="arena-summary")
         with build_fold("The same table over many pictures", elem_id="arena-measured"):
             self.runs = gr.Dropdown([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")

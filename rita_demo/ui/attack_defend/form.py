@@ -14,12 +14,13 @@ from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
 from rita_demo.ui.widgets import setting_controls, wording
-from rita_demo.ui.widgets.blocks import build_fold
+from rita_demo.ui.widgets.blocks import build_fold, place_link
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 
 ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
+MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
 
 
@@ -199,7 +200,12 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
 def lists_for_typed(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[Any]:
     """The same when a class was typed or chosen: its beginning is enough."""
     names = _listed(vocabulary, own_names)
-    return lists_for(vocabulary, own_names, *(completed(typed, names) for typed in (truth, target)))
+    found = [completed(typed, names) for typed in (truth, target)]
+    updates = lists_for(vocabulary, own_names, *found)
+    for update, name in zip(updates[1:], found):
+        missing = str(name or "").strip() and name not in (NOT_GIVEN, *names)
+        update["info"] = MISSING.format(name) if missing else ""
+    return updates
 
 
 def completed(typed: Any, names: tuple[str, ...]) -> Any:
@@ -220,7 +226,8 @@ def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
 def uploaded_note(picture: Picture) -> str:
     """HTML: what can be answered, and what decoding changed."""
     notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
-    say = "Your picture. The model can only answer with a class name below: choose or write a list with the right one."
+    names = place_link("class names", "#vocabulary input")
+    say = f"Your picture. The model answers with one of its {names}: choose or write a list with the right one."
     return f"<p class='quiet small'>{say} {escape(notes)}</p>"
 
 

@@ -42,7 +42,8 @@ class LearnTab:
             tour = gr.Button("Start the tour", variant="primary", elem_id="start-tour")
             tour.click(None, None, None, js=OPEN_TOUR, api_visibility="private")
             build_heading(
-                "Predict, then look", "Six exercises on samples. Predict, let “Set it up” make the run, then reveal."
+                "Predict, then look",
+                "Predict, let “Set it up” make the run (it replaces the picture on screen), then reveal.",
             )
             self._build_exercises()
             build_heading("A plan moves crops onto sentences")

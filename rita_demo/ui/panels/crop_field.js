@@ -80,8 +80,8 @@ function build() {
     make("text", { x: 0, y: bottom, class: "note" }, "small"),
   );
   find(".axis").textContent =
-    `One dot is one crop, the ringed one the whole picture. Across: how much better it fits ${reference} than ${rival} ` +
-    `(difference of cosine similarity, ± ${most.toFixed(2)})`;
+    `One dot is one crop, the ringed one the whole picture. Across: how much better it fits ${reference} than ${rival}` +
+    (narrow.matches ? "." : ` (difference of cosine similarity, ± ${most.toFixed(2)})`);
   const area = data.boxes.map(([l, t, r, b]) => (r - l) * (b - t));
   const rank = area.map((v) => area.filter((w) => w > v).length);
   const taken = {};
@@ -391,7 +391,7 @@ function show() {
   if (!next) return (data = null), moving();
   const same = data && data.key === next.key;
   data = next;
-  if (!same) (stop(), (wanted = null), find(".heat").setAttribute("aria-pressed", "false"));
+  if (!same) (stop(), (wanted = null), (counted = 0), [".heat", ".counted"].forEach((q) => find(q).setAttribute("aria-pressed", "false")));
   slider.max = data.last;
   play.disabled = slider.disabled = !data.last;
   find(".chips").replaceChildren(

@@ -26,7 +26,9 @@ function follow() {
 }
 
 button.addEventListener("click", async () => {
-  if (!props.value) said.textContent = "No link: the run is not done yet, or its picture is an upload.";
+  const busy = document.documentElement.classList.contains("waits");
+  const none = busy ? "No link yet: the run is not done." : "Your own picture cannot be shared by a link: use “Save this run”.";
+  if (!props.value) said.textContent = none;
   else {
     follow();
     try {

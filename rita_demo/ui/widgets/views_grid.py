@@ -47,18 +47,11 @@ def sprite_value(views: np.ndarray | None, element_id: str) -> str:
     )
 
 
-def grid_value(
-    run: Run,
-    side: str,
-    *,
-    selected: int | None = None,
-    excluded: frozenset[int] = frozenset(),
-    delivered: Run | None = None,
-) -> str:
+def grid_value(run: Run, side: str, *, selected: int | None = None, excluded: frozenset[int] = frozenset()) -> str:
     """The buttons of one side's views as HTML: what a :class:`ViewsGrid` shows over :func:`sprite_value`. The
     ``selected`` view is pressed; views that a what-if leaves out (``excluded``) are struck through and labelled."""
     one: ImageResult = getattr(run, side)
-    says, _ = view_answers(run, side, delivered)
+    says, _ = view_answers(run, side)
     focus = selected if selected in range(len(says)) else 0
     cells = ""
     for n, vote in enumerate(says):

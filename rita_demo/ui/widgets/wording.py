@@ -267,20 +267,26 @@ def summary(run: Run) -> tuple[str, str]:
             change = f"still says {now}" if before == now else f"said {before} and now says {now}"
             said.append(f"{DEFENCES[name].title} {change}")
         return f"{missed}{'; '.join(said)}. {ASK} to see who is right.", "dim"
+    aimed = attacked_defence(run.settings) if run.settings.attack == "adaptive" else ""
+    if aimed in run.answered and _answer(run, "attacked", aimed) == truth:
+        others = [f"{DEFENCES[n].title} says {said}" for n, said in (("clip", clip), ("rita", rita)) if n != aimed]
+        title = DEFENCES[aimed].title
+        text = f"The attacker knew {title}, and {title} still says {truth}. {', '.join(others)}."
+        return text, "good" if rita == truth else "bad"
     fooled = _answer(run, "clean", "clip") == truth != clip
     if rita == truth and missed:
         return f"{missed}RITA says {truth}.", "good"
     if rita == truth and fooled:
-        other = "and so does the plain average of its crops"
+        other = "and so does Ensemble, the plain average of the crops"
         if average != truth:
-            other = f"the plain average of its crops says {average}"
+            other = f"Ensemble, the plain average of the crops, says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
         how = (
             "CLIP was fooled" if run.attack.target is None else f"CLIP was fooled and says {clip}, as the attack wanted"
         )
         return f"{how}. {method} says {truth}, {other}.", "good"
     before = _answer(run, "clean", "clip")
-    rescue = f" The plain average of its crops is right{_left_out(run)}." if average == truth != rita else ""
+    rescue = f" Ensemble, the plain average of the crops, is right{_left_out(run)}." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
         known = run.settings.attack == "adaptive" and attacked_defence(run.settings) == "rita"
         where = "against an attacker who knows it" if known else "on this picture"
@@ -290,6 +296,8 @@ def summary(run: Run) -> tuple[str, str]:
         first = f"CLIP says {before} with{'' if before == clip else 'out'} the attack"
         second = " and without it" if before == clip else f" and {clip} with it"
         last = "right" if rita == truth else f"wrong: it is {truth}"
+        if rita != truth != _answer(run, "clean", "rita"):
+            last += ". The model does not know this picture: try a larger one, or another picture"
         return f"{first}{second}. RITA says {rita}, which is {last}.{rescue}", "good" if rita == truth else "dim"
     if rita != truth:
         return f"RITA was wrong before the attack and is wrong now: it is {truth}.{rescue}", "bad"
