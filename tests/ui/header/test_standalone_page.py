@@ -29,7 +29,7 @@ def test_standalone_page_shows_the_record_and_loads_nothing_from_the_network(exa
     drawn = figures(html)
     assert set(drawn) == {"field", "steps", "entropies", "costs", "plan"}
     assert json.loads(drawn["costs"]["value"]) == json.loads(plots.class_costs(example_run, k).to_json())
-    said = ("CLIP was fooled", "RITA says motorbike, and so does Ensemble, the plain average", "Here are 64 crops")
+    said = ("CLIP was fooled", "RITA says motorbike, and so does Ensemble", "Here are 64 crops")
     for text in (*said, "The attacker knows", "no pixel value moves", "entropy_weight"):
         assert text in html, text
     assert html.count("<img src='data:image/png;base64,") == 3
