@@ -54,12 +54,12 @@ document.addEventListener(
   true,
 );
 
-// A button that leads to another place of the page opens its tab and its fold, and focuses it where one can type.
+// A button that leads to a place of its own tab or of the first one opens tab and fold, and focuses what one can type in.
 document.addEventListener("click", (event) => {
   const to = event.target.closest("[data-to]")?.dataset.to, place = to && document.querySelector(to);
   if (!place) return;
-  const tab = place.closest("[role=tabpanel]")?.getAttribute("aria-labelledby");
-  if (tab) document.getElementById(tab).click();
+  const seen = (node) => node.getClientRects().length;
+  if (!seen(place)) [...document.querySelectorAll("#tabs button[role=tab]")].find(seen).click();
   if (place.matches(".fold > button:not(.open)")) place.click();
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   setTimeout(() => (place.scrollIntoView({ behavior, block: "center" }), place.focus({ preventScroll: true })), 100);

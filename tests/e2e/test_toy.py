@@ -61,7 +61,7 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
     result, regularisation = toy.locator(".result"), toy.locator("input[type=range]")
     toy.scroll_into_view_if_needed()
     expect(result).to_contain_text(
-        "decide for motorbike, as do all 64." if tab != "Learn" else "here the plan decides."
+        "decide for motorbike, as do all 64 and the plain mean." if tab != "Learn" else "here the plan decides."
     )
     check_sums(toy)
     before = sums(toy)

@@ -41,8 +41,8 @@ from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 VIEW_SEEDS = 10
 PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
 CHANGED = (
-    "<p class='changed' role='status'>Settings changed: press "
-    "<button type='button' class='place' data-press='#go'>Attack and defend</button>.</p>"
+    "<p class='changed' role='status'>Settings changed. "
+    "<button type='button' class='place' data-press='#go'>Run it again</button>.</p>"
 )
 #: In a queue: an event outside it does not report that a ``gr.State`` changed.
 UPLOAD_EVENT = queued_event("uploads", 8)

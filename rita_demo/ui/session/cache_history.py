@@ -15,7 +15,7 @@ from PIL import Image
 from rita_demo.records import CacheEvent, CacheState, Run
 
 #: The first moment after other class names or another model.
-RESTARTED = "The classes or the model changed: the memory started empty."
+RESTARTED = "Another list of class names or another model: the memory starts empty."
 MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
 

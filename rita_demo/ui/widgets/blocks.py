@@ -25,7 +25,7 @@ def build_fold(title: str, lead: str = "", **accordion: Any) -> Iterator[gr.Acco
 
 
 def place_link(text: str, at: str) -> str:
-    """A button that leads to the element ``at`` (CSS selector) on whatever tab it is (``page.js``)."""
+    """A button that leads to the element ``at`` (CSS selector) of the same tab or of the first one (``page.js``)."""
     return f"<button type='button' class='place' data-to='{at}'>{text}</button>"
 
 
