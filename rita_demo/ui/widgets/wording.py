@@ -277,16 +277,16 @@ def summary(run: Run) -> tuple[str, str]:
     if rita == truth and missed:
         return f"{missed}RITA says {truth}.", "good"
     if rita == truth and fooled:
-        other = "and so does Ensemble (the average of the crops)"
+        other = "and so does Ensemble (the crops’ average)"
         if average != truth:
-            other = f"Ensemble (the average of the crops) says {average}"
+            other = f"Ensemble (the crops’ average) says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
         how = (
             "CLIP was fooled" if run.attack.target is None else f"CLIP was fooled and says {clip}, as the attack wanted"
         )
         return f"{how}. {method} says {truth}, {other}.", "good"
     before = _answer(run, "clean", "clip")
-    rescue = f" Ensemble (the average of the crops) is right{_left_out(run)}." if average == truth != rita else ""
+    rescue = f" Ensemble (the crops’ average) is right{_left_out(run)}." if average == truth != rita else ""
     if rita != truth and _answer(run, "clean", "rita") == truth:
         known = run.settings.attack == "adaptive" and attacked_defence(run.settings) == "rita"
         where = "against an attacker who knows it" if known else "on this picture"

@@ -36,7 +36,7 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
     assert wording.cache_effect(example_run).endswith("(mean prompts take its place) and did not change this answer.")
-    said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the average of the crops)."
+    said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
     assert wording.summary(example_run) == (said, "good")
     trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
     leads = [f"by {costs[rival] - costs[k]:.3f}" for costs in (trace.prompt_transport.distance, trace.total)]
@@ -78,7 +78,7 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
     right = verdicts | {"ensemble": replace(verdicts["ensemble"], label=failed_run.label)}
     rescued = replace(failed_run, attacked=replace(failed_run.attacked, verdicts=right))
     why = "; RITA counts for each class only the 35 % of the crops that fit it best"
-    assert wording.summary(rescued)[0] == f"{said} Ensemble (the average of the crops) is right{why}."
+    assert wording.summary(rescued)[0] == f"{said} Ensemble (the crops’ average) is right{why}."
     assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
     assert "Now crab is cheaper, by" in wording.explanation(failed_run)
 
