@@ -181,7 +181,7 @@ def _show_example(
     run, warning, engine = example.session.run, example.warning, context.models.default
     example.show(session)
     yield {
-        status: notice.done_html(str(failure_of(engine) or example.message)),
+        status: _example_status(engine, example),
         **({context.error_banner: notice.error_html(warning)} if warning else {}),
         **context.panels.draw_only(session, early),
     }
@@ -195,12 +195,18 @@ def _show_example(
             break  # it says the same, and then more
         yield {status: notice.progress_html(f"{example.message} {LOADING} ({waited:.0f} s so far)", 0, waited)}
     if waited and not session.jobs.running.total():
-        yield {status: notice.done_html(str(failure_of(engine) or example.message))}
+        yield {status: _example_status(engine, example)}
     complete = False
     while not complete and session.same_picture(run):
         complete = example.wait(0.25, complete=True)
         if example.show_more(session):
             yield context.panels.redraw(session, "attack_steps")
+
+
+def _example_status(engine: Any, example: WorkedExample) -> str:
+    """HTML of the status line: why the model could not be loaded, or where the example is from."""
+    failure = failure_of(engine)
+    return notice.done_html(str(failure or example.message), routine=failure is None)
 
 
 def launch_options() -> dict[str, Any]:

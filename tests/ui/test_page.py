@@ -52,7 +52,7 @@ def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClien
 def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tab, "PROGRESS_SECONDS", 0.0)  # every step is told
+    monkeypatch.setattr(tab, "PROGRESS_SECONDS", 0.0)  # the status line names every step
     answer = http_client.press("go")
     for text in ("Attacking CLIP: step 3 of 7, loss ", "Defending the attacked picture", "Done in"):
         assert text in answer

@@ -112,7 +112,7 @@ class AttackDefendTab(SelectionEvents):
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
-        begin, parts, told = time.perf_counter(), 0, 0.0
+        begin, parts, shown_at = time.perf_counter(), 0, 0.0
         try:
             reading = self._progress("Reading the class names", 0.02, begin, stale=True)
             yield {context.error_banner: ""} | reading
@@ -125,9 +125,9 @@ class AttackDefendTab(SelectionEvents):
                         ready,
                         gr.update(value=partial_pictures(at, request.picture), box=[]),
                     )
-                elif time.perf_counter() < told + PROGRESS_SECONDS:
+                elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
                     continue
-                told = time.perf_counter()
+                shown_at = time.perf_counter()
                 yield update
             run = steps.value
             # The answer first. The session changes when everything is ready: until then a stopped or failed job leaves
@@ -152,7 +152,7 @@ class AttackDefendTab(SelectionEvents):
         yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
         yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
         spent = wording.format_seconds(time.perf_counter() - begin)
-        yield {context.status: notice.done_html(f"Done in {spent}.")}
+        yield {context.status: notice.done_html(f"Done in {spent}.", routine=True)}
 
     def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}

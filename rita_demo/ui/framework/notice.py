@@ -129,6 +129,7 @@ def progress_html(text: str, fraction: float, elapsed: float, *, stale: bool = F
     )
 
 
-def done_html(text: str) -> str:
-    """HTML of the status line: what was done last."""
-    return f'<div class="progress done" role="status"><span>{escape(text)}</span></div>'
+def done_html(text: str, *, routine: bool = False) -> str:
+    """HTML of the status line: what was done last. ``routine``: a phone does not show it."""
+    kind = "progress done routine" if routine else "progress done"
+    return f'<div class="{kind}" role="status"><span>{escape(text)}</span></div>'

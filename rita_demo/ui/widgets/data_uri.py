@@ -14,9 +14,8 @@ def png_uri(pixels: np.ndarray) -> str:
     return _png_uri(pixels.tobytes(), pixels.shape)
 
 
-@lru_cache(
-    8
-)  # one run shows its three pictures three times: each as soon as it is there, with the answer, with the rest
+# One run shows its three pictures three times: each as soon as it is there, with the answer, and with the rest.
+@lru_cache(8)
 def _png_uri(data: bytes, shape: tuple[int, ...]) -> str:
     return _uri(Image.fromarray(np.frombuffer(data, np.uint8).reshape(shape)), "png", compress_level=1)
 

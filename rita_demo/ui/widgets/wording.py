@@ -296,7 +296,7 @@ def summary(run: Run) -> tuple[str, str]:
         first = f"CLIP says {before} with{'' if before == clip else 'out'} the attack"
         second = " and without it" if before == clip else f" and {clip} with it"
         last = "right" if rita == truth else f"wrong: it is {truth}"
-        if rita != truth != _answer(run, "clean", "rita"):
+        if truth not in (rita, average, _answer(run, "clean", "rita")):
             last += ". The model does not know this picture: try a larger one, or another picture"
         return f"{first}{second}. RITA says {rita}, which is {last}.{rescue}", "good" if rita == truth else "dim"
     if rita != truth:
