@@ -20,11 +20,11 @@ EMPTY = (
 )
 NOTES = (
     "A cell opens its run in all tabs. Small numbers: the lead over the second best answer, in points of probability, for "
-    "RITA in cosine distance. “Made for another row” is the attack on Ensemble, for Ensemble that on RITA."
+    "RITA in cosine distance. “Made for another row”: made for Ensemble; in the row of Ensemble, for RITA."
 )
 MASKED = (
-    "† Right against the attacker who knows it, wrong against one who does not: the first is too weak, and its answer says "
-    "nothing."
+    "† Right against the attacker who knows it, wrong against one who does not: the first attack is too weak to show "
+    "anything."
 )
 ROBUST_NOTE = "Its vision tower was trained on attacked pictures."
 SWIPE = (

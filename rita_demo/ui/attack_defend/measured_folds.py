@@ -19,11 +19,11 @@ from rita_demo.ui.widgets.blocks import build_fold, html_table, table_row
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
-_CURVES_LEAD = f"""Accuracy of the built-in model on validation photographs, when the attack may change every
-pixel by so many steps of 1/255. The attacker knows the model, the class names, the prompt and the strength; not the crops,
+_CURVES_LEAD = f"""Accuracy of the built-in model on validation photographs, by how many steps of 1/255 the
+attack may change each pixel. The attacker knows the model, the class names, the prompt and the strength; not the crops,
 their seed or the memory. {NOT_ZERO_SHOT}"""
-_TABLE_LEAD = f"""<p class="lead">Test pictures that every method still has right, in percent, all {{sets}} sets together ({{n}} pictures per
-cell, built-in model, its own square, 4/255 where a strength is asked for). The columns differ in what the attacker knows: most attack CLIP
+_TABLE_LEAD = f"""<p class="lead">Percent of test pictures that each method still has right, all {{sets}} sets together ({{n}} pictures per
+cell, built-in model, its input square, 4/255 where a strength applies). The columns differ in what the attacker knows: most attack CLIP
 with one view; the last one knows the method that it attacks. {NOT_ZERO_SHOT}</p>"""
 _NONE = "<p class='empty'>No measurements came with this copy; docs/results.md says how to make them.</p>"
 

@@ -178,8 +178,8 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
 def _build_tables(panels: PanelRegistry) -> Parts:
     lead = (
         "Every accuracy that the paper prints, with what is known to be wrong with some cells, beside what was measured with "
-        "this program. Another model, fewer pictures or other class lists do not reproduce a cell: each measurement states "
-        f"its own. {NOT_ZERO_SHOT}"
+        "this program. Another model, fewer pictures or other class lists do not reproduce a cell: they are given with "
+        f"each measurement. {NOT_ZERO_SHOT}"
     )
     with build_fold("What does the paper print, and what was measured?", lead):
         with gr.Row(elem_classes="ask-row"):

@@ -138,7 +138,7 @@ EXERCISES = (
         "The attacker who knows",
         "sample=motorcycle&attack=adaptive&adaptive.against=rita",
         "This attacker computes through RITA itself; it takes about half a minute. Does RITA hold?",
-        ("yes, most crops too", "yes, but most crops follow", "no"),
+        ("yes, most crops too", "yes, but most crops do not", "no"),
         _known,
         "row RITA of “Who is right?”",
         "#verdicts",

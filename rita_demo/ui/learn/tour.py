@@ -39,8 +39,8 @@ TOUR_STEPS = (
         ".pic.attacked",
         ".pic.attacked input",
         "The same picture, attacked",
-        "Every pixel value changes by at most a few of 255 levels, so that CLIP's error grows; which wrong class gains, and how "
-        "sure CLIP is of it, is not part of the goal. You hardly see the change; the perturbation is that change, twenty "
+        "Every pixel value changes by at most a few of 255 levels, so that CLIP's error grows; the attack chooses "
+        "neither the wrong class nor how sure CLIP is. You hardly see the change; the perturbation is that change, twenty "
         "times as strong.",
         "Drag the line in this picture to the left and right.",
     ),

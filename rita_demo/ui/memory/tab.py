@@ -93,8 +93,8 @@ class MemoryTab(SelectionEvents):
         build_heading(
             "Poisoning the memory",
             "Views enter under the class they answer with, right or wrong. Add pictures, or attacked ones, and see what "
-            "that changes for the picture on the first tab. Undo takes them out again, one by one. At the recommended settings no "
-            "picture was found whose answer this turns: docs/results.md of the repository says what was tried.",
+            "that changes for the picture on the first tab. Undo takes them out again, one by one. At the recommended settings "
+            "this changed the answer of no picture that was tried: see docs/results.md of the repository.",
         )
         with gr.Row(elem_id="fill"):
             self.bulk_upload = gr.UploadButton(

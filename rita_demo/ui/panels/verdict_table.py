@@ -109,8 +109,8 @@ def cache_effect(run: Run) -> str:
     before, now = (costs[rival] - costs[k] for costs in (without, total))
     return (
         f"<p class='lead'>{escape(wording.cache_effect(run))} <span class='wide-only'>By the prompts alone "
-        f"{escape(names[k])} {'leads' if before > 0 else 'trails'} {escape(names[rival])} by {abs(before):.3f}, with the memory "
-        f"(α = {run.settings.cache_weight:g}) by {now:.3f}.</span></p>"
+        f"{escape(names[k])} {'leads' if before > 0 else 'trails'} {escape(names[rival])} by {abs(before):.3f}; with the memory "
+        f"(α = {run.settings.cache_weight:g}) it leads by {now:.3f}.</span></p>"
     )
 
 

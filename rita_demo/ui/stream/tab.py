@@ -173,10 +173,10 @@ class StreamTab:
     def _build_views(self) -> None:
         m = memory_panels
         lead = (
-            "A view enters when its entropy is under the limit and its class has a free place or holds a view of higher "
-            "entropy, which leaves for it. The frame is the view; its picture opens in all tabs."
+            "A view enters if its entropy is at most the limit and its class has a free place or a view of higher "
+            "entropy, which it replaces. The frame is the view; its picture opens in all tabs."
         )
-        with build_fold("Every stored view: where it came from, which one left for it", lead, elem_id="stream-views"):
+        with build_fold("Every stored view: where it came from, which one it replaced", lead, elem_id="stream-views"):
             with gr.Row(elem_classes="stream-form"):
                 hint, orders = "class, file, wrong, attacked", [(title, name) for title, name, _ in m.ORDERS]
                 self.search = gr.Textbox(label="Search", placeholder=hint, elem_id="stream-search", scale=2)
@@ -275,7 +275,7 @@ class StreamTab:
             if view.request is None:
                 raise SettingError("There is no paused stream.", "Start one.")
             if view.request.backbone != engine.info.name:
-                raise SettingError("Another model was chosen since.", "Choose the stream's one, or start anew.")
+                raise SettingError("Another model was chosen since.", "Choose its model, or start a new stream.")
             request = view.request
             view.running, view.pause_requested = True, False
         try:

@@ -37,7 +37,7 @@ TERMS: dict[str, str] = {
     "sentence alike.",
     "alignment": "The memory's stored views of a class are rotated onto its mean prompt (Procrustes) before a picture is "
     "compared with them; one view alone lands exactly on it.",
-    "confident view": "A crop whose answer has low entropy: the model is sure.",
+    "confident view": "A view whose answer has low entropy: the model is sure.",
     "entropy": "How unsure an answer is, in nats: 0 means certain, log K means all K classes alike.",
     "pseudo-label": "The class that a single crop answers with.",
     "memory (cache)": "The crops of lowest entropy of earlier pictures, a few per class; a new picture is compared with "
@@ -116,9 +116,9 @@ def empty_classes_html(run: Run, trace: Trace) -> str:
     empty, K = int(np.sum(trace.cache.count == 0)), len(run.class_prompts.names)
     if not empty or run.settings.protocol == "off":
         return ""
-    cost = "its mean prompt" if run.settings.empty_class == "text_mean" else "nothing"
+    cost = "uses its mean prompt" if run.settings.empty_class == "text_mean" else "costs nothing"
     holds = "The memory" if run.settings.order == "update_first" else "Apart from this picture’s own views the memory"
-    return f"<p class='quiet small'>{holds} holds nothing of {empty} of {K} classes: each of them costs {cost}.</p>"
+    return f"<p class='quiet small'>{holds} holds nothing of {empty} of {K} classes: each of them {cost}.</p>"
 
 
 def term_html(word: str, shown: str | None = None) -> str:
@@ -191,7 +191,7 @@ def heading_views(run: Run, side: str = "attacked") -> str:
 def heading_costs(run: Run) -> str:
     """4. The class of lowest cost, and whether that is right."""
     winner, at = _answer(run, "attacked", "rita"), "" if run.step is None else f" of step {run.step}"
-    start = f"Moving these crops{at} onto each class's sentences costs least for {winner}"
+    start = f"Moving these crops{at} onto a class's sentences costs least for {winner}"
     if winner == _truth(run) or not run.label_given:
         return f"{start}."
     wrong_before = _answer(run, "clean", "rita") != _truth(run)
@@ -297,7 +297,7 @@ def summary(run: Run) -> tuple[str, str]:
         second = " and without it" if before == clip else f" and {clip} with it"
         last = "right" if rita == truth else f"wrong: it is {truth}"
         if truth not in (rita, average, _answer(run, "clean", "rita")):
-            last += ". The model does not know this picture: try a larger one, or another picture"
+            last += ". The model does not know it: try a larger model or another picture"
         return f"{first}{second}. RITA says {rita}, which is {last}.{rescue}", "good" if rita == truth else "dim"
     if rita != truth:
         return f"RITA was wrong before the attack and is wrong now: it is {truth}.{rescue}", "bad"
