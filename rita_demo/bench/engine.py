@@ -77,7 +77,8 @@ def agreement(one: BenchFixture, other: BenchFixture, pictures: int = COMPARED) 
     """Of two models on the same pictures: share of equal labels, largest relative difference of a cost."""
     shown = [picture_of(np.roll(one.picture.pixels, 29 * n, axis=(0, 1))) for n in range(pictures)]
     decided = [gpu.decisions(scene, gpu.one_by_one(scene, shown, attacked=False)) for scene in (one, other)]
-    return gpu.agreement(*decided)
+    found = gpu.compare(*decided)
+    return {name: found[name] for name in ("same_labels", "largest_relative_gap")}
 
 
 def cores(scene: BenchFixture, rounds: int) -> dict[str, dict[str, float]]:

@@ -26,10 +26,10 @@ def medians(
     taken: dict[str, list[float]] = {name: [] for name in work}
     for number in range(warm_up + rounds):
         for name, function in work.items():
-            _synchronise(device)
+            synchronise(device)
             begin = time.perf_counter()
             function()
-            _synchronise(device)
+            synchronise(device)
             if number >= warm_up:
                 taken[name].append(time.perf_counter() - begin)
     return {name: median(seconds) for name, seconds in taken.items()}
@@ -83,6 +83,7 @@ def _field(status: Path, name: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def _synchronise(device: torch.device | None) -> None:
+def synchronise(device: torch.device | None) -> None:
+    """Wait for all that a CUDA device was asked to do."""
     if device is not None and device.type == "cuda":
         torch.cuda.synchronize(device)

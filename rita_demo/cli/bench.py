@@ -16,6 +16,8 @@ def add_bench(commands: Any) -> None:
     about += "in one run; minutes on two cores."
     examples = ("bench", "bench --backbone ViT-B-16-quickgelu:openai --json bench.json")
     parser = add_command(commands, "bench", _bench, "speed, as ratios", *examples, description=about)
+    help = "instead: the rows of a GPU, with ViT-B/16 and random weights"
+    parser.add_argument("what", nargs="?", choices=("gpu",), help=help)
     add_backbone(parser)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=(), metavar="PART", help=f"of {', '.join(PARTS)}")
     help = "visits before the server's memory is read (200)"
@@ -25,13 +27,25 @@ def add_bench(commands: Any) -> None:
 
 def _bench(args: argparse.Namespace) -> int:
     check_writable(args.json)
-    from rita_demo.bench.run import as_text, run
-    from rita_demo.vlm.registry import load
-
-    report, notes = run(load(args.backbone), args.backbone, print_progress, args.only, args.visits)
+    report, text = _gpu() if args.what == "gpu" else _cpu(args)
     if args.json is not None:
         with write_errors():
             args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print_progress("")
-    print(as_text(report, notes))
+    print(text)
     return 0
+
+
+def _cpu(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from rita_demo.bench.run import as_text, run
+    from rita_demo.vlm.registry import load
+
+    report, notes = run(load(args.backbone), args.backbone, print_progress, args.only, args.visits)
+    return report, as_text(report, notes)
+
+
+def _gpu() -> tuple[dict[str, Any], str]:
+    from rita_demo.bench import gpu
+
+    found = gpu.run(gpu.ARCHITECTURE, None, print_progress)
+    return found, gpu.as_text(found)

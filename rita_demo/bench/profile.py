@@ -1,0 +1,74 @@
+"""Where a call's time goes: its dearest kernels, and for how long the device waits for Python."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
+
+from rita_demo.bench.timing import synchronise
+
+KERNELS = 20  # in the table
+NAME_LENGTH = 90  # characters; names of templates are longer
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel (on a CPU: an operator), its seconds and its number of calls in one call of the work."""
+
+    name: str
+    seconds: float
+    calls: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One call. ``busy``: seconds in which at least one kernel ran; ``launched``: number of kernels; ``copies``: those
+    between device and host; ``kernels``: the dearest ones, dearest first."""
+
+    busy: float
+    launched: int
+    copies: int
+    kernels: tuple[Kernel, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def profiled(work: Callable[[], Any], device: torch.device, calls: int = 3) -> Profile:
+    """The mean over ``calls`` of ``work``, after one that is not counted."""
+    cuda = device.type == "cuda"
+    work()
+    synchronise(device)
+    with profile(activities=[ProfilerActivity.CUDA if cuda else ProfilerActivity.CPU]) as recorded:
+        for _ in range(calls):
+            work()
+        synchronise(device)
+    kind = DeviceType.CUDA if cuda else DeviceType.CPU
+    events = [event for event in recorded.events() or () if event.device_type == kind]
+    spans = sorted((event.time_range.start, event.time_range.end, event.name) for event in events)
+    total: defaultdict[str, float] = defaultdict(float)
+    number: defaultdict[str, int] = defaultdict(int)
+    for event in events:
+        own = event.time_range.elapsed_us() if cuda else event.self_cpu_time_total
+        total[event.name] += own / 1e6
+        number[event.name] += 1
+    dearest = sorted(total, key=lambda name: -total[name])[:KERNELS]
+    return Profile(
+        busy=_union([span[:2] for span in spans]) / 1e6 / calls,
+        launched=round(len(spans) / calls),
+        copies=round(sum("Memcpy" in name and "DtoD" not in name for _, _, name in spans) / calls),
+        kernels=tuple(Kernel(n[:NAME_LENGTH], total[n] / calls, round(number[n] / calls)) for n in dearest),
+    )
+
+
+def _union(spans: list[tuple[float, float]]) -> float:
+    """Length of the union of intervals that are sorted by their start."""
+    covered, end = 0.0, float("-inf")
+    for first, last in spans:
+        covered += max(last - max(first, end), 0.0)
+        end = max(end, last)
+    return covered
