@@ -90,15 +90,18 @@ def measure(
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     on_progress("The stages of an image")
-    work = {**model_stages(scene), **method_stages(scene), "prompt update": prompt_update(scene)}
-    wall = medians(work, rounds, warm_up=2, device=device)
-    events = event_medians(work, rounds, device) if device.type == "cuda" else wall
+    parts = {**model_stages(scene), **method_stages(scene), "prompt update": prompt_update(scene)}
+    wall = medians(parts, rounds, warm_up=2, device=device)
+    events = event_medians(parts, rounds, device) if device.type == "cuda" else wall
     rows = []
-    for name, (call, goal, pictures) in timed_work(scene, groups).items():
-        on_progress(name)
-        few = rounds if pictures == 1 and goal != GOALS["adaptive, one restart"] else 2
-        seconds = medians({name: call}, few, warm_up=2, device=device)[name] / pictures
-        rows.append(Row(name, seconds, goal, profiled(call, device, 1), pictures))
+    for work in timed_work(scene, groups):
+        on_progress(work.name)
+        few = rounds if work.pictures == 1 and work.goal != GOALS["adaptive, one restart"] else 1
+        warm_up = 2 if few > 1 else 1
+        seconds = medians({work.name: work.call}, few, warm_up=warm_up, device=device)[work.name] / work.pictures
+        rows.append(
+            Row(work.name, seconds, work.goal, profiled(work.profiled or work.call, device, 1), work.profiled_pictures)
+        )
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     on_progress("Answers of float32 on the CPU")
     return {
@@ -111,27 +114,42 @@ def measure(
             "rounds": rounds,
             "settings": settings.as_dict(),
         },
-        "stages": {name: {"events": events[name], "wall": wall[name]} for name in work},
+        "stages": {name: {"events": events[name], "wall": wall[name]} for name in parts},
         "rows": [asdict(row) | {"in_the_way": row.in_the_way(device.type)} for row in rows],
         "agreement": agreement(scene, replace(scene, backbone=exact, engine=Engine(exact)), compared),
         "peak_bytes": peak,
     }
 
 
-def timed_work(scene: BenchFixture, groups: Sequence[int]) -> dict[str, tuple[Callable[[], Any], float | None, int]]:
-    """Name -> the call, its goal, and the number of pictures in it."""
+@dataclass(frozen=True)
+class Timed:
+    """What is timed: ``pictures`` of them in one ``call``; ``profiled``: a shorter call of the same kind, with
+    ``profiled_pictures``."""
+
+    name: str
+    goal: float
+    call: Callable[[], Any]
+    pictures: int = 1
+    profiled: Callable[[], Any] | None = None
+    profiled_pictures: int = 1
+
+
+def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
+    """Everything that is timed, in the order of the table."""
     engine, prompts, settings = scene.engine, scene.class_prompts, scene.settings
     knows = settings.replace(attack="adaptive", **{AGAINST: "rita", "adaptive.restarts": 1})
-    names = iter(GOALS)
-    found: dict[str, tuple[Callable[[], Any], float | None, int]] = {
-        next(names): (scene.image, GOALS["image"], 1),
-        next(names): (lambda: engine.attack(scene.picture, prompts, settings, 0), GOALS["PGD-7"], 1),
-        next(names): (lambda: engine.attack(scene.picture, prompts, knows, 0), GOALS["adaptive, one restart"], 1),
-        next(names): (lambda: at_once(scene), GOALS["eight visitors, an image each"], 1),
+    calls = {
+        "image": scene.image,
+        "PGD-7": lambda: engine.attack(scene.picture, prompts, settings, 0),
+        "adaptive, one restart": lambda: engine.attack(scene.picture, prompts, knows, 0),
+        "eight visitors, an image each": lambda: at_once(scene),
     }
+    found = [Timed(name, GOALS[name], call) for name, call in calls.items()]
+    few = min(max(groups), 16)
     for group in groups:
-        pictures = shifted(scene.picture, max(group, min(max(groups), 16)))
-        found[f"stream, groups of {group}"] = (stream(scene, pictures, group), STREAM_GOAL, len(pictures))
+        pictures = shifted(scene.picture, max(group, few))
+        whole, part = stream(scene, pictures, group), stream(scene, pictures[:few], min(group, few))
+        found.append(Timed(f"stream, groups of {group}", STREAM_GOAL, whole, len(pictures), part, few))
     return found
 
 

@@ -1,33 +1,46 @@
 """What an attacker differentiates: the model with one view, random crops, or a defence as a whole. Built here because
 it needs the model, the views and the method at once; these folders do not import each other."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
+from rita_demo.attacks.loop.gradient_loop import SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.method import decision_logits
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions, draw_boxes
-from rita_demo.views.crops import crop
+from rita_demo.views.crops import crop, resize_squares
 from rita_demo.vlm.backbone import Backbone
 
 WHOLE_SQUARE_BOX = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 
 
-def single_view_logits(model: Backbone, template_features: Tensor) -> Logits:
+@dataclass(frozen=True)
+class SingleViewLogits:
     """Plain CLIP's logits ``cos / tau`` (B, K) of pixels (B, 3, H, W), with the resize of view 0. ``template_features``
     (K, D): plain CLIP's prompt of every class."""
 
-    def logits(pixels: Tensor) -> Tensor:
-        view_zero = [crop(square, *WHOLE_SQUARE_BOX, model.side)[0] for square in pixels]
-        return model.encode_pixels(torch.stack(view_zero)) @ template_features.T / model.temperature
+    model: Backbone
+    template_features: Tensor
 
-    return logits
+    def __call__(self, pixels: Tensor) -> Tensor:
+        if self.model.graphs.enabled:
+            view_zero = resize_squares(pixels, self.model.side)
+        else:
+            view_zero = torch.stack([crop(square, *WHOLE_SQUARE_BOX, self.model.side)[0] for square in pixels])
+        return self.model.encode_pixels(view_zero) @ self.template_features.T / self.model.temperature
+
+    def recorded(self, key: Hashable, step: Callable[..., Sequence[Tensor]], *inputs: Tensor) -> tuple[Tensor, ...]:
+        """``step(self, *inputs)``, which a GPU records (:class:`~rita_demo.process.cuda_graphs.CudaGraphs`)."""
+
+        def with_templates(template_features: Tensor, *inputs: Tensor) -> Sequence[Tensor]:
+            return step(replace(self, template_features=template_features), *inputs)
+
+        return self.model.graphs.run(key, with_templates, self.template_features, *inputs)
 
 
 def random_crop_logits(model: Backbone, template_features: Tensor, settings: Settings) -> SampledLogits:

@@ -17,6 +17,7 @@ from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.prompt_templates import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
+from rita_demo.process.cuda_graphs import fast_products
 from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
@@ -136,9 +137,9 @@ class EncodingEngine:
 
     @contextmanager
     def _model_lock(self) -> Iterator[None]:
-        """The model for one caller. Raises BackboneError: the device's memory does not suffice, after smaller batches
-        of views were tried."""
-        with self._lock:
+        """The model for one caller; on a GPU its products are in TF32. Raises BackboneError: the device's memory does not
+        suffice, after smaller batches of views were tried."""
+        with self._lock, fast_products(self._backbone.device):
             try:
                 yield
             except (RuntimeError, MemoryError) as error:
@@ -176,6 +177,8 @@ class EncodingEngine:
             features=prompts.features,
             weight=prompts.weight,
             temperature=self._backbone.temperature,
+            initial=prompts.initial,
+            recorded=prompts.graph.recorded,
         )
 
     def _encode_picture(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:

@@ -91,7 +91,7 @@ class Engine(EncodingEngine):
         self, pictures: Sequence[Picture], class_prompts: ClassPrompts, settings: Settings, *which: Any
     ) -> AttackLoop:
         """``which``: labels, seeds and targets, one of each per picture; then the results of :meth:`_attack_models`."""
-        logits = attack_models.single_view_logits(self._backbone, self._tensor(class_prompts.template_features))
+        logits = attack_models.SingleViewLogits(self._backbone, self._tensor(class_prompts.template_features))
         squares, names = torch.stack([self._pixels(picture) for picture in pictures]), class_prompts.names
         return run.attack_steps(logits, squares, settings, *which, names=names)
 

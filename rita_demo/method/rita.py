@@ -21,6 +21,7 @@ from rita_demo.method.sinkhorn import linear_gradient, transport, transport_opti
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
+from rita_demo.process.cuda_graphs import exact_products
 from rita_demo.records import CacheState, CacheUpdate, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 
@@ -61,7 +62,7 @@ def decide(
         with stage("views"):
             offset = float(crop_offset(x, area_fraction, view_mask).norm())
             unmoved, x = x, step_back(x, settings.step_back, area_fraction, view_mask)
-        with single_threaded():  # dozens of small operations per stage
+        with single_threaded(), exact_products(x.device):  # dozens of small operations per stage
             trace, after = _decide_with_prompts(
                 x, offset, tuning, prompts, before, settings, stage, view_mask, area_fraction
             )

@@ -3,6 +3,8 @@
 Partial transport (rho < 1) is the balanced problem with one extra column of mass 1 - rho and cost zero, for the mass
 that is not moved. The distance then is the cost of the real columns, divided by rho."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -55,19 +57,23 @@ def transport(
         max_iterations: limit on Sinkhorn or Newton steps."""
     C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
     atoms = cost.shape[2]
-    solved = C[has_mass], rows[has_mass], columns[has_mass]
+    every = bool(has_mass.all())  # the usual case
+    solved = (C, rows, columns) if every else (C[has_mass], rows[has_mass], columns[has_mass])
     with torch.no_grad():
         solution = solve(*solved, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
         value = _objective(solution.plan, solved[0], entropy_weight, objective)
     f, g = solution.potentials
+    scatter: Callable[[Tensor], Tensor] = (
+        (lambda values: values) if every else partial(_scatter_classes, has_mass=has_mass)
+    )
     return Transport(
         cost=C[:, :, :atoms],
-        plan=_scatter_classes(solution.plan, has_mass)[:, :, :atoms],
-        distance=_scatter_classes(value / transported_mass, has_mass),
+        plan=scatter(solution.plan)[:, :, :atoms],
+        distance=scatter(value / transported_mass),
         row_weight=rows * has_mass[:, None],
         column_weight=columns[:, :atoms] * has_mass[:, None],
         mass=float(transported_mass),
-        potentials=(_scatter_classes(f, has_mass), _scatter_classes(g, has_mass)[:, :atoms]),
+        potentials=(scatter(f), scatter(g)[:, :atoms]),
         residual=solution.residual,
         checks=torch.arange(len(solution.residual), device=C.device),
         converged=bool(solution.converged.all()),

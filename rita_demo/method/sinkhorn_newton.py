@@ -8,6 +8,9 @@ solution:
 * annealing: lambda starts at the size of the costs and is halved after a few steps;
 * early exit: a class within the tolerance takes no part in later steps.
 
+On a GPU four steps are recorded as one piece, in which a class that has arrived stays as it is: the host waits once for
+the four, and not for every comparison.
+
 Every step computes the Sinkhorn and the Newton candidate and keeps the better one for each class, so it is never worse
 than Sinkhorn."""
 
@@ -16,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -23,12 +27,15 @@ from torch import Tensor
 
 from rita_demo.method.cost import to_float64
 from rita_demo.process.cpu_threads import single_threaded
+from rita_demo.process.cuda_graphs import CudaGraphs
 
 ANNEALING_START = 4.0  # annealing starts where the largest centred cost is this many lambda
 LEVEL_TOLERANCE = 0.1  # lambda is halved when every column error is below this share of the smallest column
 GAIN_TOLERANCE = 1e-5  # gains of the dual, in units of lambda, that differ by less count as equal
 CheckCallback = Callable[[float, Tensor, Tensor], None]  # lambda, plan, column potentials
+TOGETHER = {"cuda": 4}  # steps before the host looks at the residual
 STALL_STEPS = 25  # steps without a 10 % smaller residual that count as stalled
+_RECORDED = CudaGraphs(enabled=True)  # used with tensors of a GPU only
 
 
 @dataclass(frozen=True)
@@ -176,33 +183,64 @@ def _descend(
     error = iterate.error.clone()
     residual: list[float] = []
     best, waited = math.inf, 0
-    for number in range(max_iterations + 1):
+    number, together = 0, TOGETHER.get(level.device.type, 1)
+    while True:
         if 2 * number >= max_iterations:  # half of the steps are used: the rest at the target
             iterate, level = _lower_entropy(problem, iterate, level, target, level > target, jump=True)
         error[active] = iterate.error
-        residual.append(float(error.max()))
-        on_check(iterate, level)
         arrived = level <= target
-        moving = residual[-1] < 0.9 * best or not bool(arrived.all())
-        best, waited = (residual[-1], 0) if moving else (best, waited + 1)
         going = ~arrived | (iterate.error > tolerance)
-        if number == max_iterations or waited >= STALL_STEPS or not bool(going.any()):
+        some, all_going, worst, all_arrived = torch.stack(
+            [going.any(), going.all(), error.max(), arrived.all()]
+        ).tolist()
+        if together == 1 or not residual:
+            residual.append(worst)
+        on_check(iterate, level)
+        moving = worst < 0.9 * best or not all_arrived
+        best, waited = (worst, 0) if moving else (best, waited + together)
+        if number >= max_iterations or waited >= STALL_STEPS or not some:
             break
-        if not bool(going.all()):
-            final = final.put(active[~going], iterate.take(~going))
-            active, level = active[going], level[going]
-            problem, iterate = problem.take(going), iterate.take(going)
-        iterate = _step(problem, iterate, level)
-        near = iterate.error < LEVEL_TOLERANCE * problem.b.where(problem.b > 0, 1).amin((1, 2))
-        iterate, level = _lower_entropy(problem, iterate, level, target, near & (level > target))
+        if together == 1:
+            if not all_going:
+                final = final.put(active[~going], iterate.take(~going))
+                active, level = active[going], level[going]
+                problem, iterate = problem.take(going), iterate.take(going)
+            iterate, level = _advance(problem, iterate, level, target)
+        else:
+            steps = partial(_advance_together, target=target, tolerance=tolerance, count=together)
+            *changed, level, passed = _RECORDED.run((target, tolerance), steps, *problem, *iterate, level)
+            iterate = _Iterate(*changed)
+            residual += [error for error in passed.tolist() if not math.isnan(error)]
+        number += together
     return final.put(active, iterate), residual, error <= tolerance, waited >= STALL_STEPS
+
+
+def _advance(problem: _Problem, iterate: _Iterate, level: Tensor, target: float) -> tuple[_Iterate, Tensor]:
+    """One step of every class, and half the lambda where its columns are nearly right."""
+    iterate = _step(problem, iterate, level)
+    near = iterate.error < LEVEL_TOLERANCE * problem.b.where(problem.b > 0, 1).amin((1, 2))
+    return _lower_entropy(problem, iterate, level, target, near & (level > target))
+
+
+def _advance_together(*tensors: Tensor, target: float, tolerance: float, count: int) -> list[Tensor]:
+    """``count`` steps without a look at a number: those of a problem, an iterate and its levels. Returns the iterate, the
+    levels, and the residual after each step, NaN where no class moved."""
+    fields = len(_Problem._fields)
+    problem, iterate, level = _Problem(*tensors[:fields]), _Iterate(*tensors[fields:-1]), tensors[-1]
+    residual = []
+    for _ in range(count):
+        going = (level > target) | (iterate.error > tolerance)
+        after, lower = _advance(problem, iterate, level, target)
+        iterate, level = iterate.where_better(going, after), torch.where(going, lower, level)
+        residual.append(torch.where(going.any(), iterate.error.max(), math.nan))
+    return [*iterate, level, torch.stack(residual)]
 
 
 def _lower_entropy(
     problem: _Problem, iterate: _Iterate, level: Tensor, target: float, which: Tensor, jump: bool = False
 ) -> tuple[_Iterate, Tensor]:
     """Halve lambda, or jump to ``target``, for the classes ``which`` (K,); keep their potentials."""
-    if not bool(which.any()):
+    if which.device.type == "cpu" and not bool(which.any()):  # on a GPU the question takes longer than the answer
         return iterate, level
     lower = torch.full_like(level, target) if jump else (level / 2).clamp(min=target)
     level = torch.where(which, lower, level)

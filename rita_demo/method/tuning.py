@@ -1,7 +1,7 @@
 """Definition 13: the prompt update, which optimises the prompts' contexts for one picture only."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -9,6 +9,7 @@ from torch import Tensor
 from rita_demo.method.confidence import entropy_of, view_log_probability
 from rita_demo.method.cost import cosine_cost, unit
 from rita_demo.method.sinkhorn import entropic_value, transport_options
+from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
 from rita_demo.records import Tuning
 from rita_demo.settings import Settings
 
@@ -19,13 +20,17 @@ Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K,
 class Prompts:
     """The class prompts as the method needs them, independent of the model. ``encode`` maps contexts (M, L, E) to unit
     features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the initial contexts, ``features`` (K, M, D)
-    their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale."""
+    their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale.
+    ``initial``: the initial contexts as a leaf and their features with a graph that stays, or None. ``recorded``: prompt
+    updates that a GPU repeats."""
 
     encode: Encode
     context: Tensor
     features: Tensor
     weight: Tensor
     temperature: float
+    initial: Callable[[], tuple[Tensor, Tensor] | None] = lambda: None
+    recorded: CudaGraphs = field(default_factory=CudaGraphs)
 
 
 def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
@@ -39,30 +44,47 @@ def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
         x, z_weight, start = (t.detach().clone() for t in (x, prompts.weight, prompts.context))
         features, temperature = prompts.features, prompts.temperature
         steps = 0 if settings.tuning_loss == "none" else settings.tuning_steps
-        with torch.no_grad():
-            x = most_confident(x, features, z_weight, temperature, settings.subset_size)
-            if steps == 0:
-                loss = tuning_loss(x, features, z_weight, settings, temperature)
-                return Tuning(loss[None], features, start.new_zeros(len(start)), loss.new_zeros(0))
 
-        def loss_at(z: Tensor) -> Tensor:
-            return tuning_loss(x, z, z_weight, settings, temperature)
+        def update(x: Tensor, z_weight: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+            with torch.no_grad():
+                x = most_confident(x, features, z_weight, temperature, settings.subset_size)
+                if steps == 0:
+                    loss = tuning_loss(x, features, z_weight, settings, temperature)
+                    return loss[None], features, start.new_zeros(len(start)), loss.new_zeros(0)
 
-        return optimise_contexts(prompts.encode, start, loss_at, steps, settings.tuning_rate)
+            def loss_at(z: Tensor) -> Tensor:
+                return tuning_loss(x, z, z_weight, settings, temperature)
+
+            return optimise_contexts(prompts.encode, start, loss_at, steps, settings.tuning_rate, prompts.initial())
+
+        if steps == 0 or settings.tuning_loss == "transport":  # a transport takes as many steps as it needs
+            return Tuning(*update(x, z_weight))
+        key = steps, settings.tuning_rate, settings.tuning_loss, settings.subset_size
+        return Tuning(*prompts.recorded.run(key, update, x, z_weight))
 
 
 def optimise_contexts(
-    encode: Encode, start: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float
-) -> Tuning:
+    encode: Encode,
+    start: Tensor,
+    loss: Callable[[Tensor], Tensor],
+    steps: int,
+    rate: float,
+    initial: tuple[Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``steps`` of a new AdamW without weight decay on contexts ``start`` (M, L, E), which are not changed. ``loss``:
-    prompt features (K, M, D) to a scalar. ``rate``: learning rate."""
+    prompt features (K, M, D) to a scalar. ``rate``: learning rate. ``initial``: a leaf of the same contexts and their
+    features, with a graph that stays. Returns what a :class:`Tuning` holds: the losses (steps + 1,), the features
+    (K, M, D), how far each context moved (M,), and the norms of the gradients (steps,)."""
     context = start.clone().requires_grad_()
-    optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0)
+    on_device = is_recording(start.device)  # where the optimiser counts its steps
+    optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0, capturable=on_device)
     losses, gradients = [], []
-    for _ in range(steps):
-        value = loss(encode(context))
+    for step in range(steps):
+        kept = initial is not None and step == 0
+        leaf, features = initial if kept and initial else (context, encode(context))
+        value = loss(features)
         # This gradient alone, so that the parameters of the model get none.
-        (context.grad,) = torch.autograd.grad(value, context)
+        (context.grad,) = torch.autograd.grad(value, leaf, retain_graph=kept)
         losses.append(value.detach())
         gradients.append(context.grad.norm())
         optimiser.step()
@@ -70,7 +92,7 @@ def optimise_contexts(
         features = encode(context.detach())
         losses.append(loss(features))
     movement = (context.detach() - start).flatten(1).norm(dim=1)
-    return Tuning(torch.stack(losses), features, movement, torch.stack(gradients))
+    return torch.stack(losses), features, movement, torch.stack(gradients)
 
 
 def most_confident(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float, size: int) -> Tensor:
@@ -99,4 +121,4 @@ def tuning_loss(x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temp
 
 def entropy_of_mean(log_p: Tensor) -> Tensor:
     """Entropy in nats of the mean probability of the rows of ``log_p`` (N, K)."""
-    return entropy_of(log_p.logsumexp(0) - torch.tensor(float(len(log_p))).log().to(log_p))
+    return entropy_of(log_p.logsumexp(0) - float(torch.tensor(float(len(log_p))).log()))

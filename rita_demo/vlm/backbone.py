@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from rita_demo.process import environment
 from rita_demo.process.cpu_threads import parallel_chunks
+from rita_demo.process.cuda_graphs import CudaGraphs
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
@@ -24,6 +25,7 @@ from rita_demo.vlm.text_tower import TextTower, text_tower
 
 CHUNK_SIZE = {"cpu": 16, "mps": 64, "cuda": 256}  # on a CPU the output of a layer stays below 32 MB (malloc.py)
 SMALL_TOWER = 10_000_000  # weights; on a CPU every layer of it is too little work for more than one core
+ROUNDING = 1e-4  # largest 1 - cosine of a feature to that in float32
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -44,6 +46,7 @@ class Backbone:
         info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
         tower: the text tower. seen_tokens: as above. device: the device of the weights.
         one_core: whether one core works faster on a picture than all of them.
+        graphs: what a GPU records and repeats.
 
     Raises:
         BackboneError: the model is of an unsupported kind."""
@@ -79,6 +82,7 @@ class Backbone:
         small = sum(p.numel() for p in model.visual.parameters()) < SMALL_TOWER
         self.one_core = small and self.device.type == "cpu"
         self._folded = fold_batchnorm(model.visual, self.side)
+        self.graphs = CudaGraphs(self.device.type == "cuda")
         self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
         self._interpolation = interpolation
@@ -86,8 +90,11 @@ class Backbone:
         self._logit_scale: Tensor = model.logit_scale
         scale = float(self._logit_scale.exp().reshape(()))
         self.temperature = 1 / scale
+        self._rounded: nn.Module | None = None  # the tower in ``precision``
         with torch.no_grad():
             black = check_finite(self._encode(torch.zeros(1, 3, self.side, self.side)))
+            if self.device.type == "cuda" and self._dtype != torch.float32:
+                self._rounded = self._round_weights()
         self.info = BackboneInfo(
             name=name,
             title=title,
@@ -127,11 +134,10 @@ class Backbone:
                 )
                 return torch.cat(list(chain(*parts)))
             each = pixels.unflatten(0, (pictures, -1))
-            first = in_chunks(self._encode, each[:, 0], chunk)[:, None]
+            first = in_chunks(self._encode_exactly, each[:, 0], chunk)[:, None]
             if each.shape[1] == 1:
                 return first.flatten(0, 1)
-            with torch.autocast(self.device.type, dtype=self._dtype):
-                rest = in_chunks(self._encode_crops, each[:, 1:].flatten(0, 1), chunk)
+            rest = in_chunks(self._encode_rounded, each[:, 1:].flatten(0, 1), chunk)
             return torch.cat([first, rest.unflatten(0, (pictures, -1))], 1).flatten(0, 1)
 
     def encode_patches(self, pixels: Tensor) -> Tensor:
@@ -153,7 +159,7 @@ class Backbone:
         copied = copy.deepcopy(self)
         copied._dtype, copied.info = torch.float32, replace(self.info, precision="float32")
         copied._visual.to(memory_format=torch.contiguous_format)
-        copied._folded = None
+        copied._folded = copied._rounded = None
         return copied
 
     def weights_key(self) -> str:
@@ -174,8 +180,26 @@ class Backbone:
     def _encode_crops(self, pixels: Tensor) -> Tensor:
         return self._features(self._folded or self._visual, pixels.to(self.device, torch.float32))
 
-    def _features(self, visual: nn.Module, pixels: Tensor) -> Tensor:
-        features = visual((pixels - self._mean) / self._std)
+    def _encode_exactly(self, pixels: Tensor) -> Tensor:
+        (features,) = self.graphs.run("whole pictures", lambda pixels: [self._encode(pixels)], pixels.to(self.device))
+        return features
+
+    def _encode_rounded(self, pixels: Tensor) -> Tensor:
+        if self._rounded is not None:
+            return self._features(self._rounded, pixels.to(self.device, torch.float32), self._dtype)
+        with torch.autocast(self.device.type, dtype=self._dtype):
+            return self._encode_crops(pixels)
+
+    def _round_weights(self) -> nn.Module | None:
+        """The tower with weights in the precision, which a GPU multiplies twice as fast as autocast does; None for a model
+        whose features it changes too much: its layers then keep the numbers between them in float32."""
+        rounded = copy.deepcopy(self._folded or self._visual).to(self._dtype)
+        noise = torch.rand(1, 3, self.side, self.side, generator=torch.Generator().manual_seed(0)).to(self.device)
+        cosine = (self._features(rounded, noise, self._dtype) * self._encode(noise)).sum()
+        return rounded if float(cosine) > 1 - ROUNDING else None  # False for NaN
+
+    def _features(self, visual: nn.Module, pixels: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        features = visual(((pixels - self._mean) / self._std).to(dtype))
         return F.normalize(features.float(), dim=-1)
 
     def _check_shape(self, pixels: Tensor, side: int | None) -> None:

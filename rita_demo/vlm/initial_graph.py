@@ -3,38 +3,52 @@ forward pass, which is a third of it."""
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import single_threaded
+from rita_demo.process.cuda_graphs import CudaGraphs
 
 Encode = Callable[[Tensor], Tensor]  # contexts (P, L, E) -> features (K, P, D)
+#: Vocabularies that keep their graphs: those used last. One may take a gigabyte.
+KEPT = {"cpu": 1, "mps": 1, "cuda": 4}
 
 
 class InitialGraph:
-    """The kept graphs of one vocabulary, one for each number P of contexts. Only the vocabulary that was used last keeps
-    its graphs: one may take hundreds of megabytes."""
+    """The kept graphs of one vocabulary, one for each number P of contexts, and the prompt updates that are recorded from
+    them (``recorded``)."""
 
-    last: weakref.ref["InitialGraph"] | None = None
+    used: ClassVar[list[weakref.ref["InitialGraph"]]] = []  # the one that was used last at the end
 
-    def __init__(self) -> None:
+    def __init__(self, recorded: bool = False) -> None:
         self.graphs: dict[int, tuple[Tensor, Tensor]] = {}  # P -> contexts (P, L, E) and their features (K, P, D)
+        self.recorded = CudaGraphs(recorded)
 
-    def encode(self, encode: Encode, context: Tensor) -> Tensor:
-        """``encode(context)``, differentiable once, for initial contexts (P, L, E)."""
-        before = None if InitialGraph.last is None else InitialGraph.last()
-        if before is not None and before is not self:
-            before.graphs.clear()
-        InitialGraph.last = weakref.ref(self)
+    def of(self, encode: Encode, context: Tensor) -> tuple[Tensor, Tensor]:
+        """The initial contexts (P, L, E) as a leaf, and ``encode`` of them with its graph, which stays: a gradient through it
+        is taken with ``retain_graph``."""
+        self._mark_as_used(KEPT[context.device.type])
         if (kept := self.graphs.get(len(context))) is None:
             # on one thread: the numbers do not depend on which caller was the first
             with torch.inference_mode(False), torch.enable_grad(), single_threaded():
                 leaf = context.detach().clone().requires_grad_()
                 kept = self.graphs[len(context)] = leaf, encode(leaf)
-        features: Tensor = _Kept.apply(context, *kept)
+        return kept
+
+    def encode(self, encode: Encode, context: Tensor) -> Tensor:
+        """``encode(context)``, differentiable once, for initial contexts (P, L, E)."""
+        features: Tensor = _Kept.apply(context, *self.of(encode, context))
         return features
+
+    def _mark_as_used(self, kept: int) -> None:
+        others = [one for one in InitialGraph.used if one() not in (None, self)]
+        for one in others[: max(len(others) + 1 - kept, 0)]:
+            if (other := one()) is not None:
+                other.graphs.clear()
+                other.recorded.clear()  # they read the memory of the graphs
+        InitialGraph.used = [*others[max(len(others) + 1 - kept, 0) :], weakref.ref(self)]
 
 
 class _Kept(torch.autograd.Function):

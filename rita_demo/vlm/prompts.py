@@ -4,24 +4,21 @@ A prompt is "SOS ctx_1..ctx_4 name . EOT" (method.md row 3). Every class has one
 share the contexts; written sentences about a class (its descriptions) may follow as further prompts. Only contexts
 receive a gradient."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.initial_graph import InitialGraph
-from rita_demo.vlm.shared_prefix import can_share_prefix, encode_with_prefix
+from rita_demo.vlm.prompt_encoder import CHUNK_TOKENS, CONTEXT_LENGTH, PromptEncoder, in_chunks
 from rita_demo.vlm.text_tower import TextTower
 
 #: Prompt starts of four tokens in CLIP's vocabulary: all contexts are one tensor (M, 4, E). The first is plain CLIP's.
 DEFAULT_START = "a photo of a"
-CONTEXT_LENGTH = 4
 
 _STARTS = (
     "a photo of a, a picture of the, an image of a, a photo showing a, a photo of the, a rendering of a, "
@@ -35,12 +32,6 @@ TEMPLATES = tuple(_STARTS.split(", "))
 MEAN_DESCRIPTIONS = "built_in_mean"  # of settings.descriptions
 NOISE_SCALE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 MAX_NAME_LENGTH = 1000  # characters
-CHUNK_TOKENS = 8192  # tokens encoded at once: limits memory
-#: Padding in a chunk, in tokens: on a CPU more of it costs more than another chunk does. On other devices starting a
-#: chunk is slow, so that memory alone limits the padding.
-MAX_PADDING_TOKENS = {"cpu": 32}
-GRAPH_BYTES = 1 << 30  # a larger graph is not stored: its chunks are computed again in the backward pass
-GRAPH_FLOATS = 18  # stored for the backward pass per token, layer and unit of width (measured: 13 to 18)
 
 
 @dataclass(frozen=True)
@@ -67,8 +58,8 @@ class PromptSet:
     template_features: Tensor
     tokens: Tensor
     position: Tensor
-    tower: TextTower
-    graph: InitialGraph = field(default_factory=InitialGraph, init=False, repr=False)
+    encoder: PromptEncoder = field(repr=False)
+    graph: InitialGraph = field(repr=False)
 
     def encode(self, context: Tensor) -> Tensor:
         """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included. Differentiable
@@ -78,14 +69,19 @@ class PromptSet:
     def encode_contexts(self, context: Tensor) -> Tensor:
         """The same (K, P, D) without the descriptions."""
 
-        def encode(context: Tensor) -> Tensor:
-            return _encode(self.tower, self.tokens, self.position, context)
-
         differentiated = torch.is_grad_enabled() and context.requires_grad
-        if not differentiated or _graph_bytes(self.tower, self.position, len(context)) > GRAPH_BYTES:
-            return encode(context)
+        if not differentiated or not self.encoder.keeps_graph(len(context)):
+            return self.encoder(context)
         initial = self.context[: len(context)]
-        return self.graph.encode(encode, context) if torch.equal(context, initial) else encode(context)
+        return self.graph.encode(self.encoder, context) if torch.equal(context, initial) else self.encoder(context)
+
+    def initial(self) -> tuple[Tensor, Tensor] | None:
+        """The initial contexts (P, L, E) as a leaf, and all features (K, M, D) with the kept graph, whose gradients are taken
+        with ``retain_graph``; None where the graph is too large to be kept."""
+        if not self.encoder.keeps_graph(len(self.context)):
+            return None
+        leaf, features = self.graph.of(self.encoder, self.context)
+        return leaf, torch.cat([features, self.description_features], dim=1)
 
     def mean_description_features(self) -> Tensor | None:
         """Unit mean direction (K, D) of the descriptions of every class; None without descriptions."""
@@ -110,7 +106,7 @@ def build_prompts(
     tower = backbone.tower
     tokens = tower.tokens([sentence(DEFAULT_START, name) for name in names])
     position = tower.position(tokens)
-    context = initial_contexts(tower, settings)
+    encoder, context = PromptEncoder(tower, tokens, position), initial_contexts(tower, settings)
     sentences = sentences or tuple(() for _ in names)
     with torch.no_grad():
         written, present = _encode_descriptions(backbone, sentences)
@@ -119,7 +115,7 @@ def build_prompts(
             present = present.amax(1, keepdim=True)
             more = [f" (and {len(own) - 1} more: their mean)" if len(own) > 1 else "" for own in sentences]
             sentences = tuple((own[0] + text,) for own, text in zip(sentences, more))
-        features = torch.cat([_encode(tower, tokens, position, context), written], dim=1)
+        features = torch.cat([encoder(context), written], dim=1)
         plain = features[:, 0].clone()
         if template != DEFAULT_PROMPT_TEMPLATE:
             plain = encode_sentences(backbone, [template.replace("{}", name) for name in names])
@@ -138,7 +134,8 @@ def build_prompts(
         template_features=plain,
         tokens=tokens,
         position=position,
-        tower=tower,
+        encoder=encoder,
+        graph=InitialGraph(recorded=backbone.graphs.enabled),
     )
 
 
@@ -168,7 +165,7 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
         return tower.encode(tower.embed(tokens[rows, :length]), position[rows], tokens[rows, :length])
 
     with torch.no_grad():
-        return _in_chunks(encode_chunk, tower.length(position), CHUNK_TOKENS, tower.device)
+        return in_chunks(encode_chunk, tower.length(position), CHUNK_TOKENS, tower.device)
 
 
 def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:
@@ -189,72 +186,6 @@ def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
         return ()
     encode = backbone.tower.tokenizer.encode
     return tuple(word for word in name.split() if not seen.issuperset(encode(word)))
-
-
-def _encode(tower: TextTower, tokens: Tensor, position: Tensor, context: Tensor) -> Tensor:
-    """Features (K, M, D); a chunk has classes of similar length, so that there is little padding."""
-    count = len(context)
-    lengths, shared = _lengths(tower, position), _shares_prefix(tower, position)
-    keep_graph = torch.is_grad_enabled() and context.requires_grad
-    recompute = keep_graph and _graph_bytes(tower, position, count) > GRAPH_BYTES
-
-    def encode_prompts(context: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
-        embedded = tower.embed(tokens)  # (C, T, E)
-        start, rest = embedded[:, :1], embedded[:, 1 + CONTEXT_LENGTH :]
-        if shared:
-            prefix = torch.cat([start[:1].expand(count, -1, -1), context], dim=1)
-            return encode_with_prefix(tower, prefix, rest, position - prefix.shape[1])
-        parts = (start[:, None], context[None], rest[:, None])
-        whole = torch.cat([part.expand(len(rest), count, -1, -1) for part in parts], dim=2)
-        ids = (part.repeat_interleave(count, 0) for part in (position, tokens))
-        return tower.encode(whole.flatten(0, 1), *ids).unflatten(0, (-1, count))
-
-    def encode_chunk(rows: Tensor, length: int) -> Tensor:
-        inputs = (context, tokens[rows, :length], position[rows])
-        return checkpoint(encode_prompts, *inputs, use_reentrant=False) if recompute else encode_prompts(*inputs)
-
-    return _in_chunks(encode_chunk, lengths, max(1, CHUNK_TOKENS // count), tower.device)
-
-
-def _lengths(tower: TextTower, position: Tensor) -> Tensor:
-    """Tokens (K,) of each class's prompt up to the pooled one."""
-    return tower.length(position).clamp(min=1 + CONTEXT_LENGTH)
-
-
-def _shares_prefix(tower: TextTower, position: Tensor) -> bool:
-    """Whether all classes share the keys and values of SOS and context."""
-    return can_share_prefix(tower) and bool((position > CONTEXT_LENGTH).all())
-
-
-def _graph_bytes(tower: TextTower, position: Tensor, contexts: int) -> int:
-    """What a forward pass with that many contexts stores for the backward pass, about."""
-    lengths = _lengths(tower, position)
-    shared = len(lengths) * (1 + CONTEXT_LENGTH) if _shares_prefix(tower, position) else 0
-    tokens = contexts * (int(lengths.sum()) - shared)
-    return 4 * GRAPH_FLOATS * tower.layers * tower.token_embedding.embedding_dim * tokens
-
-
-def _in_chunks(encode: Callable[[Tensor, int], Tensor], lengths: Tensor, tokens: int, device: torch.device) -> Tensor:
-    """``encode`` (rows, length) -> (rows, ...) on every chunk; the results in the order of ``lengths``."""
-    chunks = list(_chunks(lengths, tokens, device))
-    parts = torch.cat([encode(rows, length) for rows, length in chunks])
-    return parts[torch.cat([rows for rows, _ in chunks]).argsort().to(device)]
-
-
-def _chunks(lengths: Tensor, tokens: int, device: torch.device) -> Iterator[tuple[Tensor, int]]:
-    """(rows, length) of chunks: rows of similar length, at most ``tokens`` tokens together, and at most
-    :data:`MAX_PADDING_TOKENS` of them padding."""
-    padding = MAX_PADDING_TOKENS.get(device.type, tokens)
-    rows = lengths.argsort(stable=True)
-    sizes = lengths[rows].tolist()
-    begin, own = 0, 0  # the chunk's first row, its tokens without padding
-    for end, size in enumerate(sizes):
-        whole = (end + 1 - begin) * size
-        if end > begin and (whole > tokens or whole - own - size > padding):
-            yield rows[begin:end], sizes[end - 1]
-            begin, own = end, 0
-        own += size
-    yield rows[begin:], sizes[-1]
 
 
 def _check_names(names: tuple[str, ...]) -> None:

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from rita_demo.settings import RECOMMENDED
-from rita_demo.vlm import prompts as text_module
+from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.prompt_encoder import PromptEncoder
 from rita_demo.vlm.prompts import PromptSet, build_prompts
 from rita_demo.vlm.registry import load
 from tests.vlm.comparison import NAMES
@@ -24,11 +25,7 @@ def prompts(backbone: Backbone) -> PromptSet:
 def gradient(prompts: PromptSet, context: torch.Tensor, weight: torch.Tensor, keep: bool) -> torch.Tensor:
     """The gradient of a weighted sum of the features, through the kept graph or a new one."""
     leaf = context.clone().requires_grad_()
-    encode = (
-        prompts.encode_contexts
-        if keep
-        else lambda c: text_module._encode(prompts.tower, prompts.tokens, prompts.position, c)
-    )
+    encode = prompts.encode_contexts if keep else prompts.encoder
     (found,) = torch.autograd.grad((encode(leaf) * weight).sum(), leaf)
     return found
 
@@ -47,8 +44,8 @@ def test_gradients_are_those_of_a_new_graph_again_and_again(prompts: PromptSet, 
 def test_the_tower_is_run_once_for_the_initial_contexts_and_always_for_others(
     prompts: PromptSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs, real = list[int](), text_module._encode
-    monkeypatch.setattr(text_module, "_encode", lambda *given: (runs.append(1), real(*given))[1])
+    runs, real = list[int](), PromptEncoder.__call__
+    monkeypatch.setattr(PromptEncoder, "__call__", lambda *given: (runs.append(1), real(*given))[1])
     for moved in (0.0, 0.0, 0.1, 0.1, 0.0):
         prompts.encode((prompts.context + moved).requires_grad_())
     assert len(runs) == 3
@@ -71,6 +68,6 @@ def test_what_is_returned_may_be_changed_and_only_one_vocabulary_keeps_its_graph
 
 
 def test_a_graph_that_is_too_large_is_not_kept(prompts: PromptSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_module, "GRAPH_BYTES", 0)
+    monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", 0)
     prompts.encode_contexts(prompts.context.clone().requires_grad_())
     assert not prompts.graph.graphs

@@ -8,7 +8,7 @@ import torch
 
 from rita_demo.records.errors import BackboneError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED
-from rita_demo.vlm import prompts as text_module
+from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES, build_prompts, encode_sentences
 from rita_demo.vlm.registry import load
@@ -63,7 +63,8 @@ def test_text_features_equal_open_clip_and_the_shared_prefix_changes_neither_the
     goal = torch.randn(prompts.features.shape, generator=torch.Generator().manual_seed(1))
     results = []
     for share in (can_share_prefix, lambda tower: False):
-        monkeypatch.setattr(text_module, "can_share_prefix", share)
+        monkeypatch.setattr(prompt_encoder, "can_share_prefix", share)
+        prompts = build_prompts(ours, NAMES, RECOMMENDED)
         context = prompts.context.clone().requires_grad_()
         features = prompts.encode(context)
         (gradient,) = torch.autograd.grad((features * goal).sum(), context)
@@ -182,9 +183,9 @@ def test_descriptions_are_frozen_prompts_after_the_contexts(backbone: Backbone) 
 def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch) -> None:
     results = []
     for tokens, padding, graph in ((10**6, 10**6, 10**12), (64, 10**6, 0), (10**6, 0, 0)):
-        monkeypatch.setattr(text_module, "CHUNK_TOKENS", tokens)
-        monkeypatch.setattr(text_module, "MAX_PADDING_TOKENS", {"cpu": padding})
-        monkeypatch.setattr(text_module, "GRAPH_BYTES", graph)
+        monkeypatch.setattr(prompt_encoder, "CHUNK_TOKENS", tokens)
+        monkeypatch.setattr(prompt_encoder, "MAX_PADDING_TOKENS", {"cpu": padding})
+        monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", graph)
         prompts = build_prompts(backbone, NAMES, RECOMMENDED)
         context = prompts.context.clone().requires_grad_()
         features = prompts.encode(context)

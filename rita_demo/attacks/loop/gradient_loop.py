@@ -62,6 +62,7 @@ class AttackRequest:
     names: Sequence[str] = ()
 
 
+Measured = tuple[Tensor, Tensor, Tensor]  # logits (B, K), goal (B,), and the goal's gradient (B, 3, H, W) or nothing
 #: (steps done, steps), and the loss of the first picture where the loop knows it.
 AttackProgress = tuple[int, int] | tuple[int, int, float]
 #: Yields its progress after every step, returns the batch.
@@ -84,12 +85,18 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
     to_levels = partial(components.quantise, roundtrip=request.roundtrip if request.budget else "round")
 
+    recorded = partial(_as_it_is, logits) if attack.guest else recorder(logits)
+    classes = [leave] if reach is None else [leave, reach]
+
     def goal(answer: Tensor) -> Tensor:
         return goal_of(answer, leave, reach)
 
-    def evaluate(at: Tensor, step: int, gradient: bool) -> tuple[Tensor, Tensor, Tensor]:
+    def measured(model: Logits, at: Tensor, leave: Tensor, reach: Tensor | None = None, *, gradient: bool) -> Measured:
+        return loss_and_gradient(model, at, lambda answer: goal_of(answer, leave, reach), gradient)
+
+    def evaluate(at: Tensor, step: int, gradient: bool) -> Measured:
         if sampled is None:
-            return loss_and_gradient(logits, at, goal, gradient)
+            return recorded((goal_of, gradient, reach is None), partial(measured, gradient=gradient), at, *classes)
         seeds = [fresh_seed(seed, step) for seed in request.seeds]
         _, loss, slope = loss_and_gradient(lambda p: sampled(p, seeds), at, mean_over_samples(goal), gradient)
         return answers_of(logits, at), loss, slope
@@ -159,12 +166,23 @@ def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Ten
 
 def answers_of(logits: Logits, pixels: Tensor) -> Tensor:
     """The model's logits (B, K) in float32, without a gradient."""
-    return loss_and_gradient(logits, pixels, lambda answer: answer[:, 0], False)[0]
+
+    def answer(model: Logits, pixels: Tensor) -> tuple[Tensor]:
+        return (loss_and_gradient(model, pixels, lambda answer: answer[:, 0], False)[0],)
+
+    return recorder(logits)("answers", answer, pixels)[0]
 
 
-def loss_and_gradient(
-    logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor], gradient: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+def recorder(logits: Logits) -> Callable[..., Any]:
+    """``logits.recorded(key, step, *inputs)`` of a model that a GPU records; of any other one, ``step(logits, *inputs)``."""
+    return getattr(logits, "recorded", partial(_as_it_is, logits))
+
+
+def _as_it_is(logits: Logits, key: Any, step: Callable[..., Any], *inputs: Tensor) -> Any:
+    return step(logits, *inputs)
+
+
+def loss_and_gradient(logits: Logits, pixels: Tensor, goal: Callable[[Tensor], Tensor], gradient: bool) -> Measured:
     """The logits in float32, the goal (B,), and its gradient w.r.t. the pixels (empty without ``gradient``).
     ``autograd.grad`` with respect to the pixels alone leaves ``.grad`` of the model's parameters untouched. The grad
     mode is set here and not in the generator, which would change it for its caller."""

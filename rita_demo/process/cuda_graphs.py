@@ -1,0 +1,120 @@
+"""Work that a GPU repeats: recorded once as a CUDA graph, then started as one piece.
+
+A small step of the method is hundreds of kernels of a few microseconds each, and starting one from Python takes longer
+than it runs. A recorded graph starts all of them at once. On other devices the same functions are simply called."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rita_demo.process import logging as process_logging
+
+Function = Callable[..., Sequence[Tensor]]
+LIMIT = 24  # recorded functions of one owner; the least recently used one is forgotten
+
+
+@dataclass
+class _Recorded:
+    """``inputs`` and ``outputs``: the tensors that every start reads and writes. ``graph``: None where the function cannot
+    be recorded, which is tried once."""
+
+    graph: "torch.cuda.CUDAGraph | None"
+    inputs: Sequence[Tensor]
+    outputs: Sequence[Tensor]
+
+
+class CudaGraphs:
+    """Recorded functions by key, of one owner. Thread-safe. ``enabled``: False calls every function as it is."""
+
+    def __init__(self, enabled: bool = False) -> None:
+        self.enabled = enabled
+        self._lock = threading.Lock()
+        self._recorded: OrderedDict[Hashable, _Recorded | None] = OrderedDict()
+
+    def run(self, key: Hashable, function: Function, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """``function(*inputs)``, as new tensors without gradients.
+
+        ``function`` does the same kernels at every call with this key and these shapes: it reads no number back to the
+        host, copies nothing from it, and what it uses beside its inputs stays where it is. The first call runs it as it
+        is, the second one records it. ``key``: everything but the tensors that the result depends on."""
+        device = inputs[0].device
+        if not self.enabled or device.type != "cuda" or is_recording(device):  # then it is a part of a larger recording
+            return tuple(function(*inputs))
+        key = key, torch.is_grad_enabled(), tuple((tuple(one.shape), one.dtype) for one in inputs)
+        with self._lock:
+            again = key in self._recorded  # a key that is used once is not worth a recording
+            recorded = self._recorded.get(key) or self._put(key, _record(function, inputs) if again else None)
+            if recorded is not None and recorded.graph is not None:
+                for own, given in zip(recorded.inputs, inputs, strict=True):
+                    own.copy_(given)
+                recorded.graph.replay()
+                return tuple(one.clone() for one in recorded.outputs)
+        return tuple(one.detach() for one in function(*inputs))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "CudaGraphs":
+        return CudaGraphs(self.enabled)  # a recording reads the tensors of its own model
+
+    def clear(self) -> None:
+        """Forget all recordings and free their memory."""
+        with self._lock:
+            self._recorded.clear()
+
+    @property
+    def number(self) -> int:
+        """How many functions are recorded."""
+        return sum(one is not None and one.graph is not None for one in self._recorded.values())
+
+    def _put(self, key: Hashable, recorded: _Recorded | None) -> _Recorded | None:
+        self._recorded[key] = recorded
+        self._recorded.move_to_end(key)
+        while len(self._recorded) > LIMIT:
+            self._recorded.popitem(last=False)
+        return recorded
+
+
+def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
+    with torch.inference_mode(False), torch.no_grad():
+        own = [one.detach().clone() for one in inputs]
+    graph = torch.cuda.CUDAGraph()
+    try:
+        # other threads may use the card meanwhile
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            outputs = tuple(one.detach() for one in function(*own))
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError):
+            raise
+        process_logging.log_error("a step cannot be recorded for the GPU and runs without it", error)
+        return _Recorded(None, (), ())
+    return _Recorded(graph, own, outputs)
+
+
+def is_recording(device: torch.device) -> bool:
+    """Whether what is asked of the device now is recorded, not done."""
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
+
+def fast_products(device: torch.device) -> AbstractContextManager[None]:
+    """Inside the block a GPU rounds the factors of float32 products to 10 bits (TF32)."""
+    return _tensor_float(True) if device.type == "cuda" else nullcontext()
+
+
+def exact_products(device: torch.device) -> AbstractContextManager[None]:
+    """Inside the block a GPU multiplies in float32."""
+    return _tensor_float(False) if device.type == "cuda" else nullcontext()
+
+
+@contextmanager
+def _tensor_float(allowed: bool) -> Iterator[None]:
+    # Torch knows the choice for the whole process only: it is made for the block, and for what is recorded in it.
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    matmul.allow_tf32 = cudnn.allow_tf32 = allowed
+    try:
+        yield
+    finally:
+        matmul.allow_tf32, cudnn.allow_tf32 = before

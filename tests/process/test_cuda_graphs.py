@@ -1,0 +1,131 @@
+"""What a GPU records is the same work on a CPU, and never needs a number on the host."""
+
+import copy
+from functools import partial
+
+import pytest
+import torch
+
+from rita_demo.attacks.loop import components, gradient_loop
+from rita_demo.engine.attack_models import SingleViewLogits
+from rita_demo.method import cosine_cost, sinkhorn_newton, transport
+from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.prompt_encoder import PromptEncoder
+from rita_demo.vlm.prompts import build_prompts
+from rita_demo.vlm.registry import untrained
+
+META = torch.device("meta")  # no numbers at all: whoever asks for one fails
+
+
+@pytest.fixture(scope="module")
+def backbone() -> Backbone:
+    return untrained("ViT-S-32-alt", "cpu", "float32")
+
+
+def test_on_a_cpu_a_recorded_function_is_called_as_it_is() -> None:
+    calls: list[int] = []
+    graphs = CudaGraphs(enabled=True)
+
+    def double(x: torch.Tensor) -> list[torch.Tensor]:
+        calls.append(1)
+        return [2 * x]
+
+    for _ in range(3):
+        assert graphs.run("double", double, torch.ones(2))[0].tolist() == [2, 2]
+    assert len(calls) == 3
+    assert graphs.number == 0
+
+
+def test_steps_taken_together_reach_the_plan_of_single_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, z = (torch.randn(*shape, generator=generator) for shape in ((64, 32), (9, 5, 32)))
+    weight = torch.full((64,), 1 / 64), torch.full((9, 5), 0.2)
+    for weight_of_entropy, mass in ((0.1, 1.0), (0.01, 0.35), (0.001, 1.0), (0.001, 0.35)):
+        solve = partial(
+            transport, cosine_cost(x, z), *weight, entropy_weight=weight_of_entropy, transported_mass=mass
+        )
+        single = solve()
+        monkeypatch.setattr(sinkhorn_newton, "TOGETHER", {"cpu": 4})
+        together = solve()
+        monkeypatch.undo()
+        assert together.converged == single.converged
+        torch.testing.assert_close(together.distance, single.distance, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(together.plan, single.plan, atol=1e-6, rtol=1e-4)
+        assert together.residual[-1] <= 1e-6
+        assert len(together.residual) == len(single.residual)
+
+
+def test_steps_taken_together_stop_at_the_limit_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinkhorn_newton, "TOGETHER", {"cpu": 4})
+    generator = torch.Generator().manual_seed(0)
+    x, z = (torch.randn(*shape, generator=generator) for shape in ((64, 32), (3, 5, 32)))
+    weight = torch.full((64,), 1 / 64), torch.full((3, 5), 0.2)
+    found = transport(cosine_cost(x, z), *weight, entropy_weight=0.001, tolerance=1e-9, max_iterations=4)
+    assert not found.converged
+    assert len(found.residual) == 5
+
+
+def test_steps_of_the_solver_need_no_number() -> None:
+    K, M, N = 7, 5, 64
+    problem = [torch.empty(*shape, device=META) for shape in ((K, M, N), (K, 1, N), (K, M, 1), (K, 1, N), (K, M, 1))]
+    iterate = [torch.empty(*shape, device=META) for shape in ((K, M, N), (K, M, 1), (K, M, 1), (K, M, 1), (K, 1, 1))]
+    level = torch.empty(K, device=META)
+    found = sinkhorn_newton._advance_together(*problem, *iterate, level, target=0.01, tolerance=1e-6, count=4)
+    assert [one.shape for one in found[:-1]] == [*(one.shape for one in iterate), level.shape]
+    assert found[-1].shape == (4,)
+
+
+def test_prompts_and_their_gradient_need_no_number(backbone: Backbone) -> None:
+    prompts = build_prompts(backbone, ("a cat", "a very long name of a class", "dog"), RECOMMENDED)
+    encoder = _on_meta(prompts.encoder)
+    context = torch.empty_like(prompts.context, device=META).requires_grad_()
+    features = encoder(context)
+    (gradient,) = torch.autograd.grad(features.sum(), context)
+    assert (features.shape[0], gradient.shape) == (3, context.shape)
+
+
+@pytest.mark.parametrize("goal", sorted(components.COMPONENTS["goal"]))
+def test_a_step_of_an_attack_needs_no_number(backbone: Backbone, goal: str) -> None:
+    pixels = torch.empty(2, 3, backbone.side, backbone.side, device=META)
+    label = torch.empty(2, dtype=torch.long, device=META)
+    visual = copy.deepcopy(backbone._visual).to(META)
+    mean, std = (one.to(META) for one in (backbone._mean, backbone._std))
+    template = torch.empty(5, backbone.info.width, device=META)
+    answer, loss, slope = gradient_loop.loss_and_gradient(
+        lambda p: torch.nn.functional.normalize(visual((p - mean) / std), dim=-1) @ template.T,
+        pixels,
+        lambda logits: components.COMPONENTS["goal"][goal](logits, label, None),
+        True,
+    )
+    assert (answer.shape, loss.shape, slope.shape) == ((2, 5), (2,), pixels.shape)
+
+
+def test_logits_recorded_for_one_vocabulary_serve_another_one(backbone: Backbone) -> None:
+    """The features of the class names are an input of what is recorded."""
+    given: list[tuple[torch.Tensor, ...]] = []
+
+    class Recorder(CudaGraphs):
+        def run(self, key, function, *inputs):
+            given.append(inputs)
+            return super().run(key, function, *inputs)
+
+    model = copy.copy(backbone)
+    model.graphs = Recorder()
+    pixels, template = torch.rand(1, 3, model.side, model.side), torch.eye(4, model.info.width)
+    logits = SingleViewLogits(model, template)
+    torch.testing.assert_close(gradient_loop.answers_of(logits, pixels), logits(pixels))
+    assert any(one is template for one in given[0])
+
+
+def _on_meta(encoder: PromptEncoder) -> PromptEncoder:
+    moved = copy.copy(encoder)
+    moved.tower = copy.deepcopy(encoder.tower)
+    for name in ("transformer", "token_embedding", "ln_final"):
+        getattr(moved.tower, name).to(META)
+    for name in ("positional_embedding", "mask", "projection"):
+        object.__setattr__(moved.tower, name, getattr(moved.tower, name).detach().to(META))
+    chunks, order = encoder._plan(4)
+    moved._plans = {4: ([type(c)(*(v.to(META) for v in vars(c).values())) for c in chunks], order.to(META))}
+    return moved
