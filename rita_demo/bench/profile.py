@@ -1,7 +1,7 @@
 """Where a call's time goes: its dearest kernels, and for how long the device waits for Python."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,22 +47,35 @@ def profiled(work: Callable[[], Any], device: torch.device, calls: int = 3) -> P
         for _ in range(calls):
             work()
         synchronise(device)
-    kind = DeviceType.CUDA if cuda else DeviceType.CPU
-    events = [event for event in recorded.events() or () if event.device_type == kind]
-    spans = sorted((event.time_range.start, event.time_range.end, event.name) for event in events)
+    spans = list(_kernels(recorded) if cuda else _operators(recorded))
+    spans.sort()
     total: defaultdict[str, float] = defaultdict(float)
     number: defaultdict[str, int] = defaultdict(int)
-    for event in events:
-        own = event.time_range.elapsed_us() if cuda else event.self_cpu_time_total
-        total[event.name] += own / 1e6
-        number[event.name] += 1
+    for *_, name, own in spans:
+        total[name] += own
+        number[name] += 1
     dearest = sorted(total, key=lambda name: -total[name])[:KERNELS]
     return Profile(
-        busy=_union([span[:2] for span in spans]) / 1e6 / calls,
+        busy=_union([span[:2] for span in spans]) / calls,
         launched=round(len(spans) / calls),
-        copies=round(sum("Memcpy" in name and "DtoD" not in name for _, _, name in spans) / calls),
+        copies=round(sum("Memcpy" in name and "DtoD" not in name for _, _, name, _ in spans) / calls),
         kernels=tuple(Kernel(n[:NAME_LENGTH], total[n] / calls, round(number[n] / calls)) for n in dearest),
     )
+
+
+def _kernels(recorded: profile) -> Iterator[tuple[float, float, str, float]]:
+    """Start, end, name and own time, in seconds. Torch's list of events takes minutes for what a stream starts."""
+    results: Any = recorded.profiler
+    for event in results.kineto_results.events():
+        if event.device_type() == DeviceType.CUDA:
+            begin, taken = event.start_ns() / 1e9, event.duration_ns() / 1e9
+            yield begin, begin + taken, event.name(), taken
+
+
+def _operators(recorded: profile) -> Iterator[tuple[float, float, str, float]]:
+    for event in recorded.events() or ():
+        span = event.time_range
+        yield span.start / 1e6, span.end / 1e6, event.name, event.self_cpu_time_total / 1e6
 
 
 def _union(spans: list[tuple[float, float]]) -> float:

@@ -21,7 +21,7 @@ def tuned_prompts(
         with torch.no_grad():
             z = inputs.encode(start)
             loss = loss_from(views.detach().clone(), z)
-        return z, method.optimise_contexts(inputs.encode, start, loss, STEPS, RATE)[1][:, 0]
+        return z, method.optimise_contexts(inputs.encode, start, loss, STEPS, RATE).features[:, 0]
 
 
 def tuned_on_surest(inputs: DefenceInput, loss: Callable[[Tensor], Tensor], spread: float = 0.0) -> Tensor:

@@ -141,6 +141,6 @@ def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empt
     weight = (torch.arange(atoms.shape[1], device=atoms.device) < state.count[:, None]).to(atoms)
     if empty_class == "text_mean":
         bare = state.count == 0
-        atoms[bare, 0] = unit(text_mean).to(atoms)[bare]
-        weight[bare, 0] = 1
+        atoms[:, 0] = torch.where(bare[:, None], unit(text_mean).to(atoms), atoms[:, 0])
+        weight[:, 0] = torch.where(bare, 1, weight[:, 0])
     return atoms, weight

@@ -17,7 +17,7 @@ from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_log_probability, view_weight
 from rita_demo.method.cost import cosine_cost, text_mean, unit
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import linear_gradient, transport, transport_options
+from rita_demo.method.sinkhorn import linear_gradient, transport_options, transports
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
@@ -100,17 +100,16 @@ def _decide_with_prompts(
             after, cache_update = cache_state.update(before, x, confidence, views_per_image=settings.views_per_image)
         used = after if settings.order == "update_first" else before
         alignment = align(used.features, used.count, zbar, settings.completion)
-    with stage("prompt transport"):  # d_OT(k) for all k
-        untuned = prompt_transport = transport(cosine_cost(x, z), a, prompts.weight, **options)
-        if not torch.equal(z, prompts.features):
-            untuned = transport(cosine_cost(x, prompts.features), a, prompts.weight, **options)
-    with stage("cache transport"):  # d_cOT(k) for all k
-        cache_transport, cache_distance = None, x.new_zeros(len(zbar))
+    with stage("transport"):  # d_OT(k) and d_cOT(k) for all k
+        tuned = not torch.equal(z, prompts.features)
+        problems = [(cosine_cost(x, one), a, prompts.weight) for one in ([prompts.features, z] if tuned else [z])]
         if not off:
-            cache_transport = cache_state.cache_transport(
-                x, a, used, alignment, zbar, empty_class=settings.empty_class, **options
-            )
-            cache_distance = cache_transport.distance
+            atoms, weight = cache_state.cache_atoms(used, alignment, zbar, settings.empty_class)
+            problems.append((cosine_cost(x, atoms), a, weight))
+        solved = transports(problems, **options)
+        cache_transport = None if off else solved.pop()
+        untuned, prompt_transport = solved[0], solved[-1]
+        cache_distance = x.new_zeros(len(zbar)) if cache_transport is None else cache_transport.distance
     with stage("decision"):  # argmin
         alpha = 0.0 if off else settings.cache_weight
         total = prompt_transport.distance + alpha * cache_distance

@@ -3,12 +3,14 @@
 Partial transport (rho < 1) is the balanced problem with one extra column of mass 1 - rho and cost zero, for the mass
 that is not moved. The distance then is the cost of the real columns, divided by rho."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from rita_demo.method.cost import at_least_float32, to_float64
 from rita_demo.method.sinkhorn_newton import Solution, solve
@@ -55,30 +57,70 @@ def transport(
             extra column: only then is the plan the gradient (see :func:`entropic_value`).
         tolerance: for the largest marginal error, as a share of the total mass.
         max_iterations: limit on Sinkhorn or Newton steps."""
-    C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
-    atoms = cost.shape[2]
-    every = bool(has_mass.all())  # the usual case
-    solved = (C, rows, columns) if every else (C[has_mass], rows[has_mass], columns[has_mass])
+    (found,) = transports(
+        [(cost, row_weight, column_weight)],
+        entropy_weight=entropy_weight,
+        transported_mass=transported_mass,
+        objective=objective,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+    return found
+
+
+#: Cost (K, N, M), row weight and column weight, as for :func:`transport`.
+Problem = tuple[Tensor, Tensor, Tensor]
+
+
+def transports(
+    problems: Sequence[Problem],
+    *,
+    entropy_weight: float,
+    transported_mass: float,
+    objective: str,
+    tolerance: float,
+    max_iterations: int,
+) -> list[Transport]:
+    """:func:`transport` of several problems with the same number N of views; a GPU solves all of them at once."""
+    given = [_problem(*one, transported_mass) for one in problems]
+    every = bool(torch.cat([has_mass for *_, has_mass in given]).all())  # the usual case: nothing to leave out
+    solved = [one[:3] if every else tuple(values[one[3]] for values in one[:3]) for one in given]
     with torch.no_grad():
-        solution = solve(*solved, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
-        value = _objective(solution.plan, solved[0], entropy_weight, objective)
-    f, g = solution.potentials
-    scatter: Callable[[Tensor], Tensor] = (
-        (lambda values: values) if every else partial(_scatter_classes, has_mass=has_mass)
-    )
-    return Transport(
-        cost=C[:, :, :atoms],
-        plan=scatter(solution.plan)[:, :, :atoms],
-        distance=scatter(value / transported_mass),
-        row_weight=rows * has_mass[:, None],
-        column_weight=columns[:, :atoms] * has_mass[:, None],
-        mass=float(transported_mass),
-        potentials=(scatter(f), scatter(g)[:, :atoms]),
-        residual=solution.residual,
-        checks=torch.arange(len(solution.residual), device=C.device),
-        converged=bool(solution.converged.all()),
-        outcome=_outcome_sentence(solution, tolerance),
-    )
+        run = partial(solve, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
+        together = len(solved) > 1 and solved[0][0].is_cuda
+        solutions = _solve_together(solved, run) if together else [run(*one) for one in solved]
+    found = []
+    for (cost, *_), (C, rows, columns, has_mass), (part, *_), solution in zip(problems, given, solved, solutions):
+        atoms, (f, g) = cost.shape[2], solution.potentials
+        scatter: Callable[[Tensor], Tensor] = partial(_scatter_classes, has_mass=None if every else has_mass)
+        residual = solution.residual
+        record = Transport(
+            cost=C[:, :, :atoms],
+            plan=scatter(solution.plan)[:, :, :atoms],
+            distance=scatter(_objective(solution.plan, part, entropy_weight, objective) / transported_mass),
+            row_weight=rows * has_mass[:, None],
+            column_weight=columns[:, :atoms] * has_mass[:, None],
+            mass=float(transported_mass),
+            potentials=(scatter(f), scatter(g)[:, :atoms]),
+            residual=residual,
+            checks=torch.arange(len(residual), device=C.device),
+            converged=bool(solution.converged.all()),
+            outcome=_outcome_sentence(solution, tolerance),
+        )
+        found.append(record)
+    return found
+
+
+def _solve_together(
+    problems: Sequence[tuple[Tensor, ...]], solve: Callable[[Tensor, Tensor, Tensor], Solution]
+) -> list[Solution]:
+    """All problems as one: the narrower ones get columns without mass."""
+    widths, ends = [C.shape[2] for C, *_ in problems], list(accumulate(len(C) for C, *_ in problems))
+    padded = [
+        [F.pad(C, (0, max(widths) - n)), a, F.pad(b, (0, max(widths) - n))] for (C, a, b), n in zip(problems, widths)
+    ]
+    whole = solve(*(torch.cat(parts) for parts in zip(*padded)))
+    return [whole.part(first, last, n) for first, last, n in zip([0, *ends], ends, widths)]
 
 
 def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
@@ -131,7 +173,7 @@ def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entro
     if mass < 1:  # the extra column of the mass that is not moved
         rest = (rows - plan.sum(2)).clamp(min=0)
         plan = torch.cat([plan, rest[:, :, None]], 2)
-        cost = torch.nn.functional.pad(cost, (0, 1))
+        cost = F.pad(cost, (0, 1))
     T, C, a = to_float64(plan), to_float64(cost), to_float64(rows)[:, :, None]
     share = torch.where(a > 0, T / a, 0)
     r, q = (C * T).sum(2, keepdim=True), (C * T).sum(1)[:, :, None]
@@ -156,7 +198,7 @@ def _problem(
     has_mass = ((totals[0] > 0) & (totals[1] > 0))[:, 0]
     rows, columns = (w / t.where(t > 0, 1) for w, t in zip((rows, columns), totals, strict=True))
     if rho < 1:
-        C = torch.nn.functional.pad(C, (0, 1))
+        C = F.pad(C, (0, 1))
         columns = torch.cat([rho * columns, torch.full_like(columns[:, :1], 1 - rho)], 1)
     return C, rows, columns, has_mass
 
@@ -173,8 +215,10 @@ def _objective(plan: Tensor, cost: Tensor, entropy_weight: float, objective: str
     return linear + entropy_weight * (negative_entropy - marginals)
 
 
-def _scatter_classes(values: Tensor, has_mass: Tensor) -> Tensor:
-    """The values of the solved classes at their places among all classes; zeros for the others."""
+def _scatter_classes(values: Tensor, has_mass: Tensor | None) -> Tensor:
+    """The values of the solved classes at their places among all classes; zeros for the others. None: all are solved."""
+    if has_mass is None:
+        return values
     full = values.new_zeros(len(has_mass), *values.shape[1:])
     full[has_mass] = values
     return full

@@ -41,14 +41,33 @@ _RECORDED = CudaGraphs(enabled=True)  # used with tensors of a GPU only
 @dataclass(frozen=True)
 class Solution:
     """``plan`` (K, N, M), rows exact; ``potentials`` f (K, N), g (K, M) with
-    ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``residual`` (T,), one per step; ``converged`` (K,) bool;
-    ``stalled``: stopped because the residual no longer fell."""
+    ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``errors`` (T, K): every class's largest column error, before
+    the first step and after each; ``steps`` (K,): how many each class took; ``converged`` (K,) bool; ``stalled``: stopped
+    because the largest error no longer fell."""
 
     plan: Tensor
     potentials: tuple[Tensor, Tensor]
-    residual: Tensor
+    errors: Tensor
+    steps: Tensor
     converged: Tensor
     stalled: bool
+
+    @property
+    def residual(self) -> Tensor:
+        """The largest error of all classes at each of their steps."""
+        return self.errors[: int(self.steps.max()) + 1].amax(1) if len(self.steps) else self.errors[:, 0]
+
+    def part(self, first: int, last: int, columns: int) -> Solution:
+        """The classes ``first`` to ``last`` - 1, and the first columns of their plans."""
+        f, g = self.potentials
+        return Solution(
+            self.plan[first:last, :, :columns].contiguous(),
+            (f[first:last], g[first:last, :columns]),
+            self.errors[:, first:last],
+            self.steps[first:last],
+            self.converged[first:last],
+            self.stalled,
+        )
 
 
 class _Iterate(NamedTuple):
@@ -137,7 +156,7 @@ def solve(
             (M,)."""
     if len(cost) == 0:
         none = cost.new_zeros(0)
-        return Solution(cost, (rows, columns), none, none.bool(), False)
+        return Solution(cost, (rows, columns), cost.new_zeros(0, 1), none.long(), none.bool(), False)
     # Without the means of the cost the potentials start at zero and stay small, and so does rounding. At large lambda
     # these means are the potentials, and the product plan is the first iterate.
     a, b = rows[:, None, :], columns[:, :, None]
@@ -152,19 +171,11 @@ def solve(
             on_check(float(level[0]), problem.plan(iterate), (iterate.g + g0).flatten())
 
     with single_threaded():
-        iterate, residual, converged, stalled = _descend(
-            problem, entropy_weight, tolerance, max_iterations, report_check
-        )
+        iterate, errors, steps, stalled = _descend(problem, entropy_weight, tolerance, max_iterations, report_check)
         plan = problem.plan(iterate)
         exponent = problem.log_b + (iterate.g - problem.cost) / entropy_weight
         f = f0.flatten(1) - entropy_weight * exponent.logsumexp(1)
-    return Solution(
-        plan,
-        (f, (iterate.g + g0).flatten(1)),
-        torch.tensor(residual, dtype=cost.dtype, device=cost.device),
-        converged,
-        stalled,
-    )
+    return Solution(plan, (f, (iterate.g + g0).flatten(1)), errors, steps, errors[-1] <= tolerance, stalled)
 
 
 def _descend(
@@ -173,15 +184,16 @@ def _descend(
     tolerance: float,
     max_iterations: int,
     on_check: Callable[[_Iterate, Tensor], None],
-) -> tuple[_Iterate, list[float], Tensor, bool]:
-    """Iterate every class from a large lambda down to ``target``, and then to within the tolerance."""
+) -> tuple[_Iterate, Tensor, Tensor, bool]:
+    """Iterate every class from a large lambda down to ``target``, and then to within the tolerance. Returns the last
+    iterate, and errors, steps and stalled of a :class:`Solution`."""
     # The first lambda is that of the largest cost among entries with mass.
     spread = (problem.cost.abs() * (problem.a > 0) * (problem.b > 0)).amax((1, 2))
     level = (spread / ANNEALING_START).clamp(min=target)
     final = iterate = problem.iterate_at(torch.zeros_like(problem.b), level)
     active = torch.arange(len(level), device=level.device)
     error = iterate.error.clone()
-    residual: list[float] = []
+    errors, steps = [], torch.zeros_like(active)
     best, waited = math.inf, 0
     number, together = 0, TOGETHER.get(level.device.type, 1)
     while True:
@@ -190,14 +202,12 @@ def _descend(
         error[active] = iterate.error
         arrived = level <= target
         going = ~arrived | (iterate.error > tolerance)
-        some, all_going, worst, all_arrived = torch.stack(
-            [going.any(), going.all(), error.max(), arrived.all()]
-        ).tolist()
-        if together == 1 or not residual:
-            residual.append(worst)
+        state = torch.stack([going.any(), going.all(), error.max(), arrived.all()])
+        some, all_going, worst, all_arrived = state.tolist()  # the only wait for the device
         on_check(iterate, level)
         moving = worst < 0.9 * best or not all_arrived
         best, waited = (worst, 0) if moving else (best, waited + together)
+        errors.append(error.clone()[None])
         if number >= max_iterations or waited >= STALL_STEPS or not some:
             break
         if together == 1:
@@ -206,13 +216,14 @@ def _descend(
                 active, level = active[going], level[going]
                 problem, iterate = problem.take(going), iterate.take(going)
             iterate, level = _advance(problem, iterate, level, target)
+            steps[active] += 1
         else:
-            steps = partial(_advance_together, target=target, tolerance=tolerance, count=together)
-            *changed, level, passed = _RECORDED.run((target, tolerance), steps, *problem, *iterate, level)
-            iterate = _Iterate(*changed)
-            residual += [error for error in passed.tolist() if not math.isnan(error)]
+            run = partial(_advance_together, target=target, tolerance=tolerance, count=together)
+            *changed, level, taken, passed = _RECORDED.run((target, tolerance), run, *problem, *iterate, level)
+            iterate, steps = _Iterate(*changed), steps + taken
+            errors.append(passed[:-1])  # the last one is seen at the next check
         number += together
-    return final.put(active, iterate), residual, error <= tolerance, waited >= STALL_STEPS
+    return final.put(active, iterate), torch.cat(errors), steps, waited >= STALL_STEPS
 
 
 def _advance(problem: _Problem, iterate: _Iterate, level: Tensor, target: float) -> tuple[_Iterate, Tensor]:
@@ -224,16 +235,17 @@ def _advance(problem: _Problem, iterate: _Iterate, level: Tensor, target: float)
 
 def _advance_together(*tensors: Tensor, target: float, tolerance: float, count: int) -> list[Tensor]:
     """``count`` steps without a look at a number: those of a problem, an iterate and its levels. Returns the iterate, the
-    levels, and the residual after each step, NaN where no class moved."""
+    levels, how many steps each class took, and the errors (count, K) after each step."""
     fields = len(_Problem._fields)
     problem, iterate, level = _Problem(*tensors[:fields]), _Iterate(*tensors[fields:-1]), tensors[-1]
-    residual = []
+    errors, taken = [], torch.zeros_like(level, dtype=torch.long)
     for _ in range(count):
         going = (level > target) | (iterate.error > tolerance)
         after, lower = _advance(problem, iterate, level, target)
         iterate, level = iterate.where_better(going, after), torch.where(going, lower, level)
-        residual.append(torch.where(going.any(), iterate.error.max(), math.nan))
-    return [*iterate, level, torch.stack(residual)]
+        taken = taken + going
+        errors.append(iterate.error)
+    return [*iterate, level, taken, torch.stack(errors)]
 
 
 def _lower_entropy(

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -21,11 +22,12 @@ LIMIT = 24  # recorded functions of one owner; the least recently used one is fo
 @dataclass
 class _Recorded:
     """``inputs`` and ``outputs``: the tensors that every start reads and writes. ``graph``: None where the function cannot
-    be recorded, which is tried once."""
+    be recorded, which is tried once. ``function``: it holds the other tensors that the graph reads."""
 
     graph: "torch.cuda.CUDAGraph | None"
-    inputs: Sequence[Tensor]
-    outputs: Sequence[Tensor]
+    inputs: Sequence[Tensor] = ()
+    outputs: Sequence[Tensor] = ()
+    function: Function | None = None
 
 
 class CudaGraphs:
@@ -45,10 +47,13 @@ class CudaGraphs:
         device = inputs[0].device
         if not self.enabled or device.type != "cuda" or is_recording(device):  # then it is a part of a larger recording
             return tuple(function(*inputs))
-        key = key, torch.is_grad_enabled(), tuple((tuple(one.shape), one.dtype) for one in inputs)
+        shapes = tuple((tuple(one.shape), one.dtype) for one in inputs)
+        key = key, shapes, torch.is_grad_enabled(), torch.backends.cuda.matmul.allow_tf32
         with self._lock:
-            again = key in self._recorded  # a key that is used once is not worth a recording
-            recorded = self._recorded.get(key) or self._put(key, _record(function, inputs) if again else None)
+            recorded = self._recorded.get(key)
+            if recorded is None and key in self._recorded:  # a key that is used once is not worth a recording
+                recorded = _record(function, inputs)
+            self._put(key, recorded)
             if recorded is not None and recorded.graph is not None:
                 for own, given in zip(recorded.inputs, inputs, strict=True):
                     own.copy_(given)
@@ -69,12 +74,11 @@ class CudaGraphs:
         """How many functions are recorded."""
         return sum(one is not None and one.graph is not None for one in self._recorded.values())
 
-    def _put(self, key: Hashable, recorded: _Recorded | None) -> _Recorded | None:
+    def _put(self, key: Hashable, recorded: _Recorded | None) -> None:
         self._recorded[key] = recorded
         self._recorded.move_to_end(key)
         while len(self._recorded) > LIMIT:
             self._recorded.popitem(last=False)
-        return recorded
 
 
 def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
@@ -83,14 +87,33 @@ def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
     graph = torch.cuda.CUDAGraph()
     try:
         # other threads may use the card meanwhile
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, stream=_stream(own[0].device), capture_error_mode="thread_local"):
             outputs = tuple(one.detach() for one in function(*own))
     except RuntimeError as error:
         if isinstance(error, torch.OutOfMemoryError):
             raise
         process_logging.log_error("a step cannot be recorded for the GPU and runs without it", error)
-        return _Recorded(None, (), ())
-    return _Recorded(graph, own, outputs)
+        return _Recorded(None)
+    return _Recorded(graph, own, outputs, function)
+
+
+@cache
+def _stream(device: torch.device) -> torch.cuda.Stream:
+    """The stream in which all is recorded."""
+    return torch.cuda.Stream(device)
+
+
+@contextmanager
+def as_recorded(device: torch.device) -> Iterator[None]:
+    """What is made inside has its gradient in the stream of recordings: a recording can use a graph that is made here."""
+    if device.type != "cuda" or is_recording(device):
+        yield
+        return
+    own, outer = _stream(device), torch.cuda.current_stream(device)
+    own.wait_stream(outer)
+    with torch.cuda.stream(own):
+        yield
+    outer.wait_stream(own)
 
 
 def is_recording(device: torch.device) -> bool:

@@ -5,7 +5,7 @@ weights are those of PIL's ``resize(size, BICUBIC, box=...)``: Keys' cubic with 
 the zoom factor when the crop is larger than the output, cut at the picture's edge, normalised."""
 
 import math
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -111,7 +111,7 @@ def _reached(low: float, high: float, source: int, zoom: float) -> slice:
     return slice(max(math.floor(low - margin), 0), min(math.ceil(high + margin), source))
 
 
-@lru_cache(maxsize=8)
+@cache  # what a GPU has recorded reads it where it is
 def whole_square_matrix(source: int, side: int, device: torch.device) -> Tensor:
     """The weights (side, source) of :func:`resize_matrix` for a whole square."""
     with torch.inference_mode(False):

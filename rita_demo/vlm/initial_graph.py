@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.process.cuda_graphs import CudaGraphs, as_recorded
 
 Encode = Callable[[Tensor], Tensor]  # contexts (P, L, E) -> features (K, P, D)
 #: Vocabularies that keep their graphs: those used last. One may take a gigabyte.
@@ -32,7 +32,7 @@ class InitialGraph:
         self._mark_as_used(KEPT[context.device.type])
         if (kept := self.graphs.get(len(context))) is None:
             # on one thread: the numbers do not depend on which caller was the first
-            with torch.inference_mode(False), torch.enable_grad(), single_threaded():
+            with torch.inference_mode(False), torch.enable_grad(), single_threaded(), as_recorded(context.device):
                 leaf = context.detach().clone().requires_grad_()
                 kept = self.graphs[len(context)] = leaf, encode(leaf)
         return kept

@@ -1,6 +1,7 @@
 """What a GPU records is the same work on a CPU, and never needs a number on the host."""
 
 import copy
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -8,13 +9,14 @@ import torch
 
 from rita_demo.attacks.loop import components, gradient_loop
 from rita_demo.engine.attack_models import SingleViewLogits
-from rita_demo.method import cosine_cost, sinkhorn_newton, transport
+from rita_demo.method import cosine_cost, sinkhorn, sinkhorn_newton, transport, tune, tune_together
 from rita_demo.process.cuda_graphs import CudaGraphs
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompt_encoder import PromptEncoder
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import untrained
+from tests.method import toy_models as toy
 
 META = torch.device("meta")  # no numbers at all: whoever asks for one fails
 
@@ -22,6 +24,16 @@ META = torch.device("meta")  # no numbers at all: whoever asks for one fails
 @pytest.fixture(scope="module")
 def backbone() -> Backbone:
     return untrained("ViT-S-32-alt", "cpu", "float32")
+
+
+@pytest.mark.parametrize("loss", ["marginal", "pointwise"])
+def test_contexts_updated_together_are_those_of_single_pictures(loss: str) -> None:
+    settings, prompts = RECOMMENDED.replace(tuning_steps=2, tuning_loss=loss, subset_size=6), toy.prompts(K=5, M=3)
+    views = [toy.views(prompts.features[k, 0], seed=10 + k) for k in range(5)]
+    single = [tune(prompts, x, settings) for x in views]
+    together = tune_together(replace(prompts, recorded=CudaGraphs(enabled=True)), views, settings)
+    for one, other in zip(single, together, strict=True):
+        torch.testing.assert_close(vars(other), vars(one), atol=1e-6, rtol=1e-5)
 
 
 def test_on_a_cpu_a_recorded_function_is_called_as_it_is() -> None:
@@ -43,9 +55,7 @@ def test_steps_taken_together_reach_the_plan_of_single_steps(monkeypatch: pytest
     x, z = (torch.randn(*shape, generator=generator) for shape in ((64, 32), (9, 5, 32)))
     weight = torch.full((64,), 1 / 64), torch.full((9, 5), 0.2)
     for weight_of_entropy, mass in ((0.1, 1.0), (0.01, 0.35), (0.001, 1.0), (0.001, 0.35)):
-        solve = partial(
-            transport, cosine_cost(x, z), *weight, entropy_weight=weight_of_entropy, transported_mass=mass
-        )
+        solve = partial(transport, cosine_cost(x, z), *weight, entropy_weight=weight_of_entropy, transported_mass=mass)
         single = solve()
         monkeypatch.setattr(sinkhorn_newton, "TOGETHER", {"cpu": 4})
         together = solve()
@@ -55,6 +65,19 @@ def test_steps_taken_together_reach_the_plan_of_single_steps(monkeypatch: pytest
         torch.testing.assert_close(together.plan, single.plan, atol=1e-6, rtol=1e-4)
         assert together.residual[-1] <= 1e-6
         assert len(together.residual) == len(single.residual)
+
+
+def test_problems_solved_together_have_the_records_of_single_ones() -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(64, 32, generator=generator)
+    weights = torch.full((64,), 1 / 64), torch.full((9, 5), 0.2), torch.tensor([[1.0, 0, 0]] * 3 + [[1, 1, 1]] * 6)
+    costs = [cosine_cost(x, torch.randn(9, M, 32, generator=generator)) for M in (5, 3)]
+    problems = [sinkhorn._problem(C, weights[0], b, 0.35)[:3] for C, b in zip(costs, weights[1:])]
+    run = partial(sinkhorn_newton.solve, entropy_weight=0.01, tolerance=1e-6, max_iterations=1000)
+    for one, other in zip(sinkhorn._solve_together(problems, run), (run(*p) for p in problems), strict=True):
+        torch.testing.assert_close(one.plan, other.plan, atol=1e-7, rtol=1e-4)
+        torch.testing.assert_close(one.residual, other.residual, atol=1e-6, rtol=1e-3)
+        assert torch.equal(one.converged, other.converged)
 
 
 def test_steps_taken_together_stop_at_the_limit_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +96,8 @@ def test_steps_of_the_solver_need_no_number() -> None:
     iterate = [torch.empty(*shape, device=META) for shape in ((K, M, N), (K, M, 1), (K, M, 1), (K, M, 1), (K, 1, 1))]
     level = torch.empty(K, device=META)
     found = sinkhorn_newton._advance_together(*problem, *iterate, level, target=0.01, tolerance=1e-6, count=4)
-    assert [one.shape for one in found[:-1]] == [*(one.shape for one in iterate), level.shape]
-    assert found[-1].shape == (4,)
+    assert [one.shape for one in found[:-2]] == [*(one.shape for one in iterate), level.shape]
+    assert (found[-2].shape, found[-1].shape) == ((K,), (4, K))
 
 
 def test_prompts_and_their_gradient_need_no_number(backbone: Backbone) -> None:
