@@ -40,8 +40,8 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that is timed. ``seconds``: median, wall; ``goal``: None without one; ``profile``: of one call (a stream:
-    of one whole stream, as ``pictures`` pictures)."""
+    """One thing that is timed. ``seconds``: median, wall; ``goal``: None without one; ``profile``: of one call, or of a
+    shorter one, of that many ``pictures``."""
 
     name: str
     seconds: float
@@ -59,7 +59,7 @@ class Row:
         share = f"{dearest.name[:48]} {1000 * dearest.seconds / self.pictures:.1f} ms"
         if device != "cuda":
             return share
-        waits = max(self.seconds - busy, 0.0)
+        waits = max(self.profile.wall / self.pictures - busy, 0.0)
         launched = (
             f"{self.profile.launched / self.pictures:.0f} kernels, {self.profile.copies / self.pictures:.0f} copies"
         )
@@ -95,13 +95,8 @@ def measure(
     events = event_medians(parts, rounds, device) if device.type == "cuda" else wall
     rows = []
     for work in timed_work(scene, groups):
-        on_progress(work.name)
-        few = rounds if work.pictures == 1 and work.goal != GOALS["adaptive, one restart"] else 1
-        warm_up = 2 if few > 1 else 1
-        seconds = medians({work.name: work.call}, few, warm_up=warm_up, device=device)[work.name] / work.pictures
-        rows.append(
-            Row(work.name, seconds, work.goal, profiled(work.profiled or work.call, device, 1), work.profiled_pictures)
-        )
+        rows.append(row_of(work, rounds, device))
+        on_progress(f"{work.name}: {_ms(rows[-1].seconds)} ms; {rows[-1].in_the_way(device.type)}")
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     on_progress("Answers of float32 on the CPU")
     return {
@@ -138,19 +133,31 @@ def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
     """Everything that is timed, in the order of the table."""
     engine, prompts, settings = scene.engine, scene.class_prompts, scene.settings
     knows = settings.replace(attack="adaptive", **{AGAINST: "rita", "adaptive.restarts": 1})
+    pool = ThreadPoolExecutor(VISITORS)  # kept, as a server keeps its threads
+    briefly = knows.replace(**{"adaptive.steps": 2})
     calls = {
         "image": scene.image,
         "PGD-7": lambda: engine.attack(scene.picture, prompts, settings, 0),
         "adaptive, one restart": lambda: engine.attack(scene.picture, prompts, knows, 0),
-        "eight visitors, an image each": lambda: at_once(scene),
+        "eight visitors, an image each": lambda: at_once(scene, pool),
     }
     found = [Timed(name, GOALS[name], call) for name, call in calls.items()]
+    found[2] = replace(found[2], profiled=lambda: engine.attack(scene.picture, prompts, briefly, 0))
     few = min(max(groups), 16)
     for group in groups:
         pictures = shifted(scene.picture, max(group, few))
-        whole, part = stream(scene, pictures, group), stream(scene, pictures[:few], min(group, few))
-        found.append(Timed(f"stream, groups of {group}", STREAM_GOAL, whole, len(pictures), part, few))
+        whole, part = stream(scene, pictures, group), stream(scene, pictures[: min(group, 4)], min(group, 4))
+        found.append(Timed(f"stream, groups of {group}", STREAM_GOAL, whole, len(pictures), part, min(group, 4)))
     return found
+
+
+def row_of(work: Timed, rounds: int, device: torch.device) -> Row:
+    """``work`` timed and profiled; a long one is called twice only."""
+    long = work.pictures > 1 or work.goal == GOALS["adaptive, one restart"]
+    turns = {"rounds": 1, "warm_up": 1} if long else {"rounds": rounds, "warm_up": 2}
+    seconds = medians({work.name: work.call}, device=device, **turns)[work.name] / work.pictures
+    profile = profiled(work.profiled or work.call, device, 1)
+    return Row(work.name, seconds, work.goal, profile, work.profiled_pictures)
 
 
 def prompt_update(scene: BenchFixture) -> Callable[[], Any]:
@@ -158,11 +165,10 @@ def prompt_update(scene: BenchFixture) -> Callable[[], Any]:
     return lambda: scene.engine.tune(scene.encoded_views, scene.class_prompts, scene.settings)
 
 
-def at_once(scene: BenchFixture, visitors: int = VISITORS) -> None:
+def at_once(scene: BenchFixture, pool: ThreadPoolExecutor) -> None:
     """An image of each visitor at the same time, until the last one is decided."""
-    with ThreadPoolExecutor(visitors) as pool:
-        for waiting in [pool.submit(scene.image) for _ in range(visitors)]:
-            waiting.result()
+    for waiting in [pool.submit(scene.image) for _ in range(VISITORS)]:
+        waiting.result()
 
 
 def shifted(picture: Picture, count: int) -> list[Picture]:

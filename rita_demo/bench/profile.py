@@ -9,7 +9,7 @@ import torch
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from rita_demo.bench.timing import synchronise
+from rita_demo.bench.timing import medians, synchronise
 
 KERNELS = 20  # in the table
 NAME_LENGTH = 90  # characters; names of templates are longer
@@ -26,9 +26,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Profile:
-    """One call. ``busy``: seconds in which at least one kernel ran; ``launched``: number of kernels; ``copies``: those
-    between device and host; ``kernels``: the dearest ones, dearest first."""
+    """One call. ``wall``: its seconds without the profiler; ``busy``: seconds in which at least one kernel ran; ``launched``:
+    number of kernels; ``copies``: those between device and host; ``kernels``: the dearest ones, dearest first."""
 
+    wall: float
     busy: float
     launched: int
     copies: int
@@ -41,8 +42,7 @@ class Profile:
 def profiled(work: Callable[[], Any], device: torch.device, calls: int = 3) -> Profile:
     """The mean over ``calls`` of ``work``, after one that is not counted."""
     cuda = device.type == "cuda"
-    work()
-    synchronise(device)
+    wall = medians({"": work}, calls, device=device)[""]
     with profile(activities=[ProfilerActivity.CUDA if cuda else ProfilerActivity.CPU]) as recorded:
         for _ in range(calls):
             work()
@@ -56,6 +56,7 @@ def profiled(work: Callable[[], Any], device: torch.device, calls: int = 3) -> P
         number[name] += 1
     dearest = sorted(total, key=lambda name: -total[name])[:KERNELS]
     return Profile(
+        wall=wall,
         busy=_union([span[:2] for span in spans]) / calls,
         launched=round(len(spans) / calls),
         copies=round(sum("Memcpy" in name and "DtoD" not in name for _, _, name, _ in spans) / calls),

@@ -11,8 +11,24 @@ T = TypeVar("T")
 
 
 def to_numpy(value: T) -> T:
-    """A record with every tensor replaced by a numpy array; other values stay."""
-    return _map_arrays(value, tensor_to_numpy, torch.Tensor)
+    """A record with every tensor replaced by a numpy array; other values stay. A GPU is waited for once."""
+    copies: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def copy(tensor: torch.Tensor) -> np.ndarray:
+        if not tensor.is_cuda:
+            return tensor_to_numpy(tensor)
+        staged = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        staged.copy_(tensor.detach(), non_blocking=True)
+        array = np.empty(tensor.shape, staged.numpy().dtype)
+        copies.append((torch.from_numpy(array), staged))
+        return array
+
+    record = _map_arrays(value, copy, torch.Tensor)
+    if copies:
+        torch.cuda.current_stream().synchronize()
+    for array, staged in copies:  # pinned memory is not for keeping
+        array.copy_(staged)
+    return record
 
 
 def to_torch(value: T, device: torch.device) -> T:

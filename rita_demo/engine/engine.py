@@ -124,7 +124,7 @@ class Engine(EncodingEngine):
         inputs = replace(
             self._defence_input(None, class_prompts, settings),
             prompts=self._method_prompts(class_prompts, settings),
-            cache=to_torch(self.compatible_cache(cache, class_prompts, settings), self._backbone.device),
+            cache=to_torch(self.compatible_cache(cache, class_prompts, settings), CPU),
         )
         if settings.attack != "adaptive":
             return attack_models.defence_logits(self._backbone, attack_models.fixed_plan_logits, inputs), None
@@ -180,7 +180,7 @@ class Engine(EncodingEngine):
             trace, after = method.decide(
                 self._tensor(encoded_views.features),
                 replace(prompts, weight=weight),
-                method.apply_to_cache(exclusions, to_torch(cache, self._backbone.device)),
+                method.apply_to_cache(exclusions, to_torch(cache, CPU)),
                 settings,
                 tuning=to_torch(tuning, self._backbone.device),
                 view_mask=view_mask,

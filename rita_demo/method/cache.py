@@ -138,9 +138,10 @@ def cache_transport(
 def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str) -> tuple[Tensor, Tensor]:
     """The atoms of :func:`cache_transport` (K, J, D) and their weights (K, J), 1 where filled."""
     atoms = at_least_float32(alignment.aligned).clone()
-    weight = (torch.arange(atoms.shape[1], device=atoms.device) < state.count[:, None]).to(atoms)
+    count = state.count.to(atoms.device)
+    weight = (torch.arange(atoms.shape[1], device=atoms.device) < count[:, None]).to(atoms)
     if empty_class == "text_mean":
-        bare = state.count == 0
+        bare = count == 0
         atoms[:, 0] = torch.where(bare[:, None], unit(text_mean).to(atoms), atoms[:, 0])
         weight[:, 0] = torch.where(bare, 1, weight[:, 0])
     return atoms, weight

@@ -99,7 +99,8 @@ def _decide_with_prompts(
         if not off:
             after, cache_update = cache_state.update(before, x, confidence, views_per_image=settings.views_per_image)
         used = after if settings.order == "update_first" else before
-        alignment = align(used.features, used.count, zbar, settings.completion)
+        # the cache lies where its bookkeeping is done, on the CPU; its features may be needed elsewhere
+        alignment = align(used.features.to(x.device), used.count.to(x.device), zbar, settings.completion)
     with stage("transport"):  # d_OT(k) and d_cOT(k) for all k
         tuned = not torch.equal(z, prompts.features)
         problems = [(cosine_cost(x, one), a, prompts.weight) for one in ([prompts.features, z] if tuned else [z])]

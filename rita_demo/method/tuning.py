@@ -15,7 +15,6 @@ from rita_demo.settings import Settings
 
 Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
 Updated = tuple[Tensor, Tensor, Tensor, Tensor]  # the fields of a Tuning
-TOGETHER = 4  # pictures whose contexts a GPU updates at once
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Prompts:
     features (K, M, D) and is differentiable. ``context`` (M, L, E) holds the initial contexts, ``features`` (K, M, D)
     their encoding. ``weight`` (K, M): rows sum to 1, 0 for padding. ``temperature`` is tau = 1 / logit scale.
     ``initial``: the initial contexts as a leaf and their features with a graph that stays, or None. ``recorded``: prompt
-    updates that a GPU repeats."""
+    updates that a GPU repeats, each for at most ``together`` pictures."""
 
     encode: Encode
     context: Tensor
@@ -33,6 +32,7 @@ class Prompts:
     temperature: float
     initial: Callable[[], tuple[Tensor, Tensor] | None] = lambda: None
     recorded: CudaGraphs = field(default_factory=CudaGraphs)
+    together: int = 1
 
 
 def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
@@ -51,7 +51,7 @@ def tune_together(prompts: Prompts, views: Sequence[Tensor], settings: Settings)
         return [_untuned(prompts, x, settings) for x in views]
     # a transport takes as many steps as it needs, which cannot be recorded
     recorded = prompts.recorded if settings.tuning_loss != "transport" else CudaGraphs()
-    size = TOGETHER if recorded.enabled else 1
+    size = prompts.together if recorded.enabled else 1
     # The caller may use inference_mode, whose tensors cannot take part in a gradient.
     with torch.inference_mode(False), torch.enable_grad():
         parts = [views[first : first + size] for first in range(0, len(views), size)]

@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -87,7 +86,7 @@ def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
     graph = torch.cuda.CUDAGraph()
     try:
         # other threads may use the card meanwhile
-        with torch.cuda.graph(graph, stream=_stream(own[0].device), capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             outputs = tuple(one.detach() for one in function(*own))
     except RuntimeError as error:
         if isinstance(error, torch.OutOfMemoryError):
@@ -95,25 +94,6 @@ def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
         process_logging.log_error("a step cannot be recorded for the GPU and runs without it", error)
         return _Recorded(None)
     return _Recorded(graph, own, outputs, function)
-
-
-@cache
-def _stream(device: torch.device) -> torch.cuda.Stream:
-    """The stream in which all is recorded."""
-    return torch.cuda.Stream(device)
-
-
-@contextmanager
-def as_recorded(device: torch.device) -> Iterator[None]:
-    """What is made inside has its gradient in the stream of recordings: a recording can use a graph that is made here."""
-    if device.type != "cuda" or is_recording(device):
-        yield
-        return
-    own, outer = _stream(device), torch.cuda.current_stream(device)
-    own.wait_stream(outer)
-    with torch.cuda.stream(own):
-        yield
-    outer.wait_stream(own)
 
 
 def is_recording(device: torch.device) -> bool:

@@ -5,8 +5,9 @@ weights are those of PIL's ``resize(size, BICUBIC, box=...)``: Keys' cubic with 
 the zoom factor when the crop is larger than the output, cut at the picture's edge, normalised."""
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,9 +55,11 @@ def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarra
     where = torch.as_tensor(boxes).detach().cpu().double()
     mirrored = torch.as_tensor(flipped).bool().to(pixels.device)
     _, height, width = pixels.shape
-    device = pixels.device if pixels.device.type == "cuda" else CPU  # Apple's mps has no float64
-    rows = resize_matrix(where[:, 1], where[:, 3], height, side, device).to(pixels)
-    columns = resize_matrix(where[:, 0], where[:, 2], width, side, device).to(pixels)
+    if pixels.device.type == "cuda":
+        rows, columns = _kept_matrices(where.numpy().tobytes(), height, width, side, pixels.device)
+    else:  # Apple's mps has no float64
+        rows, columns = _matrices(where, height, width, side, CPU)
+    rows, columns = rows.to(pixels), columns.to(pixels)
     sideways = pixels.transpose(1, 2).contiguous()
 
     def cut(view: int) -> Tensor:
@@ -78,6 +81,18 @@ def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarra
     else:
         upright = torch.cat(parallel_chunks(cut_all, len(where)))
     return torch.where(mirrored[:, None, None, None], upright.flip(3), upright)
+
+
+def _matrices(where: Tensor, height: int, width: int, side: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The matrices of the rows and of the columns of boxes (N, 4)."""
+    rows = resize_matrix(where[:, 1], where[:, 3], height, side, device)
+    return rows, resize_matrix(where[:, 0], where[:, 2], width, side, device)
+
+
+@lru_cache(maxsize=4)  # a picture's view seed mostly stays the same; 25 MB each
+def _kept_matrices(boxes: bytes, *sizes: Any) -> tuple[Tensor, Tensor]:
+    with torch.inference_mode(False):
+        return _matrices(torch.frombuffer(bytearray(boxes), dtype=torch.float64).reshape(-1, 4), *sizes)
 
 
 def cut_together(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import CudaGraphs, as_recorded
+from rita_demo.process.cuda_graphs import CudaGraphs
 
 Encode = Callable[[Tensor], Tensor]  # contexts (P, L, E) -> features (K, P, D)
-#: Vocabularies that keep their graphs: those used last. One may take a gigabyte.
-KEPT = {"cpu": 1, "mps": 1, "cuda": 4}
+#: Vocabularies that keep their graphs or recordings: those used last. One may take a gigabyte.
+KEPT = {"cuda": 4}
 
 
 class InitialGraph:
-    """The kept graphs of one vocabulary, one for each number P of contexts, and the prompt updates that are recorded from
-    them (``recorded``)."""
+    """The kept graphs of one vocabulary, one for each number P of contexts; ``recorded``: the prompt updates that a GPU
+    records instead."""
 
     used: ClassVar[list[weakref.ref["InitialGraph"]]] = []  # the one that was used last at the end
 
@@ -29,10 +29,10 @@ class InitialGraph:
     def of(self, encode: Encode, context: Tensor) -> tuple[Tensor, Tensor]:
         """The initial contexts (P, L, E) as a leaf, and ``encode`` of them with its graph, which stays: a gradient through it
         is taken with ``retain_graph``."""
-        self._mark_as_used(KEPT[context.device.type])
+        self.mark_as_used(context.device)
         if (kept := self.graphs.get(len(context))) is None:
             # on one thread: the numbers do not depend on which caller was the first
-            with torch.inference_mode(False), torch.enable_grad(), single_threaded(), as_recorded(context.device):
+            with torch.inference_mode(False), torch.enable_grad(), single_threaded():
                 leaf = context.detach().clone().requires_grad_()
                 kept = self.graphs[len(context)] = leaf, encode(leaf)
         return kept
@@ -42,13 +42,15 @@ class InitialGraph:
         features: Tensor = _Kept.apply(context, *self.of(encode, context))
         return features
 
-    def _mark_as_used(self, kept: int) -> None:
-        others = [one for one in InitialGraph.used if one() not in (None, self)]
-        for one in others[: max(len(others) + 1 - kept, 0)]:
-            if (other := one()) is not None:
-                other.graphs.clear()
-                other.recorded.clear()  # they read the memory of the graphs
-        InitialGraph.used = [*others[max(len(others) + 1 - kept, 0) :], weakref.ref(self)]
+    def mark_as_used(self, device: torch.device) -> None:
+        """The vocabularies that were used before the last ones free their memory."""
+        others = [(one, owner) for one in InitialGraph.used if (owner := one()) not in (None, self)]
+        freed = max(len(others) + 1 - KEPT.get(device.type, 1), 0)
+        for _, owner in others[:freed]:
+            if owner is not None:
+                owner.graphs.clear()
+                owner.recorded.clear()
+        InitialGraph.used = [*(one for one, _ in others[freed:]), weakref.ref(self)]
 
 
 class _Kept(torch.autograd.Function):

@@ -15,7 +15,8 @@ CHUNK_TOKENS = 8192  # tokens encoded at once: limits memory
 #: Padding in a chunk, in tokens: on a CPU more of it costs more than another chunk does. On other devices starting a
 #: chunk is slow, so that memory alone limits the padding.
 MAX_PADDING_TOKENS = {"cpu": 32}
-GRAPH_BYTES = 1 << 30  # a larger graph is not stored: its chunks are computed again in the backward pass
+#: A larger graph is not stored: its chunks are computed again in the backward pass.
+GRAPH_BYTES = {"cpu": 1 << 30, "mps": 1 << 30, "cuda": 2 << 30}
 GRAPH_FLOATS = 18  # stored for the backward pass per token, layer and unit of width (measured: 13 to 18)
 
 
@@ -58,7 +59,7 @@ class PromptEncoder:
         shared = len(self._lengths) * (1 + CONTEXT_LENGTH) if self._shared else 0
         tokens = contexts * (int(self._lengths.sum()) - shared)
         width = self.tower.token_embedding.embedding_dim
-        return 4 * GRAPH_FLOATS * self.tower.layers * width * tokens <= GRAPH_BYTES
+        return 4 * GRAPH_FLOATS * self.tower.layers * width * tokens <= GRAPH_BYTES.get(self.tower.device.type, 0)
 
     def _encode(self, context: Tensor, chunk: _Chunk) -> Tensor:
         count = len(context)

@@ -77,11 +77,19 @@ class PromptSet:
 
     def initial(self) -> tuple[Tensor, Tensor] | None:
         """The initial contexts (P, L, E) as a leaf, and all features (K, M, D) with the kept graph, whose gradients are taken
-        with ``retain_graph``; None where the graph is too large to be kept."""
-        if not self.encoder.keeps_graph(len(self.context)):
+        with ``retain_graph``; None where the graph is too large to be kept, or updates are recorded."""
+        if self.graph.recorded.enabled or not self.encoder.keeps_graph(len(self.context)):
             return None
         leaf, features = self.graph.of(self.encoder, self.context)
         return leaf, torch.cat([features, self.description_features], dim=1)
+
+    def updated_at_once(self, most: int) -> int:
+        """For how many pictures, at most ``most``, contexts are updated at once: 0 where not even one update can be recorded,
+        on a CPU or for a vocabulary whose graph is too large."""
+        self.graph.mark_as_used(self.context.device)
+        if not self.graph.recorded.enabled:
+            return 0
+        return next((n for n in range(most, 0, -1) if self.encoder.keeps_graph(n * len(self.context))), 0)
 
     def mean_description_features(self) -> Tensor | None:
         """Unit mean direction (K, D) of the descriptions of every class; None without descriptions."""

@@ -9,9 +9,10 @@ import torch
 
 from rita_demo.attacks.loop import components, gradient_loop
 from rita_demo.engine.attack_models import SingleViewLogits
-from rita_demo.method import cosine_cost, sinkhorn, sinkhorn_newton, transport, tune, tune_together
+from rita_demo.method import Prompts, cosine_cost, sinkhorn, sinkhorn_newton, transport, tune, tune_together
 from rita_demo.process.cuda_graphs import CudaGraphs
 from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompt_encoder import PromptEncoder
 from rita_demo.vlm.prompts import build_prompts
@@ -31,7 +32,7 @@ def test_contexts_updated_together_are_those_of_single_pictures(loss: str) -> No
     settings, prompts = RECOMMENDED.replace(tuning_steps=2, tuning_loss=loss, subset_size=6), toy.prompts(K=5, M=3)
     views = [toy.views(prompts.features[k, 0], seed=10 + k) for k in range(5)]
     single = [tune(prompts, x, settings) for x in views]
-    together = tune_together(replace(prompts, recorded=CudaGraphs(enabled=True)), views, settings)
+    together = tune_together(replace(prompts, recorded=CudaGraphs(enabled=True), together=4), views, settings)
     for one, other in zip(single, together, strict=True):
         torch.testing.assert_close(vars(other), vars(one), atol=1e-6, rtol=1e-5)
 
@@ -100,13 +101,22 @@ def test_steps_of_the_solver_need_no_number() -> None:
     assert (found[-2].shape, found[-1].shape) == ((K,), (4, K))
 
 
-def test_prompts_and_their_gradient_need_no_number(backbone: Backbone) -> None:
-    prompts = build_prompts(backbone, ("a cat", "a very long name of a class", "dog"), RECOMMENDED)
-    encoder = _on_meta(prompts.encoder)
-    context = torch.empty_like(prompts.context, device=META).requires_grad_()
-    features = encoder(context)
-    (gradient,) = torch.autograd.grad(features.sum(), context)
-    assert (features.shape[0], gradient.shape) == (3, context.shape)
+def test_a_prompt_update_needs_no_number(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(prompt_encoder.GRAPH_BYTES, "meta", 1 << 30)
+    built = build_prompts(backbone, ("a cat", "a very long name of a class", "dog"), RECOMMENDED)
+    encoder = _on_meta(built.encoder, 2 * len(built.context))
+    prompts = Prompts(
+        encode=encoder,
+        context=torch.empty_like(built.context, device=META),
+        features=torch.empty_like(built.features, device=META),
+        weight=torch.empty_like(built.weight, device=META),
+        temperature=0.01,
+        recorded=CudaGraphs(enabled=True),
+        together=2,
+    )
+    views = [torch.empty(64, backbone.info.width, device=META)] * 2
+    for one in tune_together(prompts, views, RECOMMENDED):
+        assert (one.features.shape, one.loss.shape) == (built.features.shape, (2,))
 
 
 @pytest.mark.parametrize("goal", sorted(components.COMPONENTS["goal"]))
@@ -142,13 +152,13 @@ def test_logits_recorded_for_one_vocabulary_serve_another_one(backbone: Backbone
     assert any(one is template for one in given[0])
 
 
-def _on_meta(encoder: PromptEncoder) -> PromptEncoder:
+def _on_meta(encoder: PromptEncoder, contexts: int) -> PromptEncoder:
     moved = copy.copy(encoder)
     moved.tower = copy.deepcopy(encoder.tower)
     for name in ("transformer", "token_embedding", "ln_final"):
         getattr(moved.tower, name).to(META)
     for name in ("positional_embedding", "mask", "projection"):
         object.__setattr__(moved.tower, name, getattr(moved.tower, name).detach().to(META))
-    chunks, order = encoder._plan(4)
-    moved._plans = {4: ([type(c)(*(v.to(META) for v in vars(c).values())) for c in chunks], order.to(META))}
+    chunks, order = encoder._plan(contexts)
+    moved._plans = {contexts: ([type(c)(*(v.to(META) for v in vars(c).values())) for c in chunks], order.to(META))}
     return moved

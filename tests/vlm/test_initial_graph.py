@@ -68,6 +68,6 @@ def test_what_is_returned_may_be_changed_and_only_one_vocabulary_keeps_its_graph
 
 
 def test_a_graph_that_is_too_large_is_not_kept(prompts: PromptSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", 0)
+    monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", {"cpu": 0})
     prompts.encode_contexts(prompts.context.clone().requires_grad_())
     assert not prompts.graph.graphs

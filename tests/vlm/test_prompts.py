@@ -185,7 +185,7 @@ def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch
     for tokens, padding, graph in ((10**6, 10**6, 10**12), (64, 10**6, 0), (10**6, 0, 0)):
         monkeypatch.setattr(prompt_encoder, "CHUNK_TOKENS", tokens)
         monkeypatch.setattr(prompt_encoder, "MAX_PADDING_TOKENS", {"cpu": padding})
-        monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", graph)
+        monkeypatch.setattr(prompt_encoder, "GRAPH_BYTES", {"cpu": graph})
         prompts = build_prompts(backbone, NAMES, RECOMMENDED)
         context = prompts.context.clone().requires_grad_()
         features = prompts.encode(context)
