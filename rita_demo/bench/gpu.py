@@ -180,14 +180,9 @@ def stream(scene: BenchFixture, pictures: Sequence[Picture], group: int) -> Call
     """Attack, encode and decide all pictures, ``group`` of them at a time, with one cache."""
 
     def run() -> list[Trace]:
-        cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), list[Trace]()
-        for first in range(0, len(pictures), group):
-            part = pictures[first : first + group]
-            views = list(in_one_batch(scene, part) if group > 1 else one_by_one(scene, part))
-            for one, tuning in zip(views, scene.engine.tune_batch(views, scene.class_prompts, scene.settings)):
-                trace, cache = scene.engine.decide(one, scene.class_prompts, cache, scene.settings, tuning)
-                traces.append(trace)
-        return traces
+        parts = (pictures[first : first + group] for first in range(0, len(pictures), group))
+        views = (one for part in parts for one in (in_one_batch(scene, part) if group > 1 else one_by_one(scene, part)))
+        return decisions(scene, views)
 
     return run
 

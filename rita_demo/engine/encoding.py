@@ -17,7 +17,7 @@ from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.prompt_templates import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
-from rita_demo.process.cuda_graphs import CudaGraphs, fast_products
+from rita_demo.process.cuda_graphs import fast_products
 from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
@@ -30,7 +30,6 @@ from rita_demo.vlm.registry import load
 V = TypeVar("V")
 PROMPT_SETTINGS = ("prompts", "context_init", "context_seed", "descriptions", "hand_prompt")
 VIEW_SETTINGS = ("views", "view_seed", "view_scale", "views_augmix")
-UPDATED_TOGETHER = 4  # pictures whose contexts a GPU updates at once, at most
 ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 numbers
 
 
@@ -172,7 +171,6 @@ class EncodingEngine:
     def _method_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> method.Prompts:
         """The prompts as an argument of the method."""
         prompts = self._checked_prompts(class_prompts, settings)
-        together = prompts.updated_at_once(UPDATED_TOGETHER)
         return method.Prompts(
             encode=prompts.encode,
             context=prompts.context,
@@ -180,8 +178,7 @@ class EncodingEngine:
             weight=prompts.weight,
             temperature=self._backbone.temperature,
             initial=prompts.initial,
-            recorded=prompts.graph.recorded if together else CudaGraphs(),
-            together=max(together, 1),
+            recorded=prompts.recorded(),
         )
 
     def _encode_picture(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:

@@ -190,16 +190,10 @@ class Engine(EncodingEngine):
 
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
-        return self.tune_batch([encoded_views], class_prompts, settings)[0]
-
-    def tune_batch(
-        self, encoded_views: Sequence[EncodedViews], class_prompts: ClassPrompts, settings: Settings
-    ) -> list[records.Tuning]:
-        """:meth:`tune` for several pictures."""
         with self._model_lock():
-            views = [method.unit(self._tensor(one.features)) for one in encoded_views]  # as decide does
-            tunings = method.tune_together(self._method_prompts(class_prompts, settings), views, settings)
-        return [to_numpy(tuning) for tuning in tunings]
+            x = method.unit(self._tensor(encoded_views.features))  # as decide does
+            tuning = method.tune(self._method_prompts(class_prompts, settings), x, settings)
+        return to_numpy(tuning)
 
     def sinkhorn_history(self, solved: records.Transport, k: int, settings: Settings) -> records.SinkhornHistory:
         """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`. It

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
 from rita_demo.vlm.backbone import Backbone
@@ -72,8 +73,9 @@ class PromptSet:
         differentiated = torch.is_grad_enabled() and context.requires_grad
         if not differentiated or not self.encoder.keeps_graph(len(context)):
             return self.encoder(context)
-        initial = self.context[: len(context)]
-        return self.graph.encode(self.encoder, context) if torch.equal(context, initial) else self.encoder(context)
+        # a recording makes its own forward pass, and cannot ask whether two tensors are equal
+        initial = not is_recording(context.device) and torch.equal(context, self.context[: len(context)])
+        return self.graph.encode(self.encoder, context) if initial else self.encoder(context)
 
     def initial(self) -> tuple[Tensor, Tensor] | None:
         """The initial contexts (P, L, E) as a leaf, and all features (K, M, D) with the kept graph, whose gradients are taken
@@ -83,13 +85,10 @@ class PromptSet:
         leaf, features = self.graph.of(self.encoder, self.context)
         return leaf, torch.cat([features, self.description_features], dim=1)
 
-    def updated_at_once(self, most: int) -> int:
-        """For how many pictures, at most ``most``, contexts are updated at once: 0 where not even one update can be recorded,
-        on a CPU or for a vocabulary whose graph is too large."""
+    def recorded(self) -> CudaGraphs:
+        """The prompt updates that a GPU records; not for a vocabulary whose graph is too large to be kept."""
         self.graph.mark_as_used(self.context.device)
-        if not self.graph.recorded.enabled:
-            return 0
-        return next((n for n in range(most, 0, -1) if self.encoder.keeps_graph(n * len(self.context))), 0)
+        return self.graph.recorded if self.encoder.keeps_graph(len(self.context)) else CudaGraphs()
 
     def mean_description_features(self) -> Tensor | None:
         """Unit mean direction (K, D) of the descriptions of every class; None without descriptions."""

@@ -151,7 +151,7 @@ class PictureEvaluator:
             seconds = time.perf_counter() - begin
             if store is None:
                 return tuning, seconds
-            store_tuning(store, key, tuning, cell, seconds)
+            store.put(key, tuning.features[:, : cell.settings.prompts], {"seconds": round(seconds, 4)})
             found = store.find(key)
         assert found is not None  # just stored
         row, tuned = found
@@ -195,11 +195,6 @@ def store_attack(store: ArtifactStore, key: Key, trace: AttackTrace) -> AttackOu
     outcome = AttackOutcome(trace.linf, trace.l2, trace.fooled, wrong, seconds, trace.gradient)
     store.put(key, Artifact({"attacked": asdict(outcome)}, png_bytes(trace.pixels)))
     return outcome
-
-
-def store_tuning(store: FeatureStore, key: Key, tuning: Tuning, cell: Cell, seconds: float) -> None:
-    """Store the prompts of a prompt update, without the descriptions, which stay as they are."""
-    store.put(key, tuning.features[:, : cell.settings.prompts], {"seconds": round(seconds, 4)})
 
 
 def with_picture_name(item: DatasetItem, error: DemoError) -> DataError:

@@ -1,6 +1,6 @@
-"""Attacks, views and prompt updates of several pictures in one batch, where the device gains by it.
+"""Attacks and views of several pictures in one batch, where the device gains by it.
 
-They are stored as usual and read when the picture is evaluated, so that rows and caches stay in stream order.
+The views are stored as usual and read when the picture is evaluated, so that rows and caches stay in stream order.
 """
 
 import time
@@ -10,10 +10,8 @@ from dataclasses import asdict
 
 from rita_demo.attacks import access_of
 from rita_demo.attacks.registry import get_attack
-from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, store_attack, store_tuning
+from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, store_attack
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.planned_cells import tuning_key
 from rita_demo.evaluation.store.artifacts import ArtifactStore
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
 from rita_demo.records import Picture
@@ -25,8 +23,7 @@ Batch = Sequence[tuple[PictureRequest, Picture]]  # pictures and their clean squ
 
 
 def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None:
-    """Store the attack, the views and the tuned prompts of picture ``index``, in a batch with those of the next pictures
-    that lack them.
+    """Store the attack and the views of picture ``index``, in a batch with those of the next pictures that lack them.
 
     Does nothing where they are stored, where the attack uses the cache (which is not known ahead), and where the device
     gains nothing. A picture that cannot be opened is left out; the error appears when it is evaluated.
@@ -38,7 +35,6 @@ def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None
     if (size := VIEW_BATCH.get(model.engine.info.device, 1)) > 1:
         for batch in _next_batches(model, group, index, stores.views.store, size):
             _encode(model, batch, stores)
-            _tune(model, batch, group, stores)
     elif stores.attacks is not None and first.item.key not in stores.attacks and attack.loop is None:
         size = model.engine.attacks_together
         if size > 1 and not access_of(model.picture_settings(first)):
@@ -91,19 +87,3 @@ def _encode(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> Non
     for (request, _), seed, encoded_views, (_, outcome) in zip(batch, seeds, encoded, shown, strict=True):
         row = {"seed": seed, "attacked": asdict(outcome), "seconds": round(seconds, 4)}
         stores.views.put(request.item.key, encoded_views.features, row)
-
-
-def _tune(model: PictureEvaluator, batch: Batch, group: CellGroup, stores: PictureStores) -> None:
-    """Store the tuned prompts of every cell, from the views as they are stored."""
-    requests = [request for request, _ in batch]
-    views = [model.encode(request, stores, None).encoded_views for request in requests]
-    cells = {tuning_key(cell): cell for cell in group.cells if not DEFENCES[cell.method].baseline}
-    for key, cell in cells.items():
-        if (store := stores.prompts.get(key)) is None:
-            continue
-        prompts = model.engine.encode_classes(requests[0].names, cell.requested)
-        begin = time.perf_counter()
-        tunings = model.engine.tune_batch(views, prompts, cell.settings)
-        seconds = (time.perf_counter() - begin) / len(batch)
-        for request, tuning in zip(requests, tunings, strict=True):
-            store_tuning(store, request.item.key, tuning, cell, seconds)
