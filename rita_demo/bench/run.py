@@ -74,21 +74,21 @@ Report = Callable[[str], None]
 
 
 def run(
-    backbone: Backbone, spec: str, on_progress: Report, only: Sequence[str] = (), visits: int = server.VISITS
+    backbone: Backbone, spec: str, on_progress: Report, only: Sequence[str], visits: int = server.VISITS
 ) -> tuple[dict[str, Any], list[str]]:
-    """Measure everything, in minutes on two cores.
+    """Measure some parts.
 
     Args:
         backbone: the loaded model. spec: its name, for the server of the page.
         on_progress: receives the name of the current part.
-        only: some of ``PARTS``; none: all. visits: before the server's memory is read.
+        only: some of ``PARTS``. visits: before the server's memory is read.
 
     Returns:
         The content of ``bench --json`` (``stages`` in seconds), and sentences for the terminal.
     """
     scene, found = BenchFixture(backbone, Engine(backbone), SETTINGS, CLASSES, SIDE), Measured()
     machine = machine_of(backbone.device)
-    for name in only or PARTS:
+    for name in only:
         PARTS[name](scene, spec, found, on_progress, visits)
     config = {
         "backbone": backbone.info.name,
