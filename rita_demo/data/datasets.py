@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rita_demo.data.folder_sets import ALL, classes_in, read_folder_set
+from rita_demo.data.folders import Skipped, read_folder, skipped_text
 from rita_demo.data.split_files import (
     SEED,
-    SPLITS,
-    SUFFIXES,
     Listing,
     Reader,
     aircraft_variants,
+    check_unique,
     class_folders,
     random_split,
     split_file,
@@ -103,13 +104,14 @@ DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
 @dataclass(frozen=True)
 class DatasetStatus:
     """One row of the command ``datasets``. ``sentence``: the files that are present or missing. ``template``: the
-    dataset's prompt, "" for a folder per class."""
+    dataset's prompt, "" for a folder per class. ``skipped``: what its folders hold beside pictures, "" for nothing."""
 
     name: str
     title: str
     usable: bool
     sentence: str
     template: str = ""
+    skipped: str = ""
 
 
 def dataset_status(data_root: str | Path | None) -> tuple[DatasetStatus, ...]:
@@ -124,29 +126,29 @@ def dataset_status(data_root: str | Path | None) -> tuple[DatasetStatus, ...]:
     root = None if data_root is None else _root(data_root)
     rows = [_status(dataset, root) for dataset in DATASETS.values()]
     known = {dataset.folder for dataset in DATASETS.values()}
-    for folder in sorted(root.iterdir()) if root else ():
-        if folder.is_dir() and folder.name not in known and (splits := _folder_splits(folder)):
-            classes = len(_classes(next(iter(splits.values()))))
-            sentence = f"{classes} classes; splits: {', '.join(splits)}."
-            rows.append(DatasetStatus(folder.name, "a folder per class", True, sentence))
+    for folder in _folders(root):
+        if folder.name not in known and (splits := (found := read_folder_set(folder)).splits):
+            sentence = f"{len(next(iter(splits.values())).pictures)} classes; splits: {', '.join(splits)}."
+            skipped = skipped_text(found.skipped)
+            rows.append(DatasetStatus(folder.name, "a folder per class", True, sentence, skipped=skipped))
     return tuple(rows)
 
 
 def _status(dataset: Dataset, root: Path | None) -> DatasetStatus:
-    usable, sentence = True, "drawn by the program itself; no files needed."
+    usable, sentence, skipped = True, "drawn by the program itself; no files needed.", ""
     if missing := "" if dataset.procedural else _missing(dataset, root):
         usable, sentence = False, f"missing: {missing}."
     elif root is not None and not dataset.procedural:
         try:
-            sentence = _contents(dataset, root)
+            listing = _read(dataset, root)
+            sentence, skipped = _counts(dataset, listing, root), skipped_text(listing.skipped)
         except DataError as error:
             usable, sentence = False, error.message
-    return DatasetStatus(dataset.name, dataset.title, usable, sentence, dataset.template)
+    return DatasetStatus(dataset.name, dataset.title, usable, sentence, dataset.template, skipped)
 
 
-def _contents(dataset: Dataset, root: Path) -> str:
+def _counts(dataset: Dataset, listing: Listing, root: Path) -> str:
     """How many classes and pictures the dataset's list has."""
-    listing = _read(dataset, root)
     counts = ", ".join(f"{name} {len(rows)}" for name, rows in listing.splits.items())
     here = len({label for rows in listing.splits.values() for _, label in rows})
     sentence = f"{here}{f' of {len(listing.names)}' * (here < len(listing.names))} classes; pictures: {counts}."
@@ -161,7 +163,7 @@ def uses_random_split(name: str, data_root: Path | None) -> bool:
     if dataset is None or data_root is None or dataset.split_names is None:
         return False
     here = (data_root / dataset.folder / dataset.listing).is_file()
-    return not here and bool(_classes(data_root / dataset.folder / dataset.pictures))
+    return not here and bool(classes_in(data_root / dataset.folder / dataset.pictures).pictures)
 
 
 def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: bool = False) -> list[Item]:
@@ -185,12 +187,34 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
         raise DataError(f"{name!r} has the splits {', '.join(listing.splits)}; got {split[:60]!r}.")
     pictures = root / dataset.folder / dataset.pictures
     items = [(pictures / path, label, listing.names[label]) for path, label in listing.splits[split]]
+    if not items:
+        raise _empty_split(name, split, listing)
     missing = [path for path, _, _ in items if not path.is_file()]
     if len(missing) == len(items) or (missing and not allow_partial):
-        named = f", the first of them {missing[0].relative_to(root).as_posix()}" if missing else ""
-        message = f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing{named}."
+        first = missing[0].relative_to(root).as_posix()
+        message = (
+            f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing, the first of them {first}."
+        )
         raise DataError(message, "Complete the dataset, or allow a partial one.")
     return [item for item in items if item[0].is_file()] if missing else items
+
+
+def _empty_split(name: str, split: str, listing: Listing) -> DataError:
+    counts = [f"{other!r} has {len(rows)}" for other, rows in listing.splits.items() if rows]
+    message = f"{name!r}: split {split!r} has no pictures; {', '.join(counts) or 'nor has any other'}."
+    return DataError(message, "Choose another split." if counts else "Complete the dataset.")
+
+
+def skipped_of(name: str, data_root: str | Path) -> Skipped:
+    """What the folders of a dataset hold beside its pictures; nothing where a list names them.
+
+    Raises:
+        DataError: as :func:`load_split`.
+    """
+    root = _root(data_root)
+    if name in DATASETS:
+        return _listing(name, root).skipped
+    return read_folder_set(root / name).skipped
 
 
 def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
@@ -234,7 +258,7 @@ def _missing(dataset: Dataset, root: Path | None) -> str:
 def _read(dataset: Dataset, root: Path) -> Listing:
     """The content of the dataset's list, or the random split in its place."""
     if dataset.split_names is not None and uses_random_split(dataset.name, root):
-        classes = _classes(root / dataset.folder / dataset.pictures)
+        classes = classes_in(root / dataset.folder / dataset.pictures)
         return random_split(classes, dataset.split_names, f"{dataset.folder}/{dataset.pictures}")
     return dataset.read(root / dataset.folder, dataset.pictures, dataset.listing)
 
@@ -245,27 +269,21 @@ def _load_folder(name: str, root: Path, split: str) -> list[Item]:
         known = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
         message = f"There is no dataset and no folder {name[:200]!r}."
         raise DataError(message, did_you_mean(name, DATASETS, known))
-    splits = _folder_splits(folder)
-    if not splits:
-        raise DataError(f"The folder {folder.name!r} should hold a folder of pictures per class.")
+    found = read_folder_set(folder)
+    if not (splits := found.splits):
+        message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them."
+        raise DataError(message, skipped_text(found.skipped))
     if split not in splits:
         raise DataError(f"The folder {folder.name!r} has the splits {', '.join(splits)}; got {split[:60]!r}.")
-    classes = [(label, place, place.name.replace("_", " ")) for label, place in enumerate(_classes(splits[split]))]
-    found = [(path, label, name) for label, place, name in classes for path in sorted(place.iterdir())]
-    return [item for item in found if item[0].suffix.lower() in SUFFIXES]
+    place, classes = folder if split == ALL else folder / split, splits[split].pictures
+    names = check_unique(classes, f"The folder {folder.name!r}")
+    labels = zip(names, classes.items(), strict=True)
+    return [(place / c / file, label, name) for label, (name, (c, files)) in enumerate(labels) for file in files]
 
 
-def _folder_splits(folder: Path) -> dict[str, Path]:
-    """Split name -> the folder that holds its classes; empty when there is no folder per class."""
-    splits = {name: folder / name for name in SPLITS if _classes(folder / name)}
-    return splits or ({"all": folder} if _classes(folder) else {})
-
-
-def _classes(folder: Path) -> list[Path]:
-    """The subfolders that hold a picture; empty where there are fewer than two."""
+def _folders(root: Path | None) -> tuple[Path, ...]:
+    """The folders in the data folder, without what systems leave behind."""
     try:
-        places = [place for place in sorted(folder.iterdir()) if place.is_dir()]
-        found = [place for place in places if any(path.suffix.lower() in SUFFIXES for path in place.iterdir())]
-    except OSError:  # not a folder, or no permission
-        return []
-    return found if len(found) >= 2 else []
+        return () if root is None else tuple(root / name for name in read_folder(root).folders)
+    except OSError as error:
+        raise DataError(f"The data folder {str(root)[:200]!r} cannot be read.", "Check its permissions.") from error

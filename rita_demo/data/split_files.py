@@ -6,22 +6,20 @@ contents, never a picture. Lists are untrusted input.
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rita_demo.data.folder_sets import SPLITS, ClassFolders, class_folders_in
+from rita_demo.data.folders import Skipped, fault_of_name, skipped_below
 from rita_demo.records.errors import DataError
 
-SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".ppm"}
-SPLITS = ("train", "val", "test")
 SEED = 0  # of the random split
 SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as in CoOp
 _ALL = {"test": "."}  # the picture folder itself is the test split
 COPY_HINT = "Copy it from the dataset again."
-MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000  # of a file name, and of a path below the picture folder
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
 # present, one gets ImageNet's own name, as in rita_demo.data.vocabularies.
 DUPLICATE_NAMES = {"n04008634": "projectile", "n04355933": "sunglass"}
@@ -30,10 +28,11 @@ DUPLICATE_NAMES = {"n04008634": "projectile", "n04355933": "sunglass"}
 @dataclass(frozen=True)
 class Listing:
     """``names``: K different class names in label order. ``splits``: split -> its pictures as (path below the picture
-    folder, label 0..K-1)."""
+    folder, label 0..K-1). ``skipped``: what the folders hold beside them, where they are listed."""
 
     names: tuple[str, ...]
     splits: dict[str, list[tuple[str, int]]]
+    skipped: Skipped = ()
 
 
 Reader = Callable[[Path, str, str], Listing]
@@ -76,26 +75,26 @@ def renumber_labels(splits: Mapping[str, list[tuple[str, int, str]]], where: str
                 raise DataError(f"{where} calls class {str(label)[:40]} both {called[label][:60]!r} and {name[:60]!r}.")
     dense = {label: index for index, label in enumerate(sorted(called))}
     return Listing(
-        _check_unique((called[label] for label in dense), where),
+        check_unique((called[label] for label in dense), where),
         {split: [(path, dense[label]) for path, label, _ in rows] for split, rows in splits.items()},
     )
 
 
-def random_split(folders: list[Path], class_names: Mapping[str, str], where: str) -> Listing:
-    """The split of pictures without a split file, in ``folders``, one per class: the same on every machine, because the
-    part of a picture depends on the seed and the picture's path alone. ``class_names``: folder name -> class name where
-    they differ; "" for a folder that is no class."""
+def random_split(classes: ClassFolders, class_names: Mapping[str, str], where: str) -> Listing:
+    """The split of pictures without a split file: the same on every machine, because the part of a picture depends on the
+    seed and the picture's path alone. ``class_names``: folder name -> class name where they differ; "" for a folder that
+    is no class."""
     splits: dict[str, list[tuple[str, int, str]]] = {name: [] for name in SPLIT_FRACTIONS}
-    for label, folder in enumerate(folders):
-        pictures = [f"{folder.name}/{p.name}" for p in folder.iterdir() if p.suffix.lower() in SUFFIXES]
+    for label, (folder, files) in enumerate(classes.pictures.items()):
+        pictures = [f"{folder}/{file}" for file in files]
         pictures.sort(key=lambda path: hashlib.sha256(f"split\x1f{SEED}\x1f{path}".encode()).digest())
-        name, begin, fraction = class_names.get(folder.name, folder.name), 0, 0.0
+        name, begin, fraction = class_names.get(folder, folder), 0, 0.0
         for split in SPLIT_FRACTIONS if name else ():
             fraction += SPLIT_FRACTIONS[split]
             end = round(fraction * len(pictures))
             splits[split] += [(path, label, name) for path in sorted(pictures[begin:end])]
             begin = end
-    return renumber_labels(splits, where)
+    return replace(renumber_labels(splits, where), skipped=classes.skipped)
 
 
 def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
@@ -106,7 +105,7 @@ def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
         DataError: a file is missing, or a line is malformed.
     """
     lines = _lines(folder, listing, "a class name per line")
-    names = _check_unique((name for _, name in lines), f"{folder.name}/{listing}")
+    names = check_unique((name for _, name in lines), f"{folder.name}/{listing}")
     label = {name: index for index, (_, name) in enumerate(lines)}
     splits: dict[str, list[tuple[str, int]]] = {}
     for split in SPLITS:
@@ -149,50 +148,51 @@ def class_folders(
             raise _line_error(where, number, "a new WordNet number and a class name, as in 'n01440764 tench'", line)
         called[wnid] = name.strip()
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
-    found = {
-        split: _pictures(folder, Path(pictures) / place, class_of, listing)
-        for split, place in splits.items()
-        if split == "test" or (folder / pictures / place).is_dir()
-    }
+    found, skipped = dict[str, list[tuple[str, str]]](), Skipped()
+    for split, place in splits.items():
+        if split == "test" or (folder / pictures / place).is_dir():
+            found[split], beside = _pictures(folder, Path(pictures) / place, class_of, listing)
+            skipped += skipped_below("" if place == "." else place, beside)
     here = {wnid for rows in found.values() for _, wnid in rows}
     asked = {wnid: called[wnid] for wnid in (sorted(here) if subset else called)}
     label = {wnid: index for index, wnid in enumerate(asked)}
     often = Counter(asked.values())
     names = (DUPLICATE_NAMES.get(wnid, name) if often[name] > 1 else name for wnid, name in asked.items())
     return Listing(
-        _check_unique(names, where),
+        check_unique(names, where),
         {split: [(f"{splits[split]}/{path}", label[wnid]) for path, wnid in rows] for split, rows in found.items()},
+        skipped,
     )
 
 
-def _pictures(folder: Path, place: Path, class_of: Mapping[str, str], listing: str) -> list[tuple[str, str]]:
-    """(path below ``place``, WordNet number) of every picture. ``class_of``: folder name -> WordNet number."""
-    found, here = [], f"{folder.name}/{place.as_posix()}"
-    for name in _list_folder(folder, place, os.DirEntry.is_dir):
+def _pictures(
+    folder: Path, place: Path, class_of: Mapping[str, str], listing: str
+) -> tuple[list[tuple[str, str]], Skipped]:
+    """(path below ``place``, WordNet number) of every picture, and what is skipped. ``class_of``: folder name -> WordNet
+    number."""
+    here = f"{folder.name}/{place.as_posix()}"
+    try:
+        classes = class_folders_in(folder / place)
+    except OSError as error:
+        message = f"The folder {here} or one in it is missing or cannot be read."
+        raise DataError(message, "Put it there, laid out as CoOp describes.") from error
+    for name in classes.pictures:
         if name not in class_of:
             message = f"The folder {here}/{name[:80]} belongs to no class of {folder.name}/{listing}."
             raise DataError(message, "Complete the list, or move the folder elsewhere.")
-        for file in _list_folder(folder, place / name, os.DirEntry.is_file):
-            if os.path.splitext(file)[1].lower() in SUFFIXES:  # faster than Path for 1.3 million files
-                found.append((f"{name}/{file}", class_of[name]))
+    found = [(f"{name}/{file}", class_of[name]) for name, files in classes.pictures.items() for file in files]
     if not found:
         message = f"{here} should hold a folder of pictures per class; it holds none."
         raise DataError(message, "Laid out as CoOp describes, every picture lies in its class's folder.")
-    return found
+    return found, classes.skipped
 
 
-def _list_folder(folder: Path, place: Path, kind: Callable[[os.DirEntry[str]], bool]) -> list[str]:
-    """The names of the folders or files in ``place``, sorted, without hidden ones."""
-    try:
-        with os.scandir(folder / place) as entries:
-            return sorted(e.name for e in entries if not e.name.startswith(".") and kind(e))
-    except OSError as error:
-        message = f"The folder {folder.name}/{place.as_posix()} is missing or cannot be read."
-        raise DataError(message, "Put it there, laid out as CoOp describes.") from error
+def check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
+    """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal.
 
-
-def _check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
-    """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal."""
+    Raises:
+        DataError: two equal names, or half a character.
+    """
     spaced = tuple(name.replace("_", " ") for name in names)
     for name in spaced:
         if not name.isascii() and name != name.encode(errors="ignore").decode():
@@ -221,10 +221,5 @@ def _line_error(where: str, number: int, form: str, line: str) -> DataError:
 
 
 def _check_inside(path: str, where: str) -> None:
-    parts = Path(path).parts
-    if Path(path).is_absolute() or ".." in parts:
-        raise DataError(f"{where} points outside its folder: {path[:100]!r}.")
-    whole, *lengths = (len(name.encode(errors="replace")) for name in (path, *parts))
-    # for longer names the operating system raises an error instead of finding no file
-    if whole > MAX_PATH_BYTES or max(lengths, default=0) > MAX_NAME_BYTES:
-        raise DataError(f"{where} names a picture that no disk can hold: {path[:100]!r}.", COPY_HINT)
+    if fault := fault_of_name(path):
+        raise DataError(f"{where} {fault}: {path[:100]!r}.", COPY_HINT)

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, SPLITS, class_names, load_split, uses_random_split
+from rita_demo.data.datasets import DATASETS, class_names, load_split, uses_random_split
+from rita_demo.data.folder_sets import SPLITS
 from rita_demo.data.pictures import file_bytes, picture_of, png_bytes
 from rita_demo.data.vocabularies import VOCABULARIES, index_of
 from rita_demo.records.errors import DataError, SettingError

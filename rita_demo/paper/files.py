@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from rita_demo import analysis, plots
+from rita_demo.data.folders import is_leftover
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
@@ -71,7 +72,7 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths:
-        below = [place.parent for place in sorted(path.glob("*/cells"))]
+        below = [place.parent for place in sorted(path.glob("*/cells")) if not is_leftover(place.parent.name)]
         if not (path / "cells").is_dir() and not below:
             raise DataError(f"There are no measurements in {path}.", "Name the folder that evaluate wrote to.")
         found += [path] if (path / "cells").is_dir() else below

@@ -5,7 +5,7 @@ contains a path of the machine that its reader did not give.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str:
@@ -13,6 +13,12 @@ def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str
     folded = {one.casefold(): one for one in known}
     close = difflib.get_close_matches(str(name)[:100].strip().casefold(), folded, 3)
     return f"Did you mean {' or '.join(folded[one] for one in close)}?" if close else otherwise
+
+
+def join_names(names: Sequence[str], most: int) -> str:
+    """The first ``most`` names with commas, and the number of the others. A name that cannot be printed is escaped."""
+    shown = ", ".join(name if name.isprintable() else ascii(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 class DemoError(Exception):

@@ -18,11 +18,11 @@ from PIL import Image
 
 from rita_demo.data import descriptions, textures
 from rita_demo.data.datasets import DATASETS, load_split
+from rita_demo.data.folders import pictures_below, read_folder
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.records.errors import DemoError
 
 LONGEST_SHORT_SIDE = 160
-SUFFIXES = {".jpg", ".jpeg", ".png"}
 DTD_NAMES = VOCABULARIES["dtd"].names
 #: Misleading folder names -> class names.
 RENAMED = {"ear": "ear of corn", "upright": "upright piano", "slot": "slot machine", "file": "filing cabinet"}
@@ -89,15 +89,15 @@ def sources(data: Path) -> list[Source]:
     sets = ("caltech101", "dtd")
     found = [Source(path, group, (name,)) for group in sets for path, name in coop_split(data, group, "train")]
     found += imagenet_pictures(data / "imagenet-one-per-class")
-    for path in pictures(data / "oxford-pets-sample"):
+    for path in pictures_below(data / "oxford-pets-sample"):
         breed = display_name(path.stem.rpartition("_")[0])
         found.append(Source(path, "pets", (breed, f"{breed} {path.parent.name.rstrip('s').lower()}")))
     extra = data / "extra"
-    for folder in sorted(extra.iterdir()) if extra.is_dir() else []:
+    for folder in (extra / name for name in read_folder(extra).folders) if extra.is_dir() else ():
         if (folder / "captions.csv").is_file():
             found += captioned_pictures(folder)
             continue
-        for path in pictures(folder):
+        for path in pictures_below(folder):
             found.append(Source(path, folder.name, (display_name(path.parent.name, rename=True),)))
     if not found:
         hint = "Expected caltech-101/ and dtd/ in CoOp's layout, or extra/SET/CLASS/*.jpg."
@@ -105,14 +105,9 @@ def sources(data: Path) -> list[Source]:
     return found
 
 
-def pictures(folder: Path) -> list[Path]:
-    """Picture files below `folder`, sorted; none where there is no such folder."""
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-
-
 def imagenet_pictures(folder: Path) -> list[Source]:
     """`n01440764_tench.jpg` files; with all 1,000 present, open_clip's names are added (same order)."""
-    files, official, found = pictures(folder), open_clip.IMAGENET_CLASSNAMES, []
+    files, official, found = pictures_below(folder), open_clip.IMAGENET_CLASSNAMES, []
     for number, path in enumerate(files):
         names = [display_name(path.stem.partition("_")[2])]
         if len(files) == len(official):

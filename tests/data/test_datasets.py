@@ -74,6 +74,30 @@ def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> N
         load_split("caltech101", root, "val", allow_partial=True)
 
 
+def test_an_empty_split_names_those_that_have_pictures(root: Path) -> None:
+    listing = root / "caltech-101" / DATASETS["caltech101"].listing
+    listing.write_text(json.dumps(SPLIT | {"test": []}))
+    for allow_partial in (False, True):
+        with pytest.raises(DataError) as refused:
+            load_split("caltech101", root, "test", allow_partial=allow_partial)
+        assert refused.value.message == "'caltech101': split 'test' has no pictures; 'train' has 2, 'val' has 1."
+        assert refused.value.hint == "Choose another split."
+    listing.write_text(json.dumps({split: [] for split in SPLIT}))
+    with pytest.raises(DataError, match="split 'val' has no pictures; nor has any other"):
+        load_split("caltech101", root, "val")
+
+
+def test_a_broken_link_is_a_missing_picture_of_a_list(root: Path) -> None:
+    for number, target in (("1", "nowhere.png"), ("2", "2.png")):
+        path = root / f"caltech-101/101_ObjectCategories/cup/{number}.png"
+        path.unlink()
+        path.symlink_to(target)
+    with pytest.raises(DataError, match=r"1 of 2 pictures of 'caltech101' \(train\) are missing"):
+        load_split("caltech101", root, "train")
+    with pytest.raises(DataError, match="1 of 1"):
+        load_split("caltech101", root, "val")
+
+
 @pytest.mark.parametrize(
     ("name", "split", "words"),
     [
@@ -218,6 +242,9 @@ MALFORMED_LISTS = [
     ("caltech101", '{"train": [["a", 0, "cup"], ["b", 1, "cup"]]}', "two classes the same name"),
     ("caltech101", '{"train": [["../../secret.png", 0, "cup"]]}', "points outside its folder"),
     ("caltech101", '{"train": [["/etc/passwd", 0, "cup"]]}', "points outside its folder"),
+    ("caltech101", '{"train": [["a/../../b.png", 0, "cup"]]}', "points outside its folder"),
+    ("caltech101", '{"train": [["..\\\\b.png", 0, "cup"]]}', "points outside its folder"),
+    ("caltech101", '{"train": [["b\\u0000.png", 0, "cup"]]}', "points outside its folder"),
     ("aircraft", " \n\n", "fgvc_aircraft/variants.txt is empty; expected a class"),
     ("aircraft", "MD-80\nmd-80\n", "two classes the same name: 'md-80'"),
     ("aircraft", b"\xff\xfe", "variants.txt is missing or no text"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import shipped_results
+from rita_demo.data.folders import read_folder
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
@@ -42,7 +43,8 @@ SHIPPED = ""  # the name that stands for the measurements shipped with this copy
 def run_names(folders: DataFolders) -> tuple[str, ...]:
     """Names of the run folders, newest first."""
     try:
-        found = [place for place in folders.runs.iterdir() if (place / "cells").is_dir()]
+        found = [folders.runs / name for name in read_folder(folders.runs).folders]
+        found = [place for place in found if (place / "cells").is_dir()]
         found.sort(key=lambda place: -(place / "cells").stat().st_mtime)
     except OSError:  # missing, or not readable
         return ()

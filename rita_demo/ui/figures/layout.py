@@ -43,7 +43,7 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     runs = [SHIPPED_RUN, *((name, name) for name in evaluation_page.run_names(folders))]
     streams = [(one.title, one.name) for one in evaluation_page.stored_streams(folders)]
     datasets = [
-        (f"{one.name}, attacked now", DATASET_PREFIX + one.name)
+        (f"{one.name}, attacked now. {one.skipped}".removesuffix(". "), DATASET_PREFIX + one.name)
         for one in evaluation_page.available(folders)
         if one.name != TEXTURES_SOURCE
     ]

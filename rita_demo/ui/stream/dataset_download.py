@@ -33,9 +33,10 @@ def missing_datasets(folders: DataFolders) -> list[tuple[str, str]]:
 
 
 def dataset_choices(folders: DataFolders) -> list[tuple[str, str]]:
-    """The datasets that can be streamed: (title and which pictures there are, name)."""
+    """The datasets that can be streamed: (title, which pictures there are and what is skipped; name)."""
     rows = evaluation_page.available(folders)
-    return [(f"{DATASETS[r.name].title if r.name in DATASETS else r.name}: {r.sentence}", r.name) for r in rows]
+    titles = [DATASETS[row.name].title if row.name in DATASETS else row.name for row in rows]
+    return [(f"{title}: {row.sentence} {row.skipped}".rstrip(), row.name) for title, row in zip(titles, rows)]
 
 
 class DatasetDownload:
