@@ -14,12 +14,14 @@ import numpy as np
 from rita_demo.data import textures
 from rita_demo.data.datasets import DATASETS, class_names, load_split, uses_random_split
 from rita_demo.data.folder_sets import SPLITS
+from rita_demo.data.folders import fault_of_name
 from rita_demo.data.pictures import file_bytes, picture_of, png_bytes
 from rita_demo.data.vocabularies import VOCABULARIES, index_of
 from rita_demo.records.errors import DataError, SettingError
 
 PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
 RANDOM_SPLIT_SUFFIX = ":own"  # "test:own": a random split made here, because CoOp's file is missing
+MAX_DIGITS = 20  # of a texture's seed in a stored run; int() raises an error of its own beyond some thousands
 TEXTURES_PER_CLASS = 10  # of the generated textures, without a limit
 
 
@@ -99,18 +101,20 @@ def picture_seed(seed: int, item: DatasetItem) -> int:
 def find_picture(dataset: str, picture: str, root: Path | None) -> Path | np.ndarray:
     """A picture of a stored run by its id, as :func:`rita_demo.data.pictures.open_picture` takes it.
 
+    The run is untrusted: its names are plain names below the data folder. Links there are followed.
+
     Raises:
         DataError: it is not in the data folder ``root``.
     """
     base = dataset.removesuffix(PRESENT_SUFFIX)
     if base == "textures":
         name, _, seed = picture.rpartition("/")
-        if seed.isdecimal():
+        if seed.isdecimal() and len(seed) < MAX_DIGITS:
             return textures.draw(name, int(seed))
     elif root is not None:
-        home = (root if base in DATASETS else root / base).resolve()
-        path = (home / picture).resolve()
-        if path.is_relative_to(home) and path.is_file():
+        names = ("" if base in DATASETS else base, picture)
+        path = root.joinpath(*names)
+        if not any(map(fault_of_name, names)) and path.is_file():
             return path
     raise DataError(
         f"The picture {picture[:100]!r} of this run is not in the server's data folder.",

@@ -14,6 +14,7 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.page import DataFolders, open_stream_picture, picture_of
 from rita_demo.evaluation.pictures import DatasetItem, collect, find_picture, is_attacked
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.request import Request, Traffic, points
@@ -30,6 +31,7 @@ from rita_demo.evaluation.stream_memory import (
 from rita_demo.evaluation.stream_trajectory import accuracy_curve, accuracy_summaries, cache_stats_after, trajectory_of
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory
+from rita_demo.ui.session.stream_state import StreamState
 
 
 @pytest.fixture(scope="module")
@@ -321,6 +323,69 @@ def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) ->
             find_picture("caltech101", name, data_root)
     with pytest.raises(DataError, match="not in the server's data folder"):
         find_picture("dtd", "dtd/images/dotted/0.png", None)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "picture"),
+    [
+        ("mine", "../secret/1.png"),
+        ("mine", "cup/../../secret/1.png"),
+        ("mine", "cup/.."),
+        ("mine", "cup/1.png\0"),
+        ("mine", "..\\secret\\1.png"),
+        ("mine", "a" * 300),
+        ("mine", "\ud800"),
+        ("mine", ""),
+        ("..", "secret/1.png"),
+        ("../secret", "1.png"),
+        ("mine/../../secret", "1.png"),
+        ("caltech101", "../secret/1.png"),
+        ("mine:present", "../secret/1.png"),
+        ("textures", "dotted/" + "9" * 5000),
+    ],
+)
+def test_no_name_in_a_stored_run_leads_out_of_the_data_folder(tmp_path: Path, dataset: str, picture: str) -> None:
+    for name in ("secret/1.png", "data/mine/cup/1.png"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(DataError, match="not in the server's data folder"):
+        find_picture(dataset, picture, tmp_path / "data")
+    for absolute in (("mine", f"{tmp_path}/secret/1.png"), (f"{tmp_path}/secret", "1.png")):
+        with pytest.raises(DataError, match="not in the server's data folder"):
+            find_picture(*absolute, tmp_path / "data")
+    assert find_picture("mine", "cup/1.png", tmp_path / "data") == tmp_path / "data/mine/cup/1.png"
+
+
+@pytest.mark.parametrize("linked", ["root", "dataset", "pictures", "classes", "files"])
+def test_a_stored_stream_opens_its_pictures_behind_links(
+    stream_run: StreamRun, engine: Engine, data_root: Path, tmp_path: Path, linked: str
+) -> None:
+    """The run was made with the folder itself; its names are the same behind links."""
+    below = Path("caltech-101/101_ObjectCategories")
+    root = tmp_path / "data"
+    depth = {"root": 0, "dataset": 1, "pictures": 2, "classes": 3, "files": 4}[linked]
+    for path in (data_root, *data_root.rglob("*")):
+        name = path.relative_to(data_root)
+        if len(name.parts) == depth:
+            (root / name).symlink_to(path)
+        elif len(name.parts) < depth:
+            (root / name).mkdir() if path.is_dir() else (root / name).symlink_to(path)
+    folders, state = DataFolders(root, stream_run.cells["rita"].parents[2]), StreamState(recording=stream_run)
+    for row in stream_run.rows():
+        assert row["picture"].startswith(below.as_posix())
+        assert state.thumbnail(folders, row["picture"]).startswith("data:image/jpeg")
+    opened = open_stream_picture(engine, folders, stream_run, 3)
+    picture = stream_run.rows()[2]["picture"]
+    there = picture_of(DataFolders(data_root), stream_run, picture, square="model", side=engine.info.side)
+    assert opened.picture.key == there.key
+    again = collect("caltech101", root, "val", limit=None, allow_partial=False)
+    assert [item.key for item in again.items] == [item.key for item in collect_all(data_root)], (
+        "the same hash of pictures"
+    )
+
+
+def collect_all(root: Path) -> tuple[DatasetItem, ...]:
+    return collect("caltech101", root, "val", limit=None, allow_partial=False).items
 
 
 def test_a_remembered_views_frame_is_the_box_it_was_cut_with(stream_run: StreamRun, engine: Engine, data_root) -> None:

@@ -151,9 +151,17 @@ def model_folder() -> tuple[tuple[str, bytes], ...]:
 
 
 def draw(folder: Path) -> None:
-    """Pictures of two classes, three each."""
+    """Pictures of two classes, three each; beside them links, and what systems leave behind."""
     data = encoded(photo(34, 34))
     for name in ("dotted", "striped"):
         (folder / name).mkdir(parents=True)
         for number in range(3):
             (folder / name / f"{number}.png").write_bytes(data)
+        (folder / name / "3.png").symlink_to("0.png")
+        (folder / name / "up").symlink_to("..")
+        for left in ("._0.png", "Thumbs.db", "0.png~"):
+            (folder / name / left).write_bytes(data)
+    for left in (".ipynb_checkpoints", "__MACOSX", "@eaDir"):
+        (folder / left).mkdir()
+        (folder / left / "0.png").write_bytes(data)
+    (folder / "around").symlink_to("around")

@@ -14,7 +14,7 @@ from typing import Any
 
 from rita_demo.data import datasets, descriptions, split_files
 from rita_demo.data.pictures import LARGEST_SIDE, open_picture
-from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS
@@ -170,6 +170,28 @@ def _read_lists(files: dict[str, bytes], folder: Path) -> None:
         raise error
 
 
+def _stored_names(rng: random.Random) -> tuple[str, str]:
+    """Dataset and picture of a stored run, mostly with parts that lead elsewhere."""
+    odd = (*mutate.TEXTS, "..", "..", "up", "up/up", "linked", "around", "\\", ".", "secret.png")
+    dataset = rng.choice(("mine", "mine:present", "linked", rng.choice(("caltech101", *odd))))
+    parts = ["dotted", "0.png"]
+    for _ in range(rng.randrange(3)):
+        parts.insert(rng.randrange(3), rng.choice(odd))
+    return dataset, "/".join(parts)
+
+
+def _find(names: tuple[str, str], folder: Path) -> None:
+    root = folder / "data"
+    corpus.draw(root / "mine")
+    (root / "linked").symlink_to("mine")
+    (folder / "secret.png").write_bytes(b"secret")
+    path = find_picture(*names, root)
+    assert isinstance(path, Path)
+    assert path.is_relative_to(root)
+    assert ".." not in path.relative_to(root).parts
+    assert path.read_bytes() != b"secret", "leads outside the folder"
+
+
 def _described(path: Path) -> None:
     rows = descriptions.descriptions_for(("cup", "crab"), str(path))
     assert all(rows)
@@ -247,6 +269,7 @@ TARGETS: dict[str, Target] = {
     "model folder": Target(_model_folder, _load),
     "split file": Target(lambda rng: mutate.as_json(rng, corpus.SPLIT), _dataset),
     "dataset lists": Target(_lists, _read_lists),
+    "stored picture": Target(_stored_names, _find),
     "descriptions": Target(
         lambda rng: mutate.as_json(rng, corpus.DESCRIPTIONS), _from_file("descriptions.json", _described)
     ),
