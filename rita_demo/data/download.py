@@ -5,6 +5,7 @@ Addresses and checksums are torchvision's; its own download reports no progress 
 
 import hashlib
 import http.client
+import os
 import shutil
 import ssl
 import tarfile
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rita_demo.data.datasets import DATASETS
+from rita_demo.data.folders import read_folder
 from rita_demo.records.errors import DataError
 
 CHUNK = 1 << 18  # bytes read at once
@@ -81,6 +83,7 @@ def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, 
     if not _download_lock.acquire(blocking=False):
         raise DataError("Another dataset is being fetched right now.", "Try again when that is done.")
     try:
+        root = Path(os.path.realpath(root))
         root.mkdir(parents=True, exist_ok=True)
         part = root / f"{archive.file}.part"
         yield from _fetch_steps(archive, part)
@@ -148,9 +151,13 @@ def _unpack(archive: Archive, part: Path, root: Path) -> None:
     """Move the pictures to their place and delete the rest. The archive is deleted last: after an interruption (a
     full disk, a kill) the next attempt finds it and downloads nothing."""
     row = DATASETS[archive.dataset]
-    place, aside = root / row.folder / row.pictures, root / f".unpacking-{archive.dataset}"
+    place = Path(os.path.realpath(root / row.folder / row.pictures))
+    home = next(
+        folder for folder in place.parents if folder.is_dir()
+    )  # on the disk of the place, where a link leads to another
+    aside = home / f".unpacking-{archive.dataset}"
     shutil.rmtree(aside, ignore_errors=True)
-    if place.is_dir() and any(place.iterdir()):  # interrupted between the last two steps
+    if place.is_dir() and read_folder(place).folders:  # interrupted between the last two steps
         part.unlink()
         return
     aside.mkdir()
@@ -158,8 +165,11 @@ def _unpack(archive: Archive, part: Path, root: Path) -> None:
         _extract(part, aside)
         if archive.inner_archive:
             _extract(aside / archive.inner_archive, aside)
+        pictures = aside / archive.pictures
+        for left in place.iterdir() if place.is_dir() else ():  # files of a system or a program
+            left.replace(pictures / left.name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        (aside / archive.pictures).replace(place)
+        pictures.replace(place)
         part.unlink()
     finally:
         shutil.rmtree(aside, ignore_errors=True)

@@ -230,6 +230,36 @@ def test_a_fully_unpacked_folder_is_used_as_it_is(dtd: Server, tmp_path: Path) -
     assert sorted(p.name for p in tmp_path.iterdir()) == ["dtd"]
 
 
+def test_what_a_system_left_in_the_place_of_the_pictures_does_not_stand_for_them(dtd: Server, tmp_path: Path) -> None:
+    for name in (".DS_Store", "Thumbs.db", "@eaDir/1.png"):
+        (tmp_path / "dtd/images" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "dtd/images" / name).write_bytes(PICTURE)
+    fetch(dtd, tmp_path)
+    assert len(load_split("dtd", tmp_path, "train")) == 10
+    assert (tmp_path / "dtd/images/.DS_Store").is_file()
+    assert sorted(path.name for path in (tmp_path / "dtd").iterdir()) == ["images"]
+
+
+@pytest.mark.parametrize("linked", ["data", "data/dtd", "data/dtd/images"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_linked_folder_receives_the_pictures_and_they_are_unpacked_on_its_disk(
+    dtd: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: str, exists: bool
+) -> None:
+    """From another disk they could not be moved to their place in one step."""
+    places, extract = list[Path](), download._extract
+    monkeypatch.setattr(download, "_extract", lambda archive, folder: (places.append(folder), extract(archive, folder)))
+    (tmp_path / linked).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / linked).symlink_to(tmp_path / "disk/target")
+    (tmp_path / "disk").mkdir()
+    if exists:
+        (tmp_path / "disk/target").mkdir()
+    fetch(dtd, tmp_path / "data")
+    assert (tmp_path / linked).is_symlink()
+    assert len(load_split("dtd", tmp_path / "data", "train")) == 10
+    assert [place.is_relative_to(tmp_path / "disk") for place in places] == [True]
+    assert not [path for path in tmp_path.rglob("*") if "unpacking" in path.name or path.suffix == ".part"]
+
+
 @pytest.mark.parametrize("tells_length", [True, False])
 def test_a_server_that_sends_too_much_is_disconnected(dtd: Server, tmp_path: Path, tells_length: bool) -> None:
     dtd.data, dtd.tells_length = bytes(4 << 20), tells_length
