@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.data.folders import fault_of_name, is_leftover
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import check_names
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, validated
@@ -124,6 +125,8 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
     for info in infos:
         name = info.filename
         limit = MAX_FIGURE_BYTES if FIGURE_NAME.fullmatch(name) else MEMBER_LIMITS.get(name, -1)
+        if _holds_nothing(name):
+            continue
         known = limit >= 0 and names.count(name) == 1 and info.orig_filename == name
         _require(known, f"A saved run has no such member, or not twice: {name[:60]!r}.")
         _require(info.file_size <= limit, f"In this zip {name} is larger than any of ours ({limit // MB} MB).")
@@ -131,6 +134,13 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
         _require(plain, f"In this zip {name} is encrypted or packed in another way.")
     total = sum(info.file_size for info in infos)
     _require(total <= MAX_UNPACKED_BYTES, f"Unpacked, this zip holds more than {MAX_UNPACKED_BYTES // MB} MB.")
+
+
+def _holds_nothing(name: str) -> bool:
+    """Whether a member is the folder of the figures, or what a program added when it packed the run again: it is never
+    read."""
+    left = any(map(is_leftover, name.split("/"))) and not fault_of_name(name)
+    return name == "figures/" or left
 
 
 def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:

@@ -98,6 +98,7 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("many members", lambda d: make_zip({f"figures/f{n}.svg": b"" for n in range(3000)}), "at most 64"),
     ("path upwards", with_member("../../evil.png", b"x"), "no such member"),
     ("figure upwards", with_member("figures/../x.svg", b"x"), "no such member"),
+    ("path through a folder of a system", with_member("__MACOSX/../data.pkl", b"x"), "no such member"),
     ("pickle", with_member("data.pkl", b"\x80\x04."), "no such member"),
     ("a member twice", with_duplicate_member, "not twice"),
     ("encrypted", with_directory_field(8, "<H", 1), "encrypted"),
@@ -150,6 +151,17 @@ def test_a_member_that_is_not_needed_is_never_decompressed(
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     read(bundle_bytes)
     assert opened == {"settings.json", "result.json", "clean.png", "attacked.png"}
+
+
+def test_a_run_that_another_program_packed_again_opens_and_what_it_added_is_never_decompressed(
+    bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = members(bundle_bytes)
+    added = dict.fromkeys((".DS_Store", "Thumbs.db", "__MACOSX/._clean.png", "figures/", "figures/.DS_Store"), b"x")
+    opened, plain, packed = set(), zipfile.ZipFile.open, make_zip(inside | added)
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
+    assert read(packed).names == read(bundle_bytes).names
+    assert not opened & set(added)
 
 
 MAX_GROWTH = 64 << 20  # bytes that reading a bomb of 1 GiB may add to the largest memory of the process
