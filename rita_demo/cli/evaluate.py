@@ -64,7 +64,8 @@ def add_evaluate(commands: Any) -> None:
     help = "how the pictures arrive: mixed, or one class after the other"
     add("--stream-order", choices=ORDERS, default="random", help=help)
     add("--limit", metavar="N", type=options.whole_number(1), help="measure N pictures, spread over the classes")
-    help = "measure a dataset that lacks classes or pictures; all class names stay prompts"
+    help = "measure a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all class "
+    help += "names stay prompts"
     add("--allow-partial", action="store_true", help=help)
     help = "where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
     help += "that is started here)"
@@ -112,9 +113,14 @@ def _evaluate(args: argparse.Namespace) -> int:
             said = ", ".join(f"{setting}={value}" for setting, value in own.items())
             print(f"{name}, as in the paper: {said} (--set wins).")
     try:
-        done = evaluate(request, ProgressLog(), args.executor)
+        done = evaluate(request, ProgressLog(), args.executor, _print_line)
     finally:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
     return 0
+
+
+def _print_line(sentence: str) -> None:
+    print_progress("")
+    print(sentence, flush=True)

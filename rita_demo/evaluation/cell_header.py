@@ -10,10 +10,11 @@ from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Traffic
 from rita_demo.records import ThreatModel
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, join_names
 from rita_demo.settings import SETTINGS, Settings
 
 UNTARGETED_GOAL = "away from the true class of every picture"
+MAX_NAMED = 5  # pictures that were left out
 NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
 
 
@@ -86,6 +87,7 @@ def header_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[st
         "special": planned_cells.non_default(cell),
         "pictures": len(picture_set.items),
         "available": picture_set.available,
+        "left_out": {one.id: one.reason for one in picture_set.unusable},
         "classes": len(picture_set.names),
         "classes_present": picture_set.classes_present,
         "names": list(picture_set.names),
@@ -109,3 +111,9 @@ def cell_of(header: dict[str, Any]) -> Cell:
     traffic = Traffic(**header["traffic"]) if "traffic" in header else DEFAULT_TRAFFIC
     settings = planned_cells.canonical_settings(method, requested, fixed)
     return Cell(method, header["seed"], requested, settings, fixed, traffic, header.get("target", ""))
+
+
+def left_out_text(header: dict[str, Any]) -> str:
+    """A sentence on the pictures that were left out; "" where there are none, and for a header of an older version."""
+    names = list(header.get("left_out", ()))
+    return f"Left out, because they cannot be opened: {join_names(names, MAX_NAMED)}." if names else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, class_names, load_split, uses_random_split
+from rita_demo.data.datasets import DATASETS, class_names, load_split, skipped_of, uses_random_split
 from rita_demo.data.folder_sets import SPLITS
-from rita_demo.data.folders import fault_of_name
+from rita_demo.data.folders import fault_of_name, skipped_text
 from rita_demo.data.pictures import file_bytes, picture_of, png_bytes
 from rita_demo.data.vocabularies import VOCABULARIES, index_of
+from rita_demo.evaluation.usable_pictures import UnusablePicture, choose_usable, unusable_text
 from rita_demo.records.errors import DataError, SettingError
 
 PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
@@ -68,7 +69,8 @@ class PictureSet:
     """The chosen pictures of a dataset.
 
     ``names``: the K class names of the prompts. ``available``: number of pictures before the limit.
-    ``classes_present``: number of the K classes that have pictures.
+    ``classes_present``: number of the K classes that have pictures. ``unusable``: pictures that cannot be opened and are
+    left out. ``skipped``: sentences on what the folders hold beside pictures, "" for nothing.
     """
 
     dataset: str
@@ -77,6 +79,14 @@ class PictureSet:
     items: tuple[DatasetItem, ...]
     available: int
     classes_present: int
+    unusable: tuple[UnusablePicture, ...] = ()
+    skipped: str = ""
+
+    @property
+    def omissions(self) -> tuple[str, ...]:
+        """Sentences on what is in the dataset's folders and is not measured."""
+        found = [self.skipped, unusable_text(self.unusable, len(self.items)) if self.unusable else ""]
+        return tuple(f"{self.dataset}: {sentence}" for sentence in found if sentence)
 
     def stream(self, seed: int, order: str = "random") -> tuple[DatasetItem, ...]:
         """The pictures in an order that depends on the seed alone, not on the machine.
@@ -128,22 +138,45 @@ def is_attacked(seed: int, item: DatasetItem, share: int) -> bool:
 
 
 def collect(
-    dataset: str, root: Path | None, split: str, *, limit: int | None, allow_partial: bool, exclusions: str = ""
+    dataset: str,
+    root: Path | None,
+    split: str,
+    *,
+    limit: int | None,
+    allow_partial: bool,
+    exclusions: str = "",
+    report: Callable[[str], object] = lambda _: None,
 ) -> PictureSet:
-    """The pictures of a dataset.
+    """The pictures of a dataset, each of them opened once.
 
     Args:
         dataset: a name of ``DATASETS``, a folder with a folder per class (below ``root``, or any path), or ``textures``; with the suffix
             ``:present`` only classes that have pictures become prompts.
         limit: at most so many pictures, spread over the classes; a smaller choice is part of every larger one and
             does not depend on the seeds of the run.
-        allow_partial: accept a dataset that lacks classes or pictures; all class names become prompts.
+        allow_partial: accept a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all
+            class names become prompts.
         exclusions: a class whose pictures are left out: the target of all attacks.
+        report: gets a sentence of progress from time to time.
 
     Raises:
-        DataError: something is missing. VocabularyError: no such class.
+        DataError: something is missing, or cannot be opened. VocabularyError: no such class.
     """
+    whole = list_pictures(dataset, root, split, limit=limit, allow_partial=allow_partial, exclusions=exclusions)
+    items, unusable = choose_usable(whole.items, lambda usable: _spread_over_classes(usable, limit), report)
+    if unusable and not (items and allow_partial):
+        hint = "Repair or remove them, or leave them out with --allow-partial." if items else "Choose another dataset."
+        raise DataError(f"{whole.dataset} ({split}): {unusable_text(unusable, len(items))}", hint)
+    return replace(whole, items=items, available=whole.available - len(unusable), unusable=unusable)
+
+
+def list_pictures(
+    dataset: str, root: Path | None, split: str, *, limit: int | None, allow_partial: bool, exclusions: str = ""
+) -> PictureSet:
+    """All pictures of a dataset as they are listed, without opening any; ``limit`` counts for drawn textures alone, which
+    have no end. Arguments and errors are those of :func:`collect`."""
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
+    skipped = ""
     if base == "textures":
         names, items = _texture_set(split, limit, exclusions)
         present = len(names)
@@ -155,6 +188,7 @@ def collect(
             base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
         names, items, present = _split_set(base, root, split, allow_partial, only_present)
         items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
+        skipped = skipped_text(skipped_of(base, root))
     title = (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present
     if not items:
         raise DataError(
@@ -162,7 +196,7 @@ def collect(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    return PictureSet(title, split, names, _spread_over_classes(items, limit), len(items), present)
+    return PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped)
 
 
 def own_pictures(
@@ -230,11 +264,16 @@ def _split_set(
             f"dataset {base + PRESENT_SUFFIX} to use these {len(found)} alone.",
         )
     label, home = {name: index for index, name in enumerate(known)}, root if base in DATASETS else root / base
-    chosen = [
-        DatasetItem(path.relative_to(home).as_posix(), label[name], path.stat().st_size, path)
-        for path, _, name in items
-    ]
+    chosen = [DatasetItem(path.relative_to(home).as_posix(), label[name], _size(path), path) for path, _, name in items]
     return known, chosen, len(found)
+
+
+def _size(path: Path) -> int:
+    """In bytes; 0 for a link that leads nowhere."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _spread_over_classes(items: Sequence[DatasetItem], limit: int | None) -> tuple[DatasetItem, ...]:

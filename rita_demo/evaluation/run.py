@@ -21,7 +21,7 @@ from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, RunFolder
 from rita_demo.records.errors import DataError, DemoError
 
-Report = Callable[[str], None]
+Report = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,12 @@ class RunSummary:
     seconds: float
 
 
-def evaluate(request: Request, report: Report = lambda _: None, executor: str = "local") -> RunSummary:
+def evaluate(
+    request: Request, report: Report = lambda _: None, executor: str = "local", report_omission: Report = lambda _: None
+) -> RunSummary:
     """Measure what is requested and not yet stored in the run folder.
 
-    ``executor``: one of ``EXECUTORS``.
+    ``executor``: one of ``EXECUTORS``. ``report_omission`` gets each sentence on what is in a dataset and not measured.
 
     Raises:
         DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
@@ -49,7 +51,7 @@ def evaluate(request: Request, report: Report = lambda _: None, executor: str = 
             "The executor ray needs the package ray, which is not installed.",
             "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
         )
-    datasets = {name: _picture_set(request, name) for name in request.datasets}
+    datasets = _picture_sets(request, report, report_omission)
     with _lock_run_folder(request.out):
         if executor == "ray":  # optional, so no import statement names it
             new = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report)
@@ -76,7 +78,10 @@ def _measure(request: Request, picture_sets: Mapping[str, PictureSet], report: R
 
 
 def evaluate_steps(
-    request: Request, engine: Engine, own: Mapping[str, PictureSet] | None = None
+    request: Request,
+    engine: Engine,
+    own: Mapping[str, PictureSet] | None = None,
+    report_omission: Report = lambda _: None,
 ) -> Generator[EvaluationStep, None, None]:
     """The same one picture at a time, with an existing engine. ``own``: pictures of datasets that are no files.
 
@@ -85,7 +90,7 @@ def evaluate_steps(
     Raises:
         DemoError: as :func:`evaluate`.
     """
-    datasets = {name: (own or {}).get(name) or _picture_set(request, name) for name in request.datasets}
+    datasets = own or _picture_sets(request, lambda _: None, report_omission)
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
         run = RunFolder(request, datasets, model.facts)
@@ -125,7 +130,14 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _picture_set(request: Request, name: str) -> PictureSet:
+def _picture_sets(request: Request, report: Report, report_omission: Report) -> dict[str, PictureSet]:
+    found = {name: _picture_set(request, name, report) for name in request.datasets}
+    for sentence in chain.from_iterable(pictures.omissions for pictures in found.values()):
+        report_omission(sentence)
+    return found
+
+
+def _picture_set(request: Request, name: str, report: Report) -> PictureSet:
     settings_for(request, name)  # settings that do not fit the dataset are reported before a model is loaded
     return collect(
         name,
@@ -134,4 +146,5 @@ def _picture_set(request: Request, name: str) -> PictureSet:
         limit=request.limit,
         allow_partial=request.allow_partial,
         exclusions="" if request.target == NEXT_CLASS else request.target,
+        report=report,
     )

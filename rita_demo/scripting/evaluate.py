@@ -53,7 +53,7 @@ def evaluate(
         dataset: names or folders as on the command line, below ``data_root`` (None: ``RITA_DATA``, else ./data); or an
             iterable of (picture, label) with ``classes``: pictures (H, W, 3) uint8, a label is a class name or index.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
-        report: gets a sentence of progress after every picture.
+        report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
 
     Returns:
         One row per picture and method, of everything in ``out``: see :func:`rita_demo.load_runs`.
@@ -81,6 +81,6 @@ def evaluate(
             backbone=backbone,
             target=target,
         )
-        for step in evaluate_steps(request, engine or load_engine(backbone), own):
+        for step in evaluate_steps(request, engine or load_engine(backbone), own, report):
             report(step.sentence)
         return load_runs(request.out)

@@ -92,13 +92,19 @@ def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Pa
     assert batch_sizes == []
 
 
-def test_an_unreadable_picture_fails_only_at_its_position(
-    command_line, rows_of, data_root, tmp_path, batch_sizes, capsys
+def test_a_picture_that_breaks_during_the_run_fails_only_at_its_position(
+    command_line, rows_of, data_root, tmp_path, batch_sizes, capsys, monkeypatch
 ) -> None:
     whole = command_line(tmp_path / "runs")
     copy = tmp_path / "data"
     shutil.copytree(data_root, copy)
-    (copy / "caltech-101" / "101_ObjectCategories" / "cup" / "2.png").write_bytes(b"no picture")
+    broken, load = copy / "caltech-101" / "101_ObjectCategories" / "cup" / "2.png", Engine.__init__
+
+    def load_and_break(*given: Any) -> None:  # the model is loaded after every picture was opened
+        load(*given)
+        broken.write_bytes(b"no picture")
+
+    monkeypatch.setattr(Engine, "__init__", load_and_break)
     whole[whole.index("--data-root") + 1] = str(copy)
     assert cli.main(whole) == 1
     assert "cup/2.png" in capsys.readouterr().err

@@ -17,6 +17,7 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
+from rita_demo.evaluation import pictures
 from rita_demo.evaluation.run import RunSummary, evaluate
 from rita_demo.records.errors import DemoError
 from tests.evaluation.conftest import stored_rows
@@ -106,13 +107,19 @@ def test_a_run_whose_workers_all_die_ends_with_an_error_message(
 
 
 @pytest.mark.nightly
-def test_an_unreadable_picture_is_named(ray_cluster, command_line, tmp_path: Path, data_root: Path) -> None:
+def test_an_unreadable_picture_is_named(
+    ray_cluster, command_line, tmp_path: Path, data_root: Path, monkeypatch
+) -> None:
     bad = tmp_path / "own" / "cat" / "bad.png"
     for name in ("cat", "dog"):
         (tmp_path / "own" / name).mkdir(parents=True)
         (tmp_path / "own" / name / "good.png").write_bytes(next(data_root.rglob("0.png")).read_bytes())
     bad.write_bytes(b"\x89PNG\r\n\x1a\n no picture")
     more = ["--data-root", str(tmp_path), "--dataset", "own", "--split", "all"]
+    with pytest.raises(DemoError, match=r"1 of 3 pictures cannot be used\..*\(cat/bad\.png\)"):
+        run_on_ray(command_line(tmp_path / "runs", *more))
+    # one that breaks after it was opened
+    monkeypatch.setattr(pictures, "choose_usable", lambda items, choose, _: (tuple(choose(items)), ()))
     with pytest.raises(DemoError, match=r"The picture 'cat/bad.png': "):
         run_on_ray(command_line(tmp_path / "runs", *more))
 

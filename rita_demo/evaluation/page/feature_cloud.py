@@ -1,6 +1,6 @@
 """A feature cloud of pictures, attacked, encoded and cached one after another, for the paper's figures."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, picture_seed
+from rita_demo.evaluation.pictures import DatasetItem, PictureSet, list_pictures, picture_seed
+from rita_demo.evaluation.usable_pictures import choose_usable
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
@@ -33,7 +34,7 @@ def cloud_set(dataset: str, root: Path | None, split: str, classes: int, per_cla
         SettingError: too few or too many of them. DataError: too few pictures.
     """
     drawn = dataset == TEXTURES
-    whole = None if drawn else collect(dataset, root, split, limit=None, allow_partial=True)
+    whole = None if drawn else list_pictures(dataset, root, split, limit=None, allow_partial=True)
     names = textures.CLASSES if whole is None else whole.names
     if not 2 <= classes <= len(names) or per_class < 1 or classes * per_class > MAX_PICTURES:
         raise SettingError(
@@ -47,16 +48,22 @@ def cloud_set(dataset: str, root: Path | None, split: str, classes: int, per_cla
             DatasetItem(f"{name}/{seed}", k, 0, texture=(name, seed)) for seed in seeds for k, name in enumerate(words)
         ]
         return PictureSet(TEXTURES, "val", tuple(words), tuple(items), len(items), classes)
-    by_class = group_by(whole.items, lambda item: item.label)
-    most = sorted((k for k in by_class if len(by_class[k]) >= per_class), key=lambda k: (-len(by_class[k]), k))
-    if len(most) < classes:
-        raise DataError(
-            f"Only {len(most)} classes of {dataset} ({split}) have {per_class} pictures here; {classes} were asked for.",
-            "Choose fewer classes, or fewer pictures of each.",
-        )
-    chosen = sorted(most[:classes])
-    items = [replace(item, label=label) for label, k in enumerate(chosen) for item in by_class[k][:per_class]]
-    return PictureSet(dataset, split, tuple(names[k] for k in chosen), tuple(items), len(items), classes)
+
+    def fullest(items: Sequence[DatasetItem]) -> list[DatasetItem]:
+        by_class = group_by(items, lambda item: item.label)
+        most = sorted((k for k in by_class if len(by_class[k]) >= per_class), key=lambda k: (-len(by_class[k]), k))
+        if len(most) < classes:
+            raise DataError(
+                f"Only {len(most)} classes of {dataset} ({split}) have {per_class} pictures here; {classes} were asked for.",
+                "Choose fewer classes, or fewer pictures of each.",
+            )
+        return [item for k in sorted(most[:classes]) for item in by_class[k][:per_class]]
+
+    taken, unusable = choose_usable(whole.items, fullest)
+    chosen = sorted({item.label for item in taken})
+    items = [replace(item, label=chosen.index(item.label)) for item in taken]
+    shown = tuple(names[k] for k in chosen)
+    return PictureSet(dataset, split, shown, tuple(items), len(items), classes, unusable)
 
 
 def collect_steps(
@@ -92,6 +99,8 @@ def collect_steps(
     pictures = f"pictures of {picture_set.dataset} ({picture_set.split})"
     if picture_set.dataset == TEXTURES:
         pictures = "drawn textures"
+    if picture_set.unusable:
+        pictures += f" without {len(picture_set.unusable)} that cannot be opened"
     return FeatureCloud(
         title=f"{len(items)} {pictures}, {len(picture_set.names)} classes, {attack_text(settings)}, "
         f"{engine.info.title}; {views_text(settings.views, cache)}",

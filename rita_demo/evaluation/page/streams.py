@@ -11,7 +11,7 @@ from typing import Any
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
-from rita_demo.evaluation.pictures import collect, find_picture
+from rita_demo.evaluation.pictures import find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.store.files import digest, exclusive_lock
@@ -198,7 +198,7 @@ def _whole_split(dataset: str, root: Path | None, split: str) -> int:
     Raises:
         SettingError: too many for the page.
     """
-    count = len(collect(dataset, root, split, limit=None, allow_partial=True).items)
+    count = len(list_pictures(dataset, root, split, limit=None, allow_partial=True).items)
     if count > MAX_WHOLE:
         raise SettingError(
             f"{dataset} ({split}) has {count} pictures; the page streams at most {MAX_WHOLE}.",

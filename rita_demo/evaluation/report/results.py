@@ -12,7 +12,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import cell_of, threat_of
+from rita_demo.evaluation.cell_header import cell_of, left_out_text, threat_of
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.planned_cells import non_default
 from rita_demo.evaluation.report.ensemble_reference import PooledCell, compare_with_ensembles, rows_of
@@ -153,7 +153,7 @@ def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
         views=header["knobs"].get("views", 0),
         non_default=", ".join(f"{name}={value}" for name, value in header["special"].items()),
         threat_model=tuple(header["threat_model"]["sentences"]),
-        scope=f"Accuracy on {some}, among {classes} prompts{part}.",
+        scope=f"Accuracy on {some}, among {classes} prompts{part}. {left_out_text(header)}".rstrip(),
         **comparisons,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,

@@ -50,9 +50,7 @@ class CellFile(RowWriter):
     def __init__(self, folder: Path, header: dict[str, Any], cache: CacheState | None) -> None:
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "header.json").is_file():
-            text = json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False)
-            files.atomic_write(folder / "header.json", (text + "\n").encode())
+        _write_header(folder / "header.json", header)
         files.truncate_partial_line(self._rows)
         rows = files.read_lines(self._rows)
         super().__init__(header["columns"], cache, len(rows))
@@ -67,6 +65,22 @@ class CellFile(RowWriter):
             files.append_bytes(self._features, features)
         files.append_line(self._rows, line)
         self.count += 1
+
+
+def _write_header(path: Path, header: dict[str, Any]) -> None:
+    """Write the header of a new cell. A stored one stays, apart from the pictures that are left out: a broken file may
+    have been added or removed beside the same pictures."""
+    if path.is_file():
+        try:
+            stored = json.loads(path.read_text("utf-8"))
+            unchanged = stored.get("left_out", {}) == header["left_out"]
+        except (OSError, ValueError, AttributeError):  # its readers say that it is damaged
+            return
+        if unchanged:
+            return
+        header = stored | {"left_out": header["left_out"]}
+    text = json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False)
+    files.atomic_write(path, (text + "\n").encode())
 
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:

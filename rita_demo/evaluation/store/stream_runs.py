@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.attacks import ATTACKS, access_of
+from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import cell_of
+from rita_demo.evaluation.cell_header import cell_of, left_out_text
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.cell_file import cache_after_rows
@@ -60,6 +61,11 @@ class StreamRun:
         return f"{c['dataset']} {c['split']}, {traffic_text}, {seed}, {c['backbone']}{settings}"
 
     @property
+    def omission(self) -> str:
+        """A sentence on the pictures that could not be opened, "" for none."""
+        return left_out_text(self.header)
+
+    @property
     def attack_uses_cache(self) -> bool:
         """Whether the attack uses RITA's cache: the pictures of the other methods were then attacked with an empty
         one, and differ."""
@@ -89,8 +95,9 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
 
     Damaged folders are left out.
     """
-    folders = [run] if run is not None else [root, *sorted(root.iterdir())] if root.is_dir() else []
-    found = []
+    folders, found = [run] if run is not None else [], list[StreamRun]()
+    if run is None and root.is_dir():
+        folders = [root, *(root / name for name in read_folder(root).folders)]
     for headers in map(_headers, folders):
         for place, header in headers.items():
             if (header["columns"]["method"], header["columns"]["protocol"]) == ("rita", "stream"):

@@ -88,7 +88,7 @@ def heading(shown: ShownStream) -> str:
     items = "".join(f"<li>{escape(str(fact))}</li>" for fact in facts)
     return (
         f"<h3>{escape(shown.recording.title)}</h3><p class='lead'>After picture {shown.t} of "
-        f"{shown.trajectory.expected_pictures}.</p><details class='differs'><summary>What the attacker may do and "
+        f"{shown.trajectory.expected_pictures}. {escape(shown.recording.omission)}</p><details class='differs'><summary>What the attacker may do and "
         f"knows</summary><ul class='plain'>{items}</ul></details>"
     )
 

@@ -16,11 +16,14 @@ import pytest
 
 from rita_demo.data import download
 from rita_demo.data.download import DownloadProgress
+from rita_demo.data.pictures import png_bytes
+from rita_demo.data.textures import draw
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.figures.layout import run_lists
 from rita_demo.ui.memory.panels import moment_heading
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.store import SessionLost
@@ -35,6 +38,7 @@ from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
 
 pytestmark = pytest.mark.slow
+ENGINE = FakeEngine(truth="dotted", wrong="striped", spread=0.2)
 
 
 class StreamClient:
@@ -70,8 +74,8 @@ class StreamClient:
 
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory: pytest.TempPathFactory) -> StreamTab:
-    root, engine = tmp_path_factory.mktemp("places"), FakeEngine(truth="dotted", wrong="striped", spread=0.2)
-    return build_tab(StreamTab, engine, folders=DataFolders(root / "data", root / "runs"))
+    root = tmp_path_factory.mktemp("places")
+    return build_tab(StreamTab, ENGINE, folders=DataFolders(root / "data", root / "runs"))
 
 
 @pytest.fixture
@@ -105,6 +109,28 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     written = (view.recording.cells["rita"] / "rows.jsonl").read_bytes()
     client.stream(traffic="mixed")  # measures nothing again
     assert (view.recording.cells["rita"] / "rows.jsonl").read_bytes() == written
+
+
+def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_out(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for name in ("dotted/1", "dotted/2", "striped/1", "striped/2"):
+        (store / name).parent.mkdir(parents=True, exist_ok=True)
+        (store / f"{name}.jfif").write_bytes(png_bytes(draw(name.split("/")[0], int(name[-1]))))
+    (store / "dotted/2.jfif").write_bytes(b"")
+    (store / "dotted/notes.txt").write_text("no picture")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/mine").symlink_to(store)
+    folders = DataFolders(tmp_path / "data", tmp_path / "runs")
+    client = StreamClient(build_tab(StreamTab, ENGINE, folders=folders))
+    sentence = "1 file is no picture by its name and is skipped: dotted/notes.txt."
+    assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in dataset_download.dataset_choices(folders)
+    sources = run_lists({"source": "source", "run": "run"}, folders, "")["source"]["choices"]
+    assert (f"mine, attacked now. {sentence}", "dataset:mine") in sources
+    client.stream(dataset="mine", traffic="clean")
+    assert client.view.decided == 3
+    assert "Left out, because they cannot be opened: dotted/2.jfif." in stream_panels.heading(client.shown)
+    names = client.view.trajectory.pictures
+    assert all(client.view.thumbnail(folders, name).startswith("data:image") for name in names)
 
 
 def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:

@@ -1,0 +1,240 @@
+"""Pictures that cannot be opened are found before the run, named at once, and left out where that is allowed."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.cli import main as cli
+from rita_demo.data.pictures import png_bytes
+from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.page.feature_cloud import cloud_set
+from rita_demo.evaluation.pictures import PictureSet, collect
+from rita_demo.evaluation.usable_pictures import REPORT_EVERY, choose_usable
+from rita_demo.records.errors import DataError
+from rita_demo.scripting.evaluate import evaluate
+from tests.evaluation.conftest import cells, headers
+
+CLASSES = ("crab", "cup", "owl")
+BROKEN = ("crab/2.png", "cup/0.png", "cup/5.png", "owl/3.png")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The data folder with three classes of six pictures."""
+    for label, name in enumerate(CLASSES):
+        for number in range(6):
+            path = tmp_path / "data/mine" / name / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(png_bytes(np.random.default_rng([label, number]).integers(0, 256, (40, 40, 3), np.uint8)))
+    return tmp_path / "data"
+
+
+def break_pictures(root: Path) -> None:
+    """One of each kind: cut off, empty, something else, a link that leads nowhere."""
+    cut, empty, other, link = (root / "mine" / name for name in BROKEN)
+    cut.write_bytes(cut.read_bytes()[:2000])
+    empty.write_bytes(b"")
+    other.write_bytes(b"%PDF-1.7")
+    link.unlink()
+    link.symlink_to("nowhere.png")
+
+
+def command_line_of(root: Path, out: Path, tiny_model_dir: Path, *more: str) -> list[str]:
+    """The command line of a short measurement of the folder."""
+    given = ["--data-root", root, "--dataset", "mine", "--split", "all", "--methods", "clip,rita", "--attack", "none"]
+    given += ["--budget", "4", "--protocols", "stream", "--set", "views=6", "--set", "prompts=2"]
+    return ["evaluate", *map(str, given), "--backbone", f"local-dir:{tiny_model_dir}", "--out", str(out), *more]
+
+
+def collected(root: Path, limit: int | None = None, allow_partial: bool = True) -> PictureSet:
+    return collect("mine", root, "all", limit=limit, allow_partial=allow_partial)
+
+
+def test_all_broken_pictures_are_named_at_once_before_a_model_is_loaded(
+    root: Path,
+    tmp_path: Path,
+    tiny_model_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_pictures(root)
+    monkeypatch.setattr(Engine, "__init__", lambda *_: pytest.fail("a model was loaded"))
+    assert cli.main(command_line_of(root, tmp_path / "runs", tiny_model_dir)) == 1
+    message = capsys.readouterr().err
+    assert "mine (all): 4 of 18 pictures cannot be used." in message
+    assert "it starts like one but cannot be read to the end (crab/2.png)." in message
+    assert "Expected a picture, but the file is empty (cup/0.png)." in message
+    assert "Expected a picture, but the file is a PDF document (cup/5.png)." in message
+    assert "The link '3.png' leads nowhere (owl/3.png)." in message
+    assert message.rstrip().endswith("Repair or remove them, or leave them out with --allow-partial.")
+    assert str(root) not in message
+    assert not (tmp_path / "runs").exists()
+
+
+def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(
+    root: Path, tmp_path: Path, tiny_model_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    break_pictures(root)
+    (root / "mine/notes.txt").write_text("no picture")
+    command = command_line_of(root, tmp_path / "runs", tiny_model_dir, "--allow-partial")
+    assert cli.main(command) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("mine: 1 file is no picture by its name and is skipped: notes.txt.") == 1
+    assert printed.count("mine: 4 of 18 pictures cannot be used.") == 1
+    assert "2 cells, 28 rows, 28 of them new" in printed
+    for rows in cells(tmp_path / "runs").values():
+        assert len(rows) == 14
+        assert not {row["picture"] for row in rows} & set(BROKEN)
+    for header in headers(tmp_path / "runs"):
+        assert (header["pictures"], header["available"], tuple(header["left_out"])) == (14, 14, BROKEN)
+        assert header["left_out"]["cup/0.png"] == "Expected a picture, but the file is empty."
+        assert header["names"] == list(CLASSES)
+    assert cli.main(["tables", str(tmp_path / "runs")]) == 0
+    sentence = f"Left out, because they cannot be opened: {', '.join(BROKEN)}."
+    assert f"Accuracy on 14 pictures, among 3 prompts. {sentence}" in capsys.readouterr().out
+    assert cli.main(["tables", str(tmp_path / "runs"), "--format", "csv"]) == 0
+    assert capsys.readouterr().out.count(",14,") == 2  # n
+    assert cli.main(command) == 0
+    assert "28 rows, 0 of them new" in capsys.readouterr().out
+
+
+def test_an_interrupted_run_with_broken_pictures_goes_on_to_the_same_rows(
+    root: Path, tmp_path: Path, tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_pictures(root)
+    whole = command_line_of(root, tmp_path / "whole", tiny_model_dir, "--allow-partial")
+    assert cli.main(whole) == 0
+    left, encode = [5], Engine.encode_views
+
+    def interrupted(*given: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return encode(*given)
+
+    command = command_line_of(root, tmp_path / "parts", tiny_model_dir, "--allow-partial")
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "encode_views", interrupted)
+        assert cli.main(command) != 0
+    assert cli.main(command) == 0
+    assert cells(tmp_path / "parts") == cells(tmp_path / "whole")
+    assert [one["left_out"] for one in headers(tmp_path / "parts")] == [
+        h["left_out"] for h in headers(tmp_path / "whole")
+    ]
+
+
+def test_a_broken_file_beside_the_same_pictures_is_added_to_the_header_alone(
+    root: Path, tmp_path: Path, tiny_model_dir: Path
+) -> None:
+    command = command_line_of(root, tmp_path / "runs", tiny_model_dir, "--allow-partial")
+    assert cli.main(command) == 0
+    before, (first, *_) = cells(tmp_path / "runs"), headers(tmp_path / "runs")
+    (root / "mine/cup/6.png").write_bytes(b"")
+    assert cli.main(command) == 0
+    assert cells(tmp_path / "runs") == before
+    assert headers(tmp_path / "runs")[0] == first | {
+        "left_out": {"cup/6.png": "Expected a picture, but the file is empty."}
+    }
+    (root / "mine/cup/6.png").unlink()
+    assert cli.main(command) == 0
+    assert headers(tmp_path / "runs")[0] == first
+
+
+def test_a_header_of_an_older_version_stays_as_it_is(root: Path, tmp_path: Path, tiny_model_dir: Path) -> None:
+    command = command_line_of(root, tmp_path / "runs", tiny_model_dir)
+    assert cli.main(command) == 0
+    for path in (tmp_path / "runs").glob("cells/*/header.json"):
+        header = json.loads(path.read_text())
+        assert header.pop("left_out") == {}
+        path.write_text(json.dumps(header))
+    texts = [path.read_text() for path in sorted((tmp_path / "runs").glob("cells/*/header.json"))]
+    assert cli.main(command) == 0
+    assert [path.read_text() for path in sorted((tmp_path / "runs").glob("cells/*/header.json"))] == texts
+    assert cli.main(["tables", str(tmp_path / "runs")]) == 0
+
+
+def test_a_limit_is_filled_with_pictures_that_can_be_used(root: Path) -> None:
+    whole = [item.id for item in collected(root, 12).items]
+    break_pictures(root)
+    alone = [item.id for item in collected(root).items if item.id not in BROKEN]
+    assert len(alone) == 14
+    choices = {limit: collected(root, limit) for limit in (3, 7, 12, 14, 99)}
+    for limit, chosen in choices.items():
+        ids = [item.id for item in chosen.items]
+        assert len(ids) == min(limit, 14)
+        assert set(ids) <= set(alone)
+        assert ids == [item.id for item in choices[99].items][:limit], "a smaller choice is part of a larger one"
+        assert {one.id for one in chosen.unusable} <= set(BROKEN)
+    assert choices[99].available == 14
+    assert set(whole) & set(BROKEN), "otherwise nothing was replaced"
+    for name in BROKEN:
+        (root / "mine" / name).unlink()
+    assert choices[12].items == collected(root, 12).items, "as if the broken ones were not there"
+
+
+def test_a_set_of_broken_pictures_alone_is_refused_with_all_names(root: Path) -> None:
+    for path in (root / "mine").rglob("*.png"):
+        path.write_bytes(b"")
+    with pytest.raises(DataError, match="18 of 18 pictures cannot be used") as refused:
+        collected(root)
+    assert all(f"{name}/{number}.png" in str(refused.value) for name in CLASSES for number in range(6))
+    assert refused.value.hint == "Choose another dataset."
+
+
+def test_a_repaired_picture_is_used_again(root: Path) -> None:
+    break_pictures(root)
+    assert len(collected(root).items) == 14
+    for name in BROKEN:
+        (root / "mine" / name).unlink()
+        shutil.copyfile(root / "mine/crab/1.png", root / "mine" / name)
+    assert len(collected(root, allow_partial=False).items) == 18
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "loop"])
+def test_what_is_no_regular_file_is_never_opened_and_named(root: Path, kind: str) -> None:
+    path = root / "mine/cup/0.png"
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)  # opening it would wait for ever
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.symlink_to("0.png")
+    assert [one.id for one in collected(root).unusable] == ["cup/0.png"]
+
+
+def test_a_long_check_reports_its_progress(root: Path) -> None:
+    (item, *_), sentences = collected(root).items, list[str]()
+    many = [type(item)(f"{number}", 0, item.size, item.path) for number in range(2 * REPORT_EVERY + 1)]
+    chosen, unusable = choose_usable(many, lambda items: items, sentences.append)
+    assert (len(chosen), unusable) == (2 * REPORT_EVERY + 1, ())
+    assert sentences == [f"Opening every picture once: {n} of 1001" for n in (REPORT_EVERY, 2 * REPORT_EVERY)]
+
+
+def test_a_cloud_takes_other_pictures_for_broken_ones(root: Path) -> None:
+    before = cloud_set("mine", root, "all", 2, 4)
+    assert len(before.items) == 8
+    break_pictures(root)
+    after = cloud_set("mine", root, "all", 2, 4)
+    assert len(after.items) == 8
+    assert not {item.id for item in after.items} & set(BROKEN)
+    assert {one.id for one in after.unusable} <= set(BROKEN)
+    with pytest.raises(DataError, match="Only 2 classes of mine"):
+        cloud_set("mine", root, "all", 3, 5)
+
+
+def test_python_hears_of_it_too(root: Path, engine: Engine) -> None:
+    break_pictures(root)
+    heard: list[str] = []
+    options: dict[str, Any] = {"methods": "clip", "attack": "none", "budget": 4, "protocols": "off", "split": "all"}
+    options |= {"data_root": root, "engine": engine, "backbone": engine.info.name, "settings": {"views": 6}}
+    rows = evaluate("mine", **options, allow_partial=True, report=heard.append)
+    assert len(rows) == 14
+    assert heard[0].startswith("mine: 4 of 18 pictures cannot be used.")
+    with pytest.raises(DataError, match="4 of 18 pictures cannot be used"):
+        evaluate("mine", **options)
