@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import open_clip
 import pytest
@@ -15,6 +16,7 @@ from rita_demo import settings
 from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.chromium import FLAGS
+from rita_demo.settings.setting import Setting
 from tests.browser import find_browser
 
 TINY_CONFIG = {
@@ -56,6 +58,23 @@ def forget_guests() -> None:
                 settings.unregister(setting)
     settings.register_choices("attack", tuple(ATTACKS))
     settings.register_choices("adaptive.against", ("each", *DEFENCES))
+
+
+@pytest.fixture
+def add_setting() -> Iterator[Callable[..., str]]:
+    """Adds a number from 0 to 1 called ``margin`` (or, with ``flat_name=""``, ``later.margin``) to a group of settings for
+    the time of a test; returns its name."""
+    names = []
+
+    def add(group: str, **more: Any) -> str:
+        given = {"default": 0.1, "flat_name": "margin"} | more
+        one = Setting("margin", "float", label="Margin", help="Cut.", group=group, low=0, high=1, **given)
+        names.append(settings.register("later", one))
+        return names[-1]
+
+    yield add
+    for name in names:
+        settings.unregister(name)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Traffic
 from rita_demo.records import ThreatModel
 from rita_demo.records.errors import SettingError, join_names
-from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings import SETTINGS
+from rita_demo.settings.stored import settings_of
 
 UNTARGETED_GOAL = "away from the true class of every picture"
 MAX_NAMED = 5  # pictures that were left out
@@ -107,7 +108,7 @@ def cell_of(header: dict[str, Any]) -> Cell:
     method, knobs = header["columns"]["method"], header["knobs"]
     if method not in DEFENCES or not set(knobs) <= set(SETTINGS):
         raise SettingError("This run was made by another version.", "Measure it again.")
-    requested, fixed = Settings(**knobs), frozenset(name for name in SEEDS if name in knobs)
+    requested, fixed = settings_of(knobs), frozenset(name for name in SEEDS if name in knobs)
     traffic = Traffic(**header["traffic"]) if "traffic" in header else DEFAULT_TRAFFIC
     settings = planned_cells.canonical_settings(method, requested, fixed)
     return Cell(method, header["seed"], requested, settings, fixed, traffic, header.get("target", ""))

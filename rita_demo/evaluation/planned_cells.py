@@ -22,6 +22,7 @@ from rita_demo.evaluation.store.files import digest
 from rita_demo.process.guest_file import guest_digest
 from rita_demo.records import BackboneInfo
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
+from rita_demo.settings.stored import FIRST, hashed
 
 FORMAT = 1  # increased when stored numbers change their meaning
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
@@ -124,7 +125,7 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
 
 
 def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[str]) -> Settings:
-    """The settings as the method changes them, with the default for all that it does not depend on."""
+    """The settings as the method changes them; those that it does not depend on are as before they existed."""
     row, attack = DEFENCES[method], get_attack(requested.attack)
     requested = requested.replace(**row.setting_changes)
     through = access_of(requested)
@@ -149,7 +150,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
     if not row.uses_cache or requested.protocol == "off":
         irrelevant |= _names({"cache"}) - {"cache_text", "protocol"}
-    changes: dict[str, Any] = {name: SETTINGS[name].default for name in irrelevant}
+    changes: dict[str, Any] = {name: SETTINGS[name].before for name in irrelevant}
     if not attack.bounded:
         changes["budget"] = 0
     if requested.attack == "none":
@@ -171,7 +172,7 @@ def non_default(cell: Cell) -> dict[str, Any]:
 def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The key of a cell's views: cells with the same key have the same views of the same pixels."""
     free = set(SEEDS) - cell.fixed_seeds
-    views = {name: "each" if name in free else getattr(cell.requested, name) for name in _names({"views"})}
+    views = _hashed(cell.requested, _names({"views"})) | dict.fromkeys(free & _names({"views"}), "each")
     classes = {"classes": picture_set.names} if cell.requested.attack != "none" else {}
     return _pixels_key(cell, picture_set, model, {"views": views} | classes)
 
@@ -182,9 +183,11 @@ def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str
 
 
 def tuning_key(cell: Cell) -> tuple[Any, ...]:
-    """Cells with the same key and the same views share their tuned prompts."""
+    """Cells with the same key and the same views share their tuned prompts: the values of the first settings in their
+    order, and later ones as (name, value)."""
     groups = {"prompts", "tuning"} | ({"transport"} if cell.settings.tuning_loss == "transport" else set())
-    return tuple(getattr(cell.settings, n) for n, setting in SETTINGS.items() if setting.group in groups)
+    found = _hashed(cell.settings, [name for name in SETTINGS if name in _names(groups)])
+    return tuple(value if name in FIRST else (name, value) for name, value in found.items())
 
 
 def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
@@ -196,8 +199,8 @@ def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity)
 
 def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The column ``settings``: a hash of everything that decides a number and has no column."""
-    settings = {n: v for n, v in cell.settings.as_dict().items() if n not in COLUMNS}
-    settings |= {name: getattr(cell.settings, name) for name in DEFENCES[cell.method].own_names.values()}
+    names = {*cell.settings.as_dict(), *DEFENCES[cell.method].own_names.values()}.difference(COLUMNS)
+    settings = _hashed(cell.settings, names)
     settings["descriptions"] = _description_content(cell, picture_set)
     if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
         del settings["hand_prompt"]
@@ -225,6 +228,12 @@ def unique_cells(cells: Iterable[Cell], picture_set: PictureSet, model: ModelIde
 def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity) -> list[list[Cell]]:
     """The cells that share their views, so that every picture is encoded once for all of them."""
     return list(group_by(cells, lambda cell: (views_key(cell, picture_set, model), cell.traffic)).values())
+
+
+def _hashed(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
+    """The settings as a hash holds them; those of a user's own file always, as its content is hashed too."""
+    guests = (one for known in (DEFENCES, ATTACKS) for one in known.values() if one.guest)
+    return hashed(settings, names, FIRST.union(*(one.own_names.values() for one in guests)))
 
 
 def _names(groups: Collection[str]) -> set[str]:
@@ -268,14 +277,15 @@ def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value
 def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
     """What an attack depends on beyond the settings that all attacks have."""
     asked, through = cell.requested, access_of(cell.requested)
-    found: dict[str, Any] = get_attack(asked.attack).own_values(cell.attack_settings)
+    own = {name: short for short, name in get_attack(asked.attack).own_names.items()}
+    found: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
     if through in ("crops", "defence"):
         found |= {"views": asked.attack_views, "scale": asked.view_scale}
     if through == "defence":
-        known = {name: getattr(cell.settings, name) for name in _names(DEFENCE_GROUPS)}
+        known = _hashed(cell.settings, _names(DEFENCE_GROUPS))
         if asked.attack == "adaptive":
             defence = DEFENCES[attacked_defence(cell.attack_settings)]
-            known |= {name: getattr(asked, name) for name in defence.setting_names}
+            known |= _hashed(asked, defence.setting_names)
         memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
         found |= {"defence": known, "memory": memory}
     return found

@@ -25,7 +25,8 @@ from rita_demo.pipeline.bundle_write import FORMAT
 from rita_demo.pipeline.export import to_json
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
-from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
+from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings.stored import is_complete, settings_of
 
 MB = 1 << 20
 MAX_FILE_BYTES = 192 * MB
@@ -200,9 +201,9 @@ def _json_object(data: bytes, name: str) -> dict[str, Any]:
 
 def _settings(given: Any) -> Settings:
     """Every setting, checked as untrusted input: no path of this machine."""
-    known = isinstance(given, dict) and RECOMMENDED.as_dict().keys() <= given.keys() <= set(SETTINGS)
-    _require(known, "settings.json does not hold exactly the settings there are.")
-    return Settings(**{name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
+    known = isinstance(given, dict) and is_complete(given) and given.keys() <= SETTINGS.keys()
+    _require(known, "settings.json lacks settings, or has unknown ones: it was changed, or is of a newer version.")
+    return settings_of({name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
 
 
 def _names(given: Any) -> tuple[str, ...]:

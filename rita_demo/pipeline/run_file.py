@@ -18,6 +18,7 @@ from safetensors import numpy as safetensors
 from rita_demo import records
 from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.settings import Settings
+from rita_demo.settings.stored import settings_of
 
 TREE, ARRAYS = "run.json", "arrays.safetensors"
 
@@ -98,7 +99,7 @@ def _from_tree(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     if "array" in tree:
         return arrays[tree["array"]]
     if "settings" in tree:
-        return Settings(**_from_tree(tree["settings"], arrays))
+        return settings_of(_from_tree(tree["settings"], arrays))
     if "dict" in tree:
         return {key: _from_tree(part, arrays) for key, part in tree["dict"].items()}
     return getattr(records, tree["record"])(**{name: _from_tree(part, arrays) for name, part in tree["fields"].items()})

@@ -12,6 +12,7 @@ from rita_demo.data.vocabularies import check_names, parse_names, vocabulary
 from rita_demo.defences.registry import compared, validated
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.settings import Settings, get_setting, preset
+from rita_demo.settings.stored import is_complete, with_missing
 
 #: Settings with an option of their own.
 OWN_OPTIONS = ("attack", "budget", "steps", "square")
@@ -19,7 +20,8 @@ OWN_OPTIONS = ("attack", "budget", "steps", "square")
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Setting -> value from a JSON file: a saved run or what ``explain --json`` writes (an object ``settings`` among
-    others), or an object of settings alone. Those that it does not name stay as they are.
+    others), or an object of settings alone. Those that it does not name stay as they are; in a saved run they have the
+    value that stood for them when it was made.
 
     Raises:
         DataError: the file cannot be read, or holds an unknown setting or a value outside its range.
@@ -34,7 +36,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DataError(f"{path.name} should hold an object of settings, name: value.")
     try:
-        return {get_setting(name).name: get_setting(name).parse(value) for name, value in found.items()}
+        given = {get_setting(name).name: get_setting(name).parse(value) for name, value in found.items()}
+        return with_missing(given) if is_complete(given) else given
     except SettingError as error:
         raise DataError(f"{path.name}: {error.message}", error.hint) from error
 

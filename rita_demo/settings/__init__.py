@@ -165,9 +165,10 @@ class Settings:
         return Settings(**{name: getattr(self, name) for name in (*_CORE, "own")} | changes)
 
     def as_dict(self) -> dict[str, Any]:
-        """``{name: value}``, JSON-ready. A name with a dot is present only when its value is not the default."""
-        names = [name for name in SETTINGS if "." not in name]
-        return {name: getattr(self, name) for name in names} | {n: v for n, v in self.own if "." in n}
+        """``{name: value}``, JSON-ready. A name with a dot is present only when its value is not ``Setting.before``."""
+        flat, dotted = ([n for n in SETTINGS if ("." in n) is with_dot] for with_dot in (False, True))
+        present = flat + [n for n in sorted(dotted) if getattr(self, n) != SETTINGS[n].before]
+        return {name: getattr(self, name) for name in present}
 
     def every_value(self) -> dict[str, Any]:
         """``{name: value}`` of every setting."""
@@ -238,7 +239,10 @@ def register(owner: str, setting: Setting) -> str:
 
 
 def unregister(name: str) -> None:
+    """Forget an own setting under both of its names."""
     del SETTINGS[name]
+    for dotted in [dotted for dotted, flat in _FLAT_NAMES.items() if flat == name]:
+        del _FLAT_NAMES[dotted]
 
 
 def register_choices(name: str, choices: tuple[str, ...]) -> None:

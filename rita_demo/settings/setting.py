@@ -18,8 +18,9 @@ class Setting:
     ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"``, ``"file"`` (one of ``choices`` or,
     from a terminal, the path of a file) or ``"sentence"`` (one of ``choices``, or a sentence with ``{}``
     where a class name goes) or ``"word"`` (one of ``choices``, or a short text). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
-    logarithmic slider. ``paper`` is the preset "paper"'s value, without one the default. ``flat_name`` replaces
-    ``defence.name`` in stored files of an own setting.
+    logarithmic slider. ``paper`` is the preset "paper"'s value, without one the default. ``before`` is the value that
+    stood for the setting before it existed, without one the default: what it is in a stored file that lacks it.
+    ``flat_name`` replaces ``defence.name`` in stored files of an own setting.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Setting:
     help: str
     group: str = "baselines"
     paper: Any = None
+    before: Any = None
     symbol: str = ""
     unit: str = ""
     low: float = -math.inf
@@ -38,8 +40,9 @@ class Setting:
     flat_name: str = ""
 
     def __post_init__(self) -> None:
-        if self.paper is None:
-            object.__setattr__(self, "paper", self.default)
+        for name in ("paper", "before"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self.default)
 
     def parse(self, value: Any) -> Any:
         """A valid value from a slider or a terminal. Raises SettingError: the setting, what is allowed and what came."""

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from rita_demo.defences.registry import add_guest
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import Cell, ModelIdentity, attack_key, cell_key, settings_hash, views_key
 from rita_demo.evaluation.request import Request, points
+from rita_demo.process.guest_file import guest_digest
 from rita_demo.records.errors import SettingError
 
 MODEL = ModelIdentity("tiny", "weights")
@@ -103,6 +105,25 @@ def test_runs_stored_before_the_template_setting_are_found(dtd: PictureSet) -> N
     settings["descriptions"] = planned_cells._description_content(usual, dtd)
     then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
     then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items)), "weights": MODEL.weights}
+    assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
+
+
+def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, no_guests_afterwards) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from rita_demo.defences.contract import Defence\n"
+        "from rita_demo.settings.setting import Setting\n"
+        "ANY = Setting('factor', 'float', 1.0, 'Factor', 'Any.', low=0, high=2)\n"
+        "DEFENCE = Defence(name='own', title='Own', sentence='Any.', answer=print, settings=(ANY,))\n"
+    )
+    add_guest(f"{file}:DEFENCE")
+    (usual,) = cells("none", ("own",), pictures=dtd)
+    names = {*usual.settings.as_dict(), "own.factor"} - {*planned_cells.COLUMNS, "hand_prompt"}
+    settings = {name: getattr(usual.settings, name) for name in names}
+    settings["descriptions"] = planned_cells._description_content(usual, dtd)
+    then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
+    then |= {"guest_defence": guest_digest(f"{file}:DEFENCE"), "weights": MODEL.weights}
+    then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items))}
     assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
 
 

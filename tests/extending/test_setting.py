@@ -1,10 +1,17 @@
 """docs/extending.md, "A setting", to the letter: of one defence, and of several parts."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from rita_demo import Engine
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline.bundle_write import write_bundle
+from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.run import run_picture
+from rita_demo.settings import RECOMMENDED
 from tests.extending.page import code_blocks, copy_package, output_with, picture
 
 pytestmark = pytest.mark.slow
@@ -29,10 +36,39 @@ def test_a_setting_of_one_defence_is_in_its_file(folder: Path, rita) -> None:
     assert "median.sharpness is a number from 0.1 to 10; got '0'." in done.err
 
 
-def test_a_setting_of_several_parts_is_one_field(folder: Path) -> None:
+def package_with_field(folder: Path) -> Path:
+    """The file of the settings in a copy of the package, with the page's new field."""
     file = copy_package(folder) / "settings" / "__init__.py"
     head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
     file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
+    return file
+
+
+def test_what_was_stored_before_the_field_opens_and_goes_on(folder: Path, rita) -> None:
+    square = SAMPLES["coffee"].load(square="model", side=128)
+    run = run_picture(Engine(), square, ("cup", "crab"), RECOMMENDED.replace(views=4, steps=1), label=0)
+    (folder / "run.zip").write_bytes(write_bundle(run, "page"))
+    (folder / "r.json").write_text(json.dumps(to_json(run)))
+    for name in ("cup", "crab"):
+        picture(folder, f"data/toys/{name}/1.png")
+    words = ["evaluate", "--data-root", "data", "--dataset", "toys", "--split", "all", "--methods", "clip,rita"]
+    words += ["--attack", "pgd", "--budget", "4", "--steps", "1", "--set", "views=4", "--out", "runs"]
+    assert rita(*words).status == 0
+    code = f"""
+from pathlib import Path
+from rita_demo.cli.main import main
+from rita_demo.pipeline import bundle_read, example, run_options
+assert bundle_read.read_file(Path("run.zip")).settings.view_margin == 0.0
+assert run_options.read_settings(Path("r.json"))["view_margin"] == 0.0
+assert example.stored()[1].settings.view_margin == 0.0
+assert main({words}) == 0
+assert main({[*words, "--set", "view_margin=0.1", "--methods", "rita"]}) == 0
+"""
+    assert re.findall(r"(\d+) of them new", output_with(package_with_field(folder), code)) == ["0", "6"]
+
+
+def test_a_setting_of_several_parts_is_one_field(folder: Path) -> None:
+    file = package_with_field(folder)
     code = """
 from rita_demo.settings import Settings, parse_assignment
 name, value = parse_assignment("view_margin=0.25")

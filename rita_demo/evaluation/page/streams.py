@@ -20,6 +20,7 @@ from rita_demo.evaluation.stream_memory import WITHOUT_CACHE
 from rita_demo.records import CacheState, Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings.stored import hashed
 
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
 MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
@@ -99,13 +100,14 @@ def request_for(
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
     settings = settings.replace(protocol="stream", square="model", attack=attack)
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
-    key = [dataset, traffic, order, number, count, backbone, settings.replace(**usual).as_dict()]
+    stored = settings.replace(**usual)
+    key = [dataset, traffic, order, number, count, backbone, hashed(stored, stored.as_dict())]
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
         split=split,
         methods=with_defaults((*methods, WITHOUT_CACHE)),
-        points=(settings.replace(**usual),),
+        points=(stored,),
         out=folders.runs / name,
         data_root=folders.root,
         seeds=(number,),

@@ -32,11 +32,17 @@ def ablation_points(run: Path) -> tuple[AblationPoint, ...]:
             continue
         if cell.traffic.share != 100 or cell.target:
             continue
-        method = DEFENCES[cell.method]
-        relevant = {n for n, setting in SETTINGS.items() if setting.group in method.groups or n in method.setting_names}
-        settings = {n: getattr(cell.settings, n) for n in SETTINGS if n in relevant.difference(SEEDS)}
+        settings = {name: getattr(cell.settings, name) for name in _relevant(cell.method)}
         found.append(AblationPoint(result_row(cells), settings))
     return tuple(found)
+
+
+def _relevant(method: str) -> list[str]:
+    """Names of the settings that a method may depend on, without the seeds; none of a method that is not here."""
+    if (row := DEFENCES.get(method)) is None:
+        return []
+    matter = {name for name, setting in SETTINGS.items() if setting.group in row.groups or name in row.setting_names}
+    return [name for name in SETTINGS if name in matter.difference(SEEDS)]
 
 
 def non_default_settings(point: AblationPoint) -> dict[str, Any]:
@@ -65,7 +71,8 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
         return tuple(
             AblationPoint(
                 MeasuredCell(**{name: row[name] for name in COLUMNS if name in row}),
-                {name: value for name, value in row["knobs"].items() if name in SETTINGS},
+                {name: SETTINGS[name].before for name in _relevant(row["method"])}
+                | {name: value for name, value in row["knobs"].items() if name in SETTINGS},
             )
             for row in rows
         )

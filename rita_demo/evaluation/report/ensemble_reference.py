@@ -44,7 +44,7 @@ def compare_with_ensembles(cells: PooledCell, pools: Sequence[PooledCell]) -> di
     if method != "ensemble" or _ensemble_settings(header) != PLAIN_ENSEMBLE:
         found["vs_plain"] = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method == "ensemble")
     if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
-        weight, step_back = (header["knobs"].get(name, SETTINGS[name].paper) for name in ("view_weight", "step_back"))
+        weight, step_back = (header["knobs"].get(name, SETTINGS[name].before) for name in ("view_weight", "step_back"))
         if weight not in SETTINGS["ensemble_weight"].choices:
             weight = "uniform"
         wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
@@ -88,5 +88,5 @@ def _compare_with(
 
 
 def _ensemble_settings(header: Header) -> dict[str, Any]:
-    """Which Ensemble a cell is; a run older than one of these settings has today's default."""
-    return {name: header["knobs"].get(name, SETTINGS[name].default) for name in PLAIN_ENSEMBLE}
+    """Which Ensemble a cell is; a run may be older than one of these settings."""
+    return {name: header["knobs"].get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}

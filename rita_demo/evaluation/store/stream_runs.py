@@ -17,6 +17,7 @@ from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings.stored import settings_of
 
 STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
 STREAM_FACTS = ("names", "weights", "pictures")  # likewise
@@ -74,7 +75,7 @@ class StreamRun:
     @property
     def requested(self) -> Settings:
         """The settings of the run; its seeds count only where they were given explicitly."""
-        return Settings(**{n: v for n, v in self.header["knobs"].items() if n in SETTINGS})
+        return settings_of({n: v for n, v in self.header["knobs"].items() if n in SETTINGS})
 
     def rows(self, method: str = "rita") -> list[dict[str, Any]]:
         """The rows of a method that are written so far."""
