@@ -12,7 +12,7 @@ from rita_demo.attacks.loop.gradient_loop import SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.method import decision_logits
 from rita_demo.settings import Settings
-from rita_demo.views.boxes import area_fractions, draw_boxes
+from rita_demo.views.boxes import area_fractions, view_boxes
 from rita_demo.views.crops import crop, resize_squares
 from rita_demo.vlm.backbone import Backbone
 
@@ -88,5 +88,5 @@ def defence_logits(
 
 def _random_views(square: Tensor, seed: int, settings: Settings, side: int, count: int) -> tuple[Tensor, Tensor]:
     """Fresh views, and the fraction of the square's area that each shows."""
-    boxes, flipped = draw_boxes(count, seed, settings.view_scale)
+    boxes, flipped = view_boxes(settings, count, seed)
     return crop(square, boxes, flipped, side), torch.from_numpy(area_fractions(boxes))

@@ -20,7 +20,7 @@ from rita_demo.process import malloc
 from rita_demo.process.cuda_graphs import fast_products
 from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import Settings
+from rita_demo.settings import Settings, in_groups
 from rita_demo.views.boxes import area_fractions
 from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out_of_memory_error
@@ -28,8 +28,6 @@ from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import load
 
 V = TypeVar("V")
-PROMPT_SETTINGS = ("prompts", "context_init", "context_seed", "descriptions", "hand_prompt")
-VIEW_SETTINGS = ("views", "view_seed", "view_scale", "views_augmix")
 ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 numbers
 
 
@@ -133,7 +131,7 @@ class EncodingEngine:
         return self._view_pixels.get_or_create(self._views_key(picture, settings), draw)
 
     def _views_key(self, picture: Picture, settings: Settings) -> str:
-        return _hash_key(self.info.name, picture.key, *(str(getattr(settings, name)) for name in VIEW_SETTINGS))
+        return _hash_key(self.info.name, picture.key, *_values(settings, "views"))
 
     @contextmanager
     def _model_lock(self) -> Iterator[None]:
@@ -157,15 +155,16 @@ class EncodingEngine:
         return self._prompt_set(class_prompts.names, settings)
 
     def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
+        template = prompt_template(settings.hand_prompt, names)
+
         def build() -> Any:
             descriptions = descriptions_for(names, settings.descriptions)
-            template = prompt_template(settings.hand_prompt, names)
             prompts = build_prompts(self._backbone, names, settings, descriptions, template)
             check_finite(prompts.features)
             return prompts
 
         with self._model_lock():
-            key = _hash_key(*names, *(str(getattr(settings, name)) for name in PROMPT_SETTINGS))
+            key = _hash_key(*names, template, *_values(settings, "prompts"))
             return self._prompts.get_or_create(key, build)
 
     def _method_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> method.Prompts:
@@ -210,6 +209,11 @@ class EncodingEngine:
 def class_prompts_key(model: str, names: tuple[str, ...]) -> str:
     """Names the classes of a model; a cache (memory) belongs to one of these."""
     return _hash_key(model, *names)
+
+
+def _values(settings: Settings, group: str) -> list[str]:
+    """The values of all settings of a group: views and prompts are kept under those of theirs."""
+    return [str(getattr(settings, name)) for name in in_groups(group)]
 
 
 def _hash_key(*parts: str) -> str:

@@ -7,7 +7,7 @@ and a clean picture is the same at every budget.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Req
 from rita_demo.evaluation.store.files import digest
 from rita_demo.process.guest_file import guest_digest
 from rita_demo.records import BackboneInfo
-from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
+from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.stored import FIRST, hashed
 
 FORMAT = 1  # increased when stored numbers change their meaning
@@ -133,7 +133,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     if requested.attack == "adaptive":
         used |= {*attack.setting_names, *DEFENCES[attacked_defence(requested)].setting_names}
     groups = row.groups | (DEFENCE_GROUPS if through == "defence" else frozenset())
-    irrelevant = SETTINGS.keys() - _names(groups) - used
+    irrelevant = SETTINGS.keys() - {*in_groups(*groups), *used}
     if requested.tuning_steps == 0 or requested.tuning_loss == "none":
         irrelevant |= {"tuning_rate", "subset_size"}
     if not attack.queries_clip and "hand_prompt" not in used:
@@ -144,12 +144,12 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     if not attack.iterative or attack.steps_setting != "steps":
         irrelevant.add("steps")
     if through in ("crops", "defence"):
-        irrelevant.discard("view_scale")
+        irrelevant -= {"view_scale", *_later("views")}
     else:
         irrelevant.add("attack_views")
     irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
     if not row.uses_cache or requested.protocol == "off":
-        irrelevant |= _names({"cache"}) - {"cache_text", "protocol"}
+        irrelevant |= set(in_groups("cache")) - {"cache_text", "protocol"}
     changes: dict[str, Any] = {name: SETTINGS[name].before for name in irrelevant}
     if not attack.bounded:
         changes["budget"] = 0
@@ -172,7 +172,7 @@ def non_default(cell: Cell) -> dict[str, Any]:
 def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The key of a cell's views: cells with the same key have the same views of the same pixels."""
     free = set(SEEDS) - cell.fixed_seeds
-    views = _hashed(cell.requested, _names({"views"})) | dict.fromkeys(free & _names({"views"}), "each")
+    views = _hashed(cell.requested, in_groups("views")) | dict.fromkeys(free.intersection(in_groups("views")), "each")
     classes = {"classes": picture_set.names} if cell.requested.attack != "none" else {}
     return _pixels_key(cell, picture_set, model, {"views": views} | classes)
 
@@ -185,8 +185,7 @@ def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str
 def tuning_key(cell: Cell) -> tuple[Any, ...]:
     """Cells with the same key and the same views share their tuned prompts: the values of the first settings in their
     order, and later ones as (name, value)."""
-    groups = {"prompts", "tuning"} | ({"transport"} if cell.settings.tuning_loss == "transport" else set())
-    found = _hashed(cell.settings, [name for name in SETTINGS if name in _names(groups)])
+    found = _hashed(cell.settings, in_groups(*cell.settings.prompt_update_groups))
     return tuple(value if name in FIRST else (name, value) for name, value in found.items())
 
 
@@ -232,13 +231,14 @@ def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: Model
 
 def _hashed(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
     """The settings as a hash holds them; those of a user's own file always, as its content is hashed too."""
-    guests = (one for known in (DEFENCES, ATTACKS) for one in known.values() if one.guest)
-    return hashed(settings, names, FIRST.union(*(one.own_names.values() for one in guests)))
+    guests = (one.own_names.values() for known in (DEFENCES, ATTACKS) for one in known.values() if one.guest)
+    return hashed(settings, names, FIRST.union(*guests))
 
 
-def _names(groups: Collection[str]) -> set[str]:
-    """The settings of some groups."""
-    return {name for name, setting in SETTINGS.items() if setting.group in groups}
+def _later(group: str) -> set[str]:
+    """The settings of a group that are later than the first and belong to no single defence or attack."""
+    own = (one.own_names.values() for known in (DEFENCES, ATTACKS) for one in known.values())
+    return set(in_groups(group)).difference(FIRST, *own)
 
 
 def _dataset(picture_set: PictureSet) -> str:
@@ -270,7 +270,7 @@ def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value
         pixels |= _attack_dependencies(cell, picture_set, model)
         if get_attack(asked.attack).queries_clip and asked.hand_prompt != "photo":
             pixels["hand_prompt"] = asked.hand_prompt
-        pixels |= _target_and_guest(cell)
+        pixels |= _hashed(asked, _later("attack")) | _target_and_guest(cell)
     return digest(value | {"pixels": pixels, "dataset": _dataset(picture_set), "seed": cell.seed})
 
 
@@ -280,9 +280,9 @@ def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdenti
     own = {name: short for short, name in get_attack(asked.attack).own_names.items()}
     found: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
     if through in ("crops", "defence"):
-        found |= {"views": asked.attack_views, "scale": asked.view_scale}
+        found |= {"views": asked.attack_views, "scale": asked.view_scale} | _hashed(asked, _later("views"))
     if through == "defence":
-        known = _hashed(cell.settings, _names(DEFENCE_GROUPS))
+        known = _hashed(cell.settings, in_groups(*DEFENCE_GROUPS))
         if asked.attack == "adaptive":
             defence = DEFENCES[attacked_defence(cell.attack_settings)]
             known |= _hashed(asked, defence.setting_names)

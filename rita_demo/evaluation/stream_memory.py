@@ -14,7 +14,7 @@ from rita_demo.records.measurement import (
     RememberedView,
     StreamTrajectory,
 )
-from rita_demo.views.boxes import draw_boxes
+from rita_demo.views import boxes
 
 WITHOUT_CACHE = "rita_prompts"  # RITA with the memory off
 
@@ -76,9 +76,8 @@ def view_boxes(one: StreamRun, views: Iterable[RememberedView]) -> dict[int, tup
     """Id -> left, top, right, bottom of a remembered view as fractions of its picture's square, in [0, 1]."""
     rows, found = one.rows(), dict[int, tuple[float, ...]]()
     for view in views:
-        settings = one.settings_for(rows[view.picture])
-        boxes, _ = draw_boxes(view.view + 1, settings.view_seed, settings.view_scale)
-        found[view.id] = tuple(boxes[view.view].tolist())
+        drawn, _ = boxes.view_boxes(one.settings_for(rows[view.picture]), view.view + 1)
+        found[view.id] = tuple(drawn[view.view].tolist())
     return found
 
 

@@ -258,7 +258,8 @@ def decider(
 
 def same_prompt_update(one: Settings, other: Settings) -> bool:
     """Whether both settings adjust the prompts in the same way."""
-    return not any(SETTINGS[name].group == "tuning" for name in one.differs_from(other))
+    groups = {*one.prompt_update_groups, *other.prompt_update_groups}
+    return not any(SETTINGS[name].group in groups for name in one.differs_from(other))
 
 
 def check_index(what: str, index: int | None, class_prompts: ClassPrompts) -> None:

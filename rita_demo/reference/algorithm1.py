@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rita_demo.settings import Settings
 from rita_demo.views.augmix import augmix
-from rita_demo.views.boxes import draw_boxes
+from rita_demo.views.boxes import view_boxes
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import CONTEXT_LENGTH, DEFAULT_START, initial_contexts, sentence
 
@@ -127,7 +127,7 @@ class ReferenceRita:
 def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.Image]:
     """Definition 2: N views (side, side) of a square (H, H, 3) uint8, the same boxes as the engine's."""
     picture = Image.fromarray(square)
-    boxes, mirrored = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    boxes, mirrored = view_boxes(settings)
     views = []
     for number, (box, mirror) in enumerate(zip(boxes, mirrored)):
         left, top, right, bottom = (float(edge) * picture.width for edge in box)
@@ -143,7 +143,7 @@ def cut_views(square: np.ndarray, settings: Settings, side: int) -> list[Image.I
 
 def view_weights(settings: Settings) -> Tensor:
     """The mass (N,) of the views: uniform, or in proportion to the fraction of the square's area that a view hides."""
-    boxes, _ = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    boxes, _ = view_boxes(settings)
     mass = torch.tensor([max(1 - (right - left) * (low - top), 0.001) for left, top, right, low in boxes.tolist()])
     if settings.view_weight == "uniform":
         mass = torch.ones_like(mass)

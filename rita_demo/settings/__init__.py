@@ -177,6 +177,11 @@ class Settings:
     def differs_from(self, other: Settings) -> tuple[str, ...]:
         return tuple(n for n in SETTINGS if getattr(self, n) != getattr(other, n))
 
+    @property
+    def prompt_update_groups(self) -> tuple[str, ...]:
+        """The groups of settings that the prompt update depends on."""
+        return ("prompts", "tuning", *(["transport"] if self.tuning_loss == "transport" else []))
+
 
 def _sentences_below_fields(owner: type) -> dict[str, str]:
     """Field -> the string that stands below it in the source of a class."""
@@ -207,6 +212,11 @@ def get_setting(name: str) -> Setting:
         hint = did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}.")
         raise SettingError(f"There is no setting {short_repr(name)}.", hint)
     return SETTINGS[name]
+
+
+def in_groups(*groups: str) -> tuple[str, ...]:
+    """The names of the settings of some groups, in their order."""
+    return tuple(name for name, setting in SETTINGS.items() if setting.group in groups)
 
 
 RECOMMENDED = Settings()

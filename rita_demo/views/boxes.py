@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from rita_demo.settings import Settings
+
 TRIES = 10  # draws of a box until one fits, as in torchvision's RandomResizedCrop
 LOG_RATIO = math.log(3 / 4), math.log(4 / 3)  # of width and height
 
@@ -29,6 +31,14 @@ def draw_boxes(n: int, seed: int, min_scale: float = 0.08) -> tuple[np.ndarray, 
         boxes[view] = _draw(generator, min_scale)
         flipped[view] = generator.random() < 0.5
     return boxes.astype(np.float32), flipped
+
+
+def view_boxes(settings: Settings, n: int | None = None, seed: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`draw_boxes` as the settings say, for every place that cuts views or looks at them: the views of RITA, those
+    of an attacker, the boxes of stored views. ``n``, ``seed``: others than the settings' own."""
+    return draw_boxes(
+        settings.views if n is None else n, settings.view_seed if seed is None else seed, settings.view_scale
+    )
 
 
 def area_fractions(boxes: np.ndarray) -> np.ndarray:

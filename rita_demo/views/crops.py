@@ -17,7 +17,7 @@ from rita_demo.process.cpu_threads import parallel_chunks, single_threaded
 from rita_demo.records import ViewSet
 from rita_demo.settings import Settings
 from rita_demo.views.augmix import augmix
-from rita_demo.views.boxes import draw_boxes
+from rita_demo.views.boxes import view_boxes
 
 CPU = torch.device("cpu")
 REACH = 2.0  # half the width of the cubic filter, in output pixels
@@ -31,7 +31,7 @@ def make_views(pixels: Tensor, settings: Settings, side: int) -> ViewSet:
     differentiable with respect to ``pixels``. ``pixels``: (3, H, W) float in [0, 1], H = W. ``side``: the model's input
     side in pixels. Returns a :class:`ViewSet` of torch tensors: ``boxes`` (N, 4) and ``flipped`` (N,) on the CPU,
     ``pixels`` (N, 3, side, side) float32 in [0, 1] on the device of ``pixels``."""
-    boxes, flipped = draw_boxes(settings.views, settings.view_seed, settings.view_scale)
+    boxes, flipped = view_boxes(settings)
     views = crop(pixels.float(), boxes, flipped, side)
     if settings.views_augmix and len(views) > 1:
         crops = views[1:].detach().mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()

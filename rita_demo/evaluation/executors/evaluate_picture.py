@@ -26,7 +26,7 @@ from rita_demo.process.guest_file import GuestError
 from rita_demo.records import AttackTrace, CacheState, DefenceFault, EncodedViews, Picture, Tuning, Verdict, ViewSet
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import Settings
-from rita_demo.views.boxes import draw_boxes
+from rita_demo.views.boxes import view_boxes
 
 if TYPE_CHECKING:
     from rita_demo.evaluation.executors.scheduler import WorkUnit
@@ -128,7 +128,7 @@ class PictureEvaluator:
             raise with_picture_name(request.item, error) from error
         assert found is not None  # just stored
         row, features = found
-        boxes, flipped = draw_boxes(len(features), row["seed"], request.view_cell.requested.view_scale)
+        boxes, flipped = view_boxes(request.view_cell.requested, len(features), row["seed"])
         views = EncodedViews(ViewSet(boxes, flipped, row["seed"]), features, f"{stores.views.store.name}/{key[0]}")
         return EncodedPicture(views, AttackOutcome(**row["attacked"]), row["seconds"])
 

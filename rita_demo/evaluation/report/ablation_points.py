@@ -13,7 +13,7 @@ from rita_demo.evaluation.request import SEEDS
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import AblationPoint
-from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.settings import RECOMMENDED, SETTINGS, in_groups
 
 
 def ablation_points(run: Path) -> tuple[AblationPoint, ...]:
@@ -41,7 +41,7 @@ def _relevant(method: str) -> list[str]:
     """Names of the settings that a method may depend on, without the seeds; none of a method that is not here."""
     if (row := DEFENCES.get(method)) is None:
         return []
-    matter = {name for name, setting in SETTINGS.items() if setting.group in row.groups or name in row.setting_names}
+    matter = {*in_groups(*row.groups), *row.setting_names}
     return [name for name in SETTINGS if name in matter.difference(SEEDS)]
 
 
