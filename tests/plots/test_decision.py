@@ -20,7 +20,7 @@ from rita_demo.plots.decision.sinkhorn_and_tuning import (
 )
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.theme import COLOURS
-from rita_demo.records import Exclusions, Run, SinkhornHistory
+from rita_demo.records import Exclusions, ImageResult, Run, SinkhornHistory
 from rita_demo.settings import PAPER
 from tests.plots.synthetic import TuningEngine, make_run
 
@@ -39,11 +39,17 @@ def test_clean_and_attacked_share_scale_columns_and_rows(example_run: Run, draw)
     assert list(one.layout.yaxis.ticktext) == list(two.layout.yaxis.ticktext)
 
 
-def test_cells_carry_the_records_costs_and_t_n_m_over_rho(example_run: Run):
+def even_plan(side: ImageResult) -> np.ndarray:
+    """The plan (N, M) that moves the same share of every view to every prompt of a class."""
+    trace = side.trace
+    return trace.prompt_transport.mass * trace.view_weight[:, None] * trace.prompt_weight[0]
+
+
+def test_cells_carry_the_records_costs_and_their_ratio_to_an_even_share(example_run: Run):
     drawn, moved = cost_matrix(example_run, "clean", 1).data[0], example_run.clean.trace.prompt_transport
     places, (cost, even) = cells(drawn)
     assert np.stack([np.ravel(drawn.z), cost]) == pytest.approx(np.stack([moved.cost[1][places]] * 2))
-    assert even == pytest.approx(moved.plan[1][places] * moved.plan[1].size / moved.mass)
+    assert even == pytest.approx(moved.plan[1][places] / even_plan(example_run.clean)[places], rel=1e-5)
 
 
 @pytest.mark.parametrize("draw", [cost_matrix, plan_matrix])
@@ -185,14 +191,14 @@ def with_transport(run: Run, **changes) -> Run:
     return replace(run, attacked=replace(run.attacked, trace=replace(run.attacked.trace, prompt_transport=moved)))
 
 
-def test_cells_carry_their_numbers_and_colours_are_the_logarithm_of_t_n_m_over_rho(example_run: Run):
+def test_cells_carry_their_numbers_and_colours_are_the_logarithm_of_t_over_an_even_share(example_run: Run):
     transport = example_run.attacked.trace.prompt_transport
     drawn = plan_heatmap(example_run, "attacked", 2).data[0]
     places, (even, cost, plan) = cells(drawn)
     assert len(set(zip(*places))) == transport.plan[2].size
     assert np.array_equal(cost, transport.cost[2][places])
     assert np.array_equal(plan, transport.plan[2][places])
-    assert even == pytest.approx(plan * transport.plan[2].size / transport.mass)
+    assert even == pytest.approx(plan / even_plan(example_run.attacked)[places], rel=1e-5)
     wanted = np.clip(np.log2(np.maximum(even, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE)
     assert np.ravel(drawn.z) == pytest.approx(wanted, abs=1e-5)
 
@@ -202,8 +208,8 @@ def test_the_most_confident_view_is_first_and_the_strip_shows_the_share_it_moves
     order = [int(cell[0]) for cell in figure.data[0].customdata[0]]
     assert np.all(np.diff(example_run.attacked.trace.confidence.entropy[order]) >= 0)
     assert [d[0] for d in figure.data[2].customdata] == order
-    moved = moved_shares(example_run.attacked, 0)
-    assert moved.mean() == pytest.approx(example_run.attacked.trace.prompt_transport.mass, abs=1e-6)
+    moved, trace = moved_shares(example_run.attacked, 0), example_run.attacked.trace
+    assert moved @ trace.view_weight == pytest.approx(trace.prompt_transport.mass, abs=1e-6)
     assert figure.data[1].y == pytest.approx(100 * moved[order])
 
 
@@ -212,7 +218,7 @@ def test_a_product_plan_is_called_flat_and_a_selective_one_leaves_views_out(exam
     assert left > 0
     assert f"{left} of 64 views are left out" in flatness(example_run, "attacked", 0)
     moved = example_run.attacked.trace.prompt_transport
-    even = with_transport(example_run, plan=np.full(moved.plan.shape, moved.mass / moved.plan[0].size))
+    even = with_transport(example_run, plan=np.broadcast_to(even_plan(example_run.attacked), moved.plan.shape))
     assert ratio_to_product_plan(even, "attacked", 0) == pytest.approx(1.0)
     assert flatness(even, "attacked", 0).startswith("Flat:")
     assert "λ" in plan_heatmap(even, "attacked", 0).meta["alt"]

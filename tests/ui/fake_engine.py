@@ -136,7 +136,8 @@ class FakeEngine:
             exclusions, to_torch(self.compatible_cache(cache, class_prompts, settings), device)
         )
         tuning = to_torch(tuning or self.tune(encoded_views, class_prompts, settings), device)
-        trace, after = method.decide(x, prompts, state, settings, tuning=tuning, view_mask=present)
+        area = torch.from_numpy(area_fractions(encoded_views.views.boxes))
+        trace, after = method.decide(x, prompts, state, settings, tuning=tuning, view_mask=present, area_fraction=area)
         return to_numpy(trace), to_numpy(after)
 
     sinkhorn_history = Engine.sinkhorn_history
