@@ -14,6 +14,8 @@ from safetensors.torch import save_file
 
 from rita_demo import settings
 from rita_demo.attacks import ATTACKS
+from rita_demo.attacks import registry as attacks
+from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.chromium import FLAGS
 from rita_demo.settings.setting import Setting
@@ -52,12 +54,9 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def forget_guests() -> None:
     """Defences and attacks from a user's file are unknown again, with their settings, as to a new process."""
-    for known in (DEFENCES, ATTACKS):
+    for known, remove in ((DEFENCES, defences.remove), (ATTACKS, attacks.remove)):
         for name in [name for name, one in known.items() if one.guest]:
-            for setting in known.pop(name).own_names.values():
-                settings.unregister(setting)
-    settings.register_choices("attack", tuple(ATTACKS))
-    settings.register_choices("adaptive.against", ("each", *DEFENCES))
+            remove(name)
 
 
 @pytest.fixture

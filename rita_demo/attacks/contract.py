@@ -71,7 +71,7 @@ class Attack(WithSettings):
 
     ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
     of the threat model.
-    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""."""
+    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
     name: str
     title: str
@@ -104,6 +104,7 @@ class Attack(WithSettings):
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None
     guest: str = ""
+    digest: str = ""
     direction: str = "away from"  # the label, where there is no target
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from rita_demo import attacks as package
 from rita_demo.attacks.contract import Attack
-from rita_demo.process.guest_file import GuestError, load_guest, place
+from rita_demo.process.guest_file import GuestError, guest_digest, load_guest, place
 from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings import Settings, register, register_choices, unregister
 
@@ -38,21 +38,32 @@ class Registry(Generic[T]):
             self._add(one)
 
     def add_guest(self, spec: str) -> T:
-        """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is. Raises
-        GuestError: the file or the object cannot be used, or its name or that of a setting is taken."""
+        """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is, unless the
+        file was edited. Raises GuestError: the file or the object cannot be used, or its name or that of a setting is
+        taken."""
         return self.add_loaded(spec, load_guest(spec, self.kind))
 
-    def add_loaded(self, spec: str, one: T) -> T:
-        """The same for an object that is loaded."""
-        if one.name not in self.known:
-            try:
-                self._add(replace(one, guest=spec))
-            except SettingError as error:
-                raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
-        elif Path(self.known[one.name].guest).absolute() != Path(spec).absolute():
+    def add_loaded(self, spec: str, one: T, files: Sequence[str] = ()) -> T:
+        """The same for an object that is loaded. ``files``: all that it was loaded from, where it is not one file."""
+        one, known = replace(one, guest=spec, digest=guest_digest(spec, files)), self.known.get(one.name)
+        if known is not None and Path(known.guest).absolute() != Path(spec).absolute():
             kind = self.kind.__name__.lower()
             raise GuestError(f"{place(spec)}: the {kind} {one.name!r} exists already.", "Choose another name.")
-        return self.known[one.name]
+        if known is not None and known.digest == one.digest:
+            return known
+        if known is not None:
+            self.remove(one.name)
+        try:
+            self._add(one)
+        except SettingError as error:
+            raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
+        return one
+
+    def remove(self, name: str) -> None:
+        """Forget one, its settings and the choice of it: as if it had never been added."""
+        for setting in self.known.pop(name).own_names.values():
+            unregister(setting)
+        self._update_choices()
 
     def guest_specs(self) -> tuple[str, ...]:
         """``FILE.py:NAME`` of all that came from a file."""
@@ -68,11 +79,14 @@ class Registry(Generic[T]):
                 unregister(name)
             raise
         self.known[one.name] = one
+        self._update_choices()
+
+    def _update_choices(self) -> None:
         register_choices(self.setting, (*self.first, *self.known))
 
 
 _registry = Registry(Attack, ATTACKS, "attack")
-add_guest, guest_specs = _registry.add_guest, _registry.guest_specs
+add_guest, remove, guest_specs = _registry.add_guest, _registry.remove, _registry.guest_specs
 
 
 def get_attack(name: str) -> Attack:

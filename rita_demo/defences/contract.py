@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
 from rita_demo.attacks.contract import WithSettings
@@ -94,7 +95,7 @@ class Defence(WithSettings):
     ``uses_decision``: the answer is read from RITA's decision. Then ``uses_cache``: it depends on the cache;
     ``cache_only``: it has no answer without one; ``setting_changes``: it is RITA with these settings changed.
     ``ignored_settings``: names in ``uses`` that do not matter under the given settings. ``guest``: "FILE:NAME" of a
-    defence that was loaded from a file, else ""."""
+    defence that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
     name: str
     title: str
@@ -118,6 +119,7 @@ class Defence(WithSettings):
     setting_changes: Mapping[str, Any] = field(default_factory=dict)
     ignored_settings: Callable[[Settings], frozenset[str]] = lambda settings: frozenset()
     guest: str = ""
+    digest: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,7 +176,12 @@ class Defence(WithSettings):
 
 def answer_of(logits: Callable[[DefenceInput], Tensor]) -> Callable[[DefenceInput], Verdict]:
     """The answer of a defence whose probability is the softmax of ``logits`` (K,)."""
-    return lambda inputs: verdict_of(logits(inputs).softmax(-1))
+
+    @wraps(logits)  # errors and hashes are about the file of ``logits``
+    def answer(inputs: DefenceInput) -> Verdict:
+        return verdict_of(logits(inputs).softmax(-1))
+
+    return answer
 
 
 def straight_through(before: Tensor, after: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 ``FILE.py:NAME``. Loads no torch."""
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
-from rita_demo.process.guest_file import GuestError, guest_errors, place
+from rita_demo.process.guest_file import GuestError, code_file, guest_errors, package_files, place
 from rita_demo.process.lazy import Tensor
 from rita_demo.records import DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean
@@ -30,7 +31,7 @@ MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence
 
 DEFENCES: dict[str, Defence] = {}
 _registry = Registry(Defence, DEFENCES, "adaptive.against", (EACH,))
-add_guest, guest_specs = _registry.add_guest, _registry.guest_specs
+add_guest, remove, guest_specs = _registry.add_guest, _registry.remove, _registry.guest_specs
 
 
 def add_entry_points() -> list[str]:
@@ -41,8 +42,9 @@ def add_entry_points() -> list[str]:
             defence = point.load()
             if not isinstance(defence, Defence):
                 raise TypeError(f"{point.value} is a {type(defence).__name__}; expected a Defence")
-            file = getattr(getattr(defence.answer, "__code__", None), "co_filename", point.value)
-            _registry.add_loaded(f"{file}:{point.attr}", defence)
+            files, written_in = package_files(point.module), code_file(defence.answer)
+            file = written_in if written_in in files else sys.modules[point.module].__file__
+            _registry.add_loaded(f"{file}:{point.attr}", defence, files)
         except Exception as error:  # whatever the package does: the other defences stay usable
             faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {error}")
     return faults

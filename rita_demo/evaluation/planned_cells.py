@@ -19,7 +19,6 @@ from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.store.files import digest
-from rita_demo.process.guest_file import guest_digest
 from rita_demo.records import BackboneInfo
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.stored import FIRST, hashed
@@ -205,8 +204,10 @@ def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> 
         del settings["hand_prompt"]
     value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names}
     value |= _target_and_guest(cell) | cell.traffic.non_default()
-    if spec := DEFENCES[cell.method].guest:
-        value["guest_defence"] = guest_digest(spec)
+    if code := DEFENCES[cell.method].digest:
+        value["guest_defence"] = code
+    if (code := _known_code(cell)) and code != DEFENCES[cell.method].digest:
+        value["known_defence"] = code
     pictures = digest(sorted(item.key for item in picture_set.items))
     return digest(value | {"pictures": pictures, "weights": model.weights})
 
@@ -247,9 +248,15 @@ def _dataset(picture_set: PictureSet) -> str:
 
 def _target_and_guest(cell: Cell) -> dict[str, str]:
     """The target, and the content of the file that the attack comes from: one that was edited is measured again."""
-    spec = get_attack(cell.requested.attack).guest
+    code = get_attack(cell.requested.attack).digest
     target = {"target": cell.target} if cell.target else {}
-    return target | ({"guest": guest_digest(spec)} if spec else {})
+    return target | ({"guest": code} if code else {})
+
+
+def _known_code(cell: Cell) -> str:
+    """The content of the file of a user's own defence that the attack is made against, as a hash; else ""."""
+    adaptive = cell.requested.attack == "adaptive"
+    return DEFENCES[attacked_defence(cell.attack_settings)].digest if adaptive else ""
 
 
 def _description_content(cell: Cell, picture_set: PictureSet) -> Any:
@@ -287,5 +294,6 @@ def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdenti
             defence = DEFENCES[attacked_defence(cell.attack_settings)]
             known |= _hashed(asked, defence.setting_names)
         memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
-        found |= {"defence": known, "memory": memory}
+        code = {"code": code} if (code := _known_code(cell)) else {}
+        found |= {"defence": known, "memory": memory} | code
     return found

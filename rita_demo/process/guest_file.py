@@ -6,8 +6,10 @@ The file is executed. Only the owner's command line calls this, never a visitor 
 import ast
 import hashlib
 import importlib.util
+import inspect
+import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,18 +60,31 @@ def load_guest(spec: str, kind: type[T]) -> T:
     return found
 
 
-def guest_digest(spec: str) -> str:
-    """A hash of the file and the name, which changes when the file is edited."""
+def guest_digest(spec: str, files: Iterable[str] = ()) -> str:
+    """A hash of the file (or of other ``files``) and the name, which changes when one of them is edited."""
     file, _, name = spec.rpartition(":")
-    return hashlib.sha256(Path(file).read_bytes() + name.encode()).hexdigest()[:16]
+    content = b"".join(Path(one).read_bytes() for one in files or [file])
+    return hashlib.sha256(content + name.encode()).hexdigest()[:16]
+
+
+def package_files(module: str) -> tuple[str, ...]:
+    """The files of a module and of all that is loaded of its package, in the order of the modules' names."""
+    package = module.partition(".")[0]
+    files = {name: getattr(one, "__file__", None) for name, one in sys.modules.items()}
+    return tuple(file for name, file in sorted(files.items()) if file and name.partition(".")[0] == package)
+
+
+def code_file(function: Callable[..., Any]) -> str:
+    """The file that a function, or the function that it wraps, was written in; "" if it is not Python code."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code.co_filename if code is not None else ""
 
 
 def place(spec: str, function: Callable[..., Any] | None = None) -> str:
     """``FILE.py, line N``: of a function of the file, or else of the object itself."""
     file, _, name = spec.rpartition(":")
-    code = getattr(function, "__code__", None)
-    if code is not None and Path(code.co_filename).absolute() == Path(file).absolute():
-        return f"{Path(file).name}, line {code.co_firstlineno}"
+    if function is not None and Path(code_file(function)).absolute() == Path(file).absolute():
+        return f"{Path(file).name}, line {inspect.unwrap(function).__code__.co_firstlineno}"
     for node in ast.parse(Path(file).read_bytes()).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):

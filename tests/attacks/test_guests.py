@@ -9,6 +9,7 @@ import torch
 from rita_demo import settings
 from rita_demo.attacks import ATTACKS, registry
 from rita_demo.process.guest_file import GuestError
+from rita_demo.ui.widgets.setting_controls import attack_choices
 from tests.attacks.test_attacks import TinyModel, model, run
 
 __all__ = ["model"]  # the fixture
@@ -111,3 +112,15 @@ def test_a_device_without_memory_is_not_the_guests_fault(tmp_path: Path) -> None
     registry.add_guest(guest(tmp_path, "loop=own, iterative=True", LOOP.format("")))
     with pytest.raises(torch.OutOfMemoryError):
         run(full, "guest")  # type: ignore[arg-type]
+
+
+def test_a_removed_guest_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
+    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, flat_name='guest_far'),)"
+    spec = guest(tmp_path, own, "from rita_demo.settings.setting import Setting\n")
+    before = dict(ATTACKS), dict(settings.SETTINGS), attack_choices()
+    for _ in range(2):
+        registry.add_guest(spec)
+        assert settings.get_setting("guest.far").name == "guest_far"
+        assert attack_choices()[-1] == ("A guest", "guest")
+        registry.remove("guest")
+        assert (dict(ATTACKS), dict(settings.SETTINGS), attack_choices()) == before

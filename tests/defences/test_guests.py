@@ -16,7 +16,8 @@ from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
 from rita_demo.plots.labels import method_colour
 from rita_demo.records import Picture
-from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import RECOMMENDED, SETTINGS, parse_assignment
 from rita_demo.ui.attack_defend.form import Form
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.widgets import wording
@@ -153,3 +154,39 @@ def test_defences_of_installed_packages_are_loaded_and_a_broken_one_is_a_sentenc
     (fault,) = registry.add_entry_points()
     assert fault.startswith("The entry point not_installed (not_installed:DEFENCE) gives no defence: No module")
     assert DEFENCES["mine"].guest == f"{tmp_path / 'mine.py'}:DEFENCE"
+
+
+def everything() -> list[object]:
+    """What a person or a program can see of the defences: lists, sentences, colours, settings and their choices."""
+    with gr.Blocks():
+        form = Form(None)
+    defences = {name: (one.title, method_colour(name)) for name, one in DEFENCES.items()}
+    return [
+        defences,
+        dict(SETTINGS),
+        wording.terms(),
+        RECOMMENDED.as_dict(),
+        list(form.fields),
+        form.fields["methods"].choices,
+    ]
+
+
+def test_a_removed_guest_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
+    before = everything()
+    spec = write(tmp_path, "low=0.1, high=9.0),", "low=0.1, high=9.0, flat_name='mine_sharpness'),")
+    for _ in range(2):
+        registry.add_guest(spec)
+        assert parse_assignment("mine.sharpness=2") == ("mine_sharpness", 2.0)
+        assert "mine" in SETTINGS["adaptive.against"].choices
+        assert everything() != before
+        registry.remove("mine")
+        assert everything() == before
+        for name in ("mine.sharpness", "mine_sharpness"):
+            with pytest.raises(SettingError, match="There is no setting"):
+                parse_assignment(f"{name}=2")
+
+
+def test_an_edited_file_takes_the_place_of_what_was_loaded_from_it(tmp_path: Path) -> None:
+    registry.add_guest(write(tmp_path))
+    again = registry.add_guest(write(tmp_path, "CLIP again.", "Another."))
+    assert (again.sentence, DEFENCES["mine"]) == ("Another.", again)

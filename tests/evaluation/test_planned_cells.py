@@ -1,5 +1,6 @@
 """Which cells a request has, and when views, attacks and rows of one are those of another."""
 
+import hashlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,6 @@ from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import Cell, ModelIdentity, attack_key, cell_key, settings_hash, views_key
 from rita_demo.evaluation.request import Request, points
-from rita_demo.process.guest_file import guest_digest
 from rita_demo.records.errors import SettingError
 
 MODEL = ModelIdentity("tiny", "weights")
@@ -122,7 +122,8 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
     settings = {name: getattr(usual.settings, name) for name in names}
     settings["descriptions"] = planned_cells._description_content(usual, dtd)
     then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
-    then |= {"guest_defence": guest_digest(f"{file}:DEFENCE"), "weights": MODEL.weights}
+    code = hashlib.sha256(file.read_bytes() + b"DEFENCE").hexdigest()[:16]
+    then |= {"guest_defence": code, "weights": MODEL.weights}
     then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items))}
     assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
 
@@ -161,3 +162,20 @@ def test_set_overrides_options_and_sweep_overrides_both() -> None:
     assert {(p.budget, p.slots) for p in found} == {(2, 1), (2, 2)}
     with pytest.raises(SettingError, match="no setting"):
         points(attacks="pgd", budget="1", sweeps=["colour=red"])
+
+
+def test_an_edited_defence_of_a_users_own_is_attacked_and_measured_anew(dtd, tmp_path, no_guests_afterwards) -> None:
+    file, keys = tmp_path / "own.py", []
+    for sentence in ("One.", "Another.", "Another."):
+        file.write_text(
+            "from rita_demo.defences.contract import Defence\n"
+            f"DEFENCE = Defence(name='own', title='Own', sentence={sentence!r}, answer=print)\n"
+        )
+        assert add_guest(f"{file}:DEFENCE").sentence == sentence
+        found = cells("pgd,adaptive:own", ("clip", "own"), pictures=dtd)
+        keys.append({(c.method, c.attack_label): (attack_key(c, dtd, MODEL), cell_key(c, dtd, MODEL)) for c in found})
+    one, other, same = keys
+    assert other == same
+    squares, rows = ({cell for cell in one if one[cell][part] != other[cell][part]} for part in (0, 1))
+    assert squares == {("clip", "adaptive:own"), ("own", "adaptive:own")}
+    assert rows == {*squares, ("own", "pgd")}

@@ -35,7 +35,7 @@ import sys
 from rita_demo.cli.main import main
 assert main(["evaluate", "--help"]) == 0
 assert "torch" not in sys.modules
-from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES
-assert ATTACK_CHOICES[-1] == ("Many steps, not only signs", "normalised")
+from rita_demo.ui.widgets.setting_controls import attack_choices
+assert attack_choices()[-1] == ("Many steps, not only signs", "normalised")
 """
     assert "eot, defence, adaptive, normalised" in " ".join(output_with(file, code).split())

@@ -66,7 +66,7 @@ class Form:
             self._build_menu(
                 "target", "Make CLIP say", target_choices(names, truth), NOT_GIVEN, allow_custom_value=True
             )
-            kinds = setting_controls.ATTACK_CHOICES
+            kinds = setting_controls.attack_choices()
             self._build_menu("attack", "Kind", kinds, kind, filterable=False, elem_id="setting-attack")
             shown = {"maximum": 16, "info": None, "label": f"{SETTINGS['budget'].label} (/255)"}
             self.fields["budget"] = setting_controls.build_control(SETTINGS["budget"], **shown)

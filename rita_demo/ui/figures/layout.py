@@ -15,7 +15,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
-from rita_demo.ui.widgets.setting_controls import ATTACK_CHOICES, setting_title
+from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 Parts = dict[str, Any]  # components by name
@@ -79,7 +79,7 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
         parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures")
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
         attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
-        parts["attack"] = _menu("attack", "Attack", ATTACK_CHOICES, attack, "with its usual steps")
+        parts["attack"] = _menu("attack", "Attack", attack_choices(), attack, "with its usual steps")
         parts["budget"] = _slider("budget", "Strength (/255)", 0, 16, budget, "0 is no attack")
         parts["views"] = _slider("views", "Views", 16, 64, 32, "crops of each picture", step=16)
         info = "few: small groups; many: the overall shape"

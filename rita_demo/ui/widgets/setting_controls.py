@@ -66,8 +66,9 @@ class LenientSlider(gr.Slider):
         return "slider"
 
 
-#: Every attack as a list offers it: (title, name).
-ATTACK_CHOICES = [(ATTACKS[n].title, n) for n in SETTINGS["attack"].choices if n != "none"]
+def attack_choices() -> list[tuple[str, str]]:
+    """Every attack as a list offers it: title and name."""
+    return [(attack.title, name) for name, attack in ATTACKS.items() if name != "none"]
 
 
 def choice_text(choice: str) -> str:
