@@ -11,7 +11,7 @@ from rita_demo.method.cost import cosine_cost, unit
 from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
 from rita_demo.records import Tuning
-from rita_demo.settings import Settings
+from rita_demo.settings import Settings, in_groups
 
 Encode = Callable[[Tensor], Tensor]  # contexts (M, L, E) -> prompt features (K, M, D)
 Updated = tuple[Tensor, Tensor, Tensor, Tensor]  # the fields of a Tuning
@@ -60,7 +60,7 @@ def tune(prompts: Prompts, x: Tensor, settings: Settings) -> Tuning:
 
         if steps == 0 or settings.tuning_loss == "transport":  # which takes as many steps as it needs
             return Tuning(*update(x, z_weight))
-        key = steps, settings.tuning_rate, settings.tuning_loss, settings.subset_size
+        key = tuple(getattr(settings, name) for name in in_groups("tuning"))
         return Tuning(*prompts.recorded.run(key, update, x, z_weight))
 
 

@@ -34,8 +34,8 @@ READERS = {
     ),
     "tuning": (
         "method/tuning.py",
-        "steps, settings.tuning_rate)",
-        "steps, settings.tuning_rate * (1 + settings.later_tuning))",
+        "settings.tuning_rate, ",
+        "settings.tuning_rate * (1 + settings.later_tuning), ",
     ),
 }
 

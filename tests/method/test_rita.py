@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from rita_demo.method import Prompts, decide, empty, tune
+from rita_demo.method import Prompts, decide, empty, tune, tuning
+from rita_demo.process.cuda_graphs import CudaGraphs
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.method.toy_models import prompts, views
 
@@ -97,3 +98,21 @@ def test_a_given_tuning_result_is_not_recomputed():
 
     again, _ = decide(x, replace(p, encode=never), cache, RECOMMENDED, tuning=first.tuning)
     assert torch.equal(again.total, first.total)
+
+
+class Replayed(CudaGraphs):
+    """As a recording on a GPU: what a key gave once, it gives again."""
+
+    def run(self, key, function, *inputs):
+        self._recorded.setdefault(key, function(*inputs))
+        return self._recorded[key]
+
+
+def test_a_recorded_prompt_update_is_made_again_for_another_value_of_any_of_its_settings(add_setting, monkeypatch):
+    name, loss = add_setting("tuning"), tuning.tuning_loss
+    monkeypatch.setattr(tuning, "tuning_loss", lambda x, z, w, s, tau: getattr(s, name) * loss(x, z, w, s, tau))
+    p = replace(prompts(), recorded=Replayed())
+    x = views(p.features[1, 0])
+    changes = {name: 0.3, "tuning_steps": 2, "tuning_rate": 0.1, "tuning_loss": "pointwise", "subset_size": 2}
+    found = [tune(p, x, RECOMMENDED.replace(**change)).loss for change in ({}, *({n: v} for n, v in changes.items()))]
+    assert len({tuple(loss.tolist()) for loss in found}) == 1 + len(changes)
