@@ -183,6 +183,7 @@ ATTACK = Attack(
     loss_unit="logits",
     steps_note=" of each gradient attack",
     progress="query {} of at most {}",
+    seconds=90,
     access=lambda settings: "crops" if settings.autoattack == "rand" else "",
     settings=(
         Setting(

@@ -65,6 +65,7 @@ class Attack(WithSettings):
     Properties: ``targetable``: it can aim at a class; ``stochastic``: another seed gives another result;
     ``bounded``: it has a budget; ``iterative``: it takes the number of steps in the setting ``steps_setting``
     (otherwise ``default_steps``). ``loss_unit``: of its goal. ``steps_note`` and ``progress``: words for its steps.
+    ``seconds``: about its processor time with the embedded model: the Arena makes cheap attacks first.
 
     ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
     crops; "defence" a defence as a whole. A function of the settings where they decide it.
@@ -100,6 +101,7 @@ class Attack(WithSettings):
     loss_unit: str = "nats"
     steps_note: str = ""
     progress: str = "step {} of {}"
+    seconds: float = 1
     access: str | Callable[[Settings], str] = ""
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None

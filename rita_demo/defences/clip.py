@@ -23,4 +23,5 @@ DEFENCE = Defence(
     dash="dot",
     symbol="square",
     paper_name="CLIP",
+    attack_seconds=2,
 )

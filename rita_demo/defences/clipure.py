@@ -38,6 +38,7 @@ DEFENCE = Defence(
     ),
     dash="dot",
     symbol="hexagon",
+    attack_seconds=2,
     settings=(
         Setting(
             "step",

@@ -90,7 +90,8 @@ class Defence(WithSettings):
     :class:`Verdict`, or None for no answer under these settings. ``adaptive``: None means that an attacker who knows
     the defence uses autograd on its answer. ``role``: its colour in the palette of ``plots/theme.py``; "" takes the
     next free colour. ``dash``, ``symbol``: Plotly's names of its line and its marker. ``paper_name``: its name in the
-    paper's tables.
+    paper's tables. ``attack_seconds``: about the processor time of the attack that knows it, with the embedded model
+    (docs/performance.md): the Arena makes cheap attacks first.
 
     ``uses_decision``: the answer is read from RITA's decision. Then ``uses_cache``: it depends on the cache;
     ``cache_only``: it has no answer without one; ``setting_changes``: it is RITA with these settings changed.
@@ -112,6 +113,7 @@ class Defence(WithSettings):
     dash: str = "solid"
     symbol: str = "circle"
     paper_name: str = ""
+    attack_seconds: float = 14
     reads_pixels: bool = False
     uses_decision: bool = False
     uses_cache: bool = False

@@ -47,6 +47,7 @@ DEFENCE = Defence(
     ),
     dash="longdash",
     symbol="triangle-down",
+    attack_seconds=4,
     settings=(
         Setting("budget", "float", 4.0, "Budget of CSR", "How far it may move a pixel, in 1/255.", low=0.0, high=64.0),
         Setting("step", "float", 2.0, "Step of CSR", "How far one step moves a pixel, in 1/255.", low=0.0, high=64.0),

@@ -15,6 +15,7 @@ DEFENCE = replace(
     dash="longdash",
     symbol="triangle-down",
     paper_name="C-TPT",
+    attack_seconds=10,
     settings=(
         Setting(
             "weight",

@@ -83,6 +83,7 @@ DEFENCE = Defence(
     uses=("hand_prompt", "view_seed"),
     dash="dash",
     symbol="square",
+    attack_seconds=13,
     settings=(
         Setting("surest", "int", 16, "Surest versions", "How many versions the offset is the mean of.", low=1, high=31),
         Setting(

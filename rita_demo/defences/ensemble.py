@@ -57,6 +57,7 @@ DEFENCE = Defence(
     dash="dash",
     symbol="diamond",
     paper_name="Ensemble",
+    attack_seconds=7,
     settings=(
         Setting(
             "average",

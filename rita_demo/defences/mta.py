@@ -77,4 +77,5 @@ DEFENCE = Defence(
     dash="longdashdot",
     symbol="pentagon",
     paper_name="MTA",
+    attack_seconds=7,
 )

@@ -47,6 +47,7 @@ DEFENCE = Defence(
     dash="solid",
     symbol="circle",
     paper_name="RITA",
+    attack_seconds=15,
     uses_decision=True,
     uses_cache=True,
 )

@@ -29,4 +29,5 @@ DEFENCE = Defence(
     role="quiet",
     symbol="star",
     paper_name="R-TPT",
+    attack_seconds=10,
 )

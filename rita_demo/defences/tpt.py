@@ -28,4 +28,5 @@ DEFENCE = Defence(
     dash="dashdot",
     symbol="triangle-up",
     paper_name="TPT",
+    attack_seconds=10,
 )

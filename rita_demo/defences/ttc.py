@@ -47,6 +47,7 @@ DEFENCE = Defence(
     uses=("hand_prompt", "view_seed"),
     dash="dashdot",
     symbol="triangle-up",
+    attack_seconds=4,
     settings=(
         Setting("budget", "float", 4.0, "Budget of TTC", "How far it may move a pixel, in 1/255.", low=0.0, high=64.0),
         Setting("step", "float", 1.0, "Step of TTC", "How far one step moves a pixel, in 1/255.", low=0.0, high=64.0),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.adaptive import AGAINST, EACH
 from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
@@ -29,10 +30,6 @@ STATIC = ("pgd", "transfer", "autoattack")  # made by attackers who do not know 
 TRANSFER = ("ensemble", "rita")
 #: The towers that stand side by side: the shipped one, and the one that was trained against attacks.
 TOWERS = (EMBEDDED, EMBEDDED_ROBUST)
-#: Seconds of processor time of an attack, or of the adaptive attack against a defence, with the embedded model
-#: (docs/performance.md): cheap ones first, and the time left. A guest takes as long as SS-TPT.
-SECONDS = {"none": 1, "pgd": 1, "clip": 2, "clipure": 2, "ttc": 4, "csr": 4, "ensemble": 7, "mta": 7, "rtpt": 10}
-SECONDS |= {"tpt": 10, "ctpt": 10, "dbd": 13, "sstpt": 14, "rita": 15, "autoattack": 90}
 
 #: (defence, column) -> its answer, or a sentence why there is none.
 Cells = Mapping[tuple[str, str], "Verdict | str"]
@@ -134,7 +131,7 @@ def arena_steps(
 
 def _seconds(job: tuple[str, str, str]) -> float:
     attack, against, _ = job
-    return SECONDS.get(against or attack, SECONDS["sstpt"])
+    return DEFENCES[against].attack_seconds if against else ATTACKS[attack].seconds
 
 
 def _new_tower(engine: Engine, run: Run) -> TowerTable:
