@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rita_demo.settings import GROUPS, SETTINGS
+from rita_demo.settings import GROUPS, SETTINGS, in_groups
 from rita_demo.settings.setting import Setting, format_limit
 
 HEAD = """# Settings
@@ -10,15 +10,18 @@ HEAD = """# Settings
 Every setting, made from the code with `python -m rita_demo.settings > docs/settings.md`. On the command line it is `--set name=value`; the page
 has a control for each. The presets are `recommended` (the defaults), `paper` (the closest literal reading of the paper) and `step_back` (experimental,
 not in the paper: the defaults with `step_back=0.4` and `ensemble_step_back=0.4`). A setting of a single defence can also be written with a dot:
-`ensemble.average`. docs/method.md says why a default is what it is.
+`ensemble.average`. `evaluate --help` lists the names of attacks and defences. docs/method.md says why a default is what it is.
 """
 KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sentence with {}", "word": "a short text"}
+
+#: Settings whose choices are found elsewhere: with one more defence or attack the reference stays as it is.
+NAMES = {"attack": "the name of an attack", "adaptive.against": "`each`, the name of a defence"}
 
 
 def as_markdown() -> str:
     tables = [HEAD]
     for group, title in GROUPS.items():
-        rows = [_row(setting) for setting in SETTINGS.values() if setting.group == group]
+        rows = [_row(SETTINGS[name]) for name in in_groups(group)]
         head = "| setting | symbol | values | default | paper | what it is |\n|---|---|---|---|---|---|"
         tables.append(f"## {title}\n\n{head}\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows))
     return "\n".join(tables)
@@ -26,6 +29,7 @@ def as_markdown() -> str:
 
 def _row(setting: Setting) -> tuple[str, ...]:
     values = ", ".join([*(f"`{choice}`" for choice in setting.choices), *filter(None, [KINDS.get(setting.kind)])])
+    values = NAMES.get(setting.name, values)
     if setting.kind in ("int", "float"):
         values = f"{format_limit(setting.low)} to {format_limit(setting.high)} {setting.unit}".strip()
     paper = "same" if setting.paper == setting.default else _value(setting.paper)

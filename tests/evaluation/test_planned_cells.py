@@ -15,6 +15,7 @@ from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import Cell, ModelIdentity, attack_key, cell_key, settings_hash, views_key
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import SettingError
+from rita_demo.settings.stored import FIRST
 
 MODEL = ModelIdentity("tiny", "weights")
 PROMPTED = {"clip", "ensemble", "mta"}  # methods that use the hand-written prompt
@@ -100,8 +101,8 @@ def test_a_dataset_with_the_default_template_is_measured_once(pictures: PictureS
 
 def test_runs_stored_before_the_template_setting_are_found(dtd: PictureSet) -> None:
     (usual,) = cells("pgd", ("clip",), pictures=dtd)
-    settings = {n: v for n, v in usual.settings.as_dict().items() if n not in planned_cells.COLUMNS}
-    del settings["hand_prompt"]
+    names = {name for name in FIRST if "." not in name} - {*planned_cells.COLUMNS, "hand_prompt"}
+    settings = {name: getattr(usual.settings, name) for name in names}
     settings["descriptions"] = planned_cells._description_content(usual, dtd)
     then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
     then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items)), "weights": MODEL.weights}
@@ -118,8 +119,8 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
     )
     add_guest(f"{file}:DEFENCE")
     (usual,) = cells("none", ("own",), pictures=dtd)
-    names = {*usual.settings.as_dict(), "own.factor"} - {*planned_cells.COLUMNS, "hand_prompt"}
-    settings = {name: getattr(usual.settings, name) for name in names}
+    names = {name for name in FIRST if "." not in name} - {*planned_cells.COLUMNS, "hand_prompt"}
+    settings = {name: getattr(usual.settings, name) for name in {*names, "own.factor"}}
     settings["descriptions"] = planned_cells._description_content(usual, dtd)
     then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
     code = hashlib.sha256(file.read_bytes() + b"DEFENCE").hexdigest()[:16]

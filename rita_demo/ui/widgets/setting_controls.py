@@ -11,7 +11,7 @@ import gradio as gr
 from gradio.components import Component
 
 from rita_demo.attacks import ATTACKS
-from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings
+from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.setting import Setting, number_text
 from rita_demo.ui.widgets.blocks import build_fold
 
@@ -115,8 +115,7 @@ def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
     drawn: dict[str, Any] = {}
     for group, title in GROUPS.items():
         with build_fold(title, elem_id=f"fold-{group}"):
-            own = [one for one in SETTINGS.values() if one.group == group and one.name not in skip]
-            drawn |= {one.name: build_control(one) for one in own}
+            drawn |= {name: build_control(SETTINGS[name]) for name in in_groups(group) if name not in skip}
     return drawn
 
 
