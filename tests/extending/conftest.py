@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.settings import SETTINGS
 from tests.conftest import forget_guests
 
 
@@ -20,6 +23,13 @@ class CommandResult(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_guests_afterwards: None) -> Path:
+    """Who has followed the page has its defence and its attack in the package; here they are new again."""
+    for name in ("attack", "adaptive.against"):
+        monkeypatch.setitem(SETTINGS, name, SETTINGS[name])
+    for known, name in ((DEFENCES, "median"), (ATTACKS, "normalised")):
+        for own in known[name].own_names.values() if name in known else ():
+            monkeypatch.delitem(SETTINGS, own)
+        monkeypatch.delitem(known, name, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

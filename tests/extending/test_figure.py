@@ -21,9 +21,11 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
     imported, call = row.split("\n\n")
     names = vars(sections).copy()
     exec(imported, names)
-    first, *others = sections.SECTIONS
-    known = [row for row in first.figures if row.name != "votes"]
-    extended = replace(first, figures=(*known, eval(call, names)))
+    first, *others = (  # who has followed the page has this row
+        replace(section, figures=tuple(row for row in section.figures if row.name != "votes"))
+        for section in sections.SECTIONS
+    )
+    extended = replace(first, figures=(*first.figures, eval(call, names)))
     monkeypatch.setattr(tab, "SECTIONS", (extended, *others))
 
     inside = make_inside_tab(FakeEngine(spread=0.2))
