@@ -66,9 +66,8 @@ def add_setting() -> Iterator[Callable[..., str]]:
     names = []
 
     def add(group: str, **more: Any) -> str:
-        given = {"default": 0.1, "flat_name": "margin"} | more
-        one = Setting("margin", "float", label="Margin", help="Cut.", group=group, low=0, high=1, **given)
-        names.append(settings.register("later", one))
+        given = {"kind": "float", "default": 0.1, "low": 0, "high": 1, "flat_name": "margin"} | more
+        names.append(settings.register("later", Setting("margin", label="Margin", help="Cut.", group=group, **given)))
         return names[-1]
 
     yield add

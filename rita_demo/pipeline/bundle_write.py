@@ -84,7 +84,7 @@ def request_json(run: Run, has_cache: bool) -> dict[str, Any]:
     """``settings.json``: what is needed to make the run again, apart from the picture and the cache."""
     settings, names = run.settings.as_dict(), run.class_prompts.names
     for setting in SETTINGS.values():
-        if setting.kind == "file" and settings[setting.name] not in setting.choices:
+        if setting.kind == "file" and getattr(run.settings, setting.name) not in setting.choices:
             raise SettingError(
                 f"{setting.label} came from a file of the machine this run was made on.",
                 "Only runs without such a file can be saved.",

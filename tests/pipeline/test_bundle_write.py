@@ -92,11 +92,14 @@ def test_every_difference_is_reported(example_run: Run, bundle_bytes: bytes) -> 
     assert differences(run, replace(example_run, attacked=moved)) == ["The attacked square differs by up to 2/255."]
 
 
-def test_the_bundle_holds_no_local_path(example_run: Run) -> None:
-    named = replace(example_run, settings=example_run.settings.replace(descriptions="/home/me/words.json"))
-    with pytest.raises(SettingError) as refused:
-        write_bundle(named, "")
-    assert "/home" not in str(refused.value)
+def test_the_bundle_holds_no_local_path(example_run: Run, add_setting) -> None:
+    own = add_setting("baselines", kind="file", default="none", choices=("none",), flat_name="")
+    for name in ("descriptions", own):
+        named = replace(example_run, settings=example_run.settings.replace(**{name: "/home/me/words.json"}))
+        with pytest.raises(SettingError) as refused:
+            write_bundle(named, "")
+        assert "/home" not in str(refused.value)
+    assert read(write_bundle(example_run, "")).settings == example_run.settings, "without a file it is saved"
 
 
 def test_class_names_are_not_spreadsheet_formulas(example_run: Run) -> None:
