@@ -32,11 +32,7 @@ READERS = {
         '"entropy_weight": settings.entropy_weight,',
         '"entropy_weight": settings.entropy_weight * (1 + settings.later_transport),',
     ),
-    "tuning": (
-        "method/tuning.py",
-        "settings.tuning_rate, ",
-        "settings.tuning_rate * (1 + settings.later_tuning), ",
-    ),
+    "tuning": ("method/tuning.py", "settings.tuning_rate, ", "settings.tuning_rate * (1 + settings.later_tuning), "),
 }
 
 
