@@ -19,11 +19,18 @@ from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_num
 from rita_demo.process import malloc
 from rita_demo.process.cuda_graphs import fast_products
 from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import BackboneError, SettingError
 from rita_demo.settings import Settings, in_groups
 from rita_demo.views.boxes import area_fractions
 from rita_demo.views.crops import make_views
-from rita_demo.vlm.backbone import Backbone, check_finite, is_out_of_memory, out_of_memory_error
+from rita_demo.vlm.backbone import (
+    Backbone,
+    check_finite,
+    failed_device_error,
+    has_failed,
+    is_out_of_memory,
+    out_of_memory_error,
+)
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import load
 
@@ -50,6 +57,11 @@ class LRUCache(Generic[V]):
         self.put(key, value)
         return value
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._items.clear()
+
     def put(self, key: str, value: V) -> None:
         """Store a value, and evict others until the limit holds."""
         with self._lock:
@@ -61,13 +73,14 @@ class LRUCache(Generic[V]):
 
 class EncodingEngine:
     """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole.
-    ``info``: name, size, input side and device of the model."""
+    ``info``: name, size, input side and device of the model; ``failure``: why it can no longer be used."""
 
     def __init__(
         self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
     ) -> None:
         self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
         self.info: BackboneInfo = self._backbone.info
+        self.failure: BackboneError | None = None  # of a GPU that no longer answers
         self._lock = threading.RLock()
         self._keeps_pixels = view_pixel_bytes > 0
         self._prompts: LRUCache[Any] = LRUCache(16)
@@ -136,14 +149,24 @@ class EncodingEngine:
     @contextmanager
     def _model_lock(self) -> Iterator[None]:
         """The model for one caller; on a GPU its products are in TF32. Raises BackboneError: the device's memory does not
-        suffice, after smaller batches of views were tried."""
+        suffice, after smaller batches of views were tried, or it no longer answers."""
         with self._lock, fast_products(self._backbone.device):
+            if self.failure is not None:
+                raise self.failure
             try:
                 yield
+                return
             except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
+                full = is_out_of_memory(error)
+                if not full and not has_failed(self._backbone.device):
                     raise
-                raise out_of_memory_error() from error
+                cause = error.with_traceback(None)  # its frames hold the tensors that did not fit
+            if not full:
+                self.failure = failed_device_error()
+                raise self.failure from cause
+            self._prompts.clear()
+            self._backbone.free_memory()
+            raise out_of_memory_error() from cause
 
     def _checked_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> Any:
         """The model's prompts of these classes; features of another model would fit by chance, or not at all."""

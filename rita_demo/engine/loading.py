@@ -28,7 +28,7 @@ class LoadingEngine:
     def __init__(self, known: BackboneInfo, load: Callable[[], Any]) -> None:
         self._known, self._load = known, load
         self._engine: Any = None
-        self.failure: DemoError | None = None
+        self._failure: DemoError | None = None
         self._wanted, self._ended = threading.Event(), threading.Event()
         # no daemon: the interpreter must not exit while a thread imports torch
         self._thread = threading.Thread(target=self._work, name="engine")
@@ -41,6 +41,11 @@ class LoadingEngine:
     @property
     def info(self) -> BackboneInfo:
         return self._known if self._engine is None else self._engine.info
+
+    @property
+    def failure(self) -> DemoError | None:
+        """Why the model could not be loaded, or can no longer be used."""
+        return self._failure if self._engine is None else self._engine.failure
 
     def loading_steps(self, *, wanted: bool) -> Iterator[float]:
         """Wait for the end of loading, yielding the seconds that have passed. ``wanted``: load at once."""
@@ -55,8 +60,8 @@ class LoadingEngine:
             raise AttributeError(name)
         self._wanted.set()
         self._ended.wait()
-        if self.failure is not None:
-            raise self.failure
+        if self._failure is not None:
+            raise self._failure
         return getattr(self._engine, name)
 
     def _work(self) -> None:
@@ -66,10 +71,12 @@ class LoadingEngine:
                 raise ShuttingDown
             self._engine = self._load()
         except DemoError as error:
-            self.failure = error
+            self._failure = error
         except Exception as error:
             number = process_logging.log_error("the model cannot be loaded", error)
-            self.failure = BackboneError("The model could not be loaded.", f"The log says why; the number is {number}.")
+            self._failure = BackboneError(
+                "The model could not be loaded.", f"The log says why; the number is {number}."
+            )
         finally:
             self._ended.set()
 
@@ -80,8 +87,8 @@ def loading_steps(engine: Any, *, wanted: bool = True) -> Iterator[float]:
 
 
 def failure_of(engine: Any) -> DemoError | None:
-    """The error that loading ended with."""
-    return engine.failure if isinstance(engine, LoadingEngine) else None
+    """Why an engine could not be loaded, or can no longer be used."""
+    return getattr(engine, "failure", None)
 
 
 def embedded_info() -> BackboneInfo | None:

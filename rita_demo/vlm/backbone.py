@@ -154,6 +154,12 @@ class Backbone:
             places = self._visual.trunk.forward_features(normal).flatten(2).transpose(1, 2)
             return F.normalize(self._visual.head(places), dim=-1)
 
+    def free_memory(self) -> None:
+        """Give back what a GPU holds beside the weights: recordings, and freed memory that torch keeps."""
+        self.graphs.clear()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
     def unfused(self) -> Backbone:
         """A copy with the vision tower as open_clip builds it: channels first, nothing folded, float32."""
         copied = copy.deepcopy(self)
@@ -248,6 +254,24 @@ def out_of_memory_error() -> BackboneError:
     return BackboneError(
         "The model needs more memory than its device has left.",
         "Try again with fewer views or class names, or choose a smaller model.",
+    )
+
+
+def has_failed(device: torch.device) -> bool:
+    """Whether a GPU no longer answers: after some errors nothing works on it until the process ends."""
+    if device.type != "cuda":
+        return False
+    try:
+        torch.zeros(1, device=device).item()
+    except RuntimeError as error:
+        return not is_out_of_memory(error)
+    return False
+
+
+def failed_device_error() -> BackboneError:
+    """The error for a GPU that no longer answers."""
+    return BackboneError(
+        "The graphics card does not answer any more.", "Nothing can be computed until the server is started again."
     )
 
 

@@ -1,7 +1,9 @@
 """A model that runs out of memory or returns NaN: the engine recovers, or raises one sentence."""
 
+import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,15 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from torch import Tensor, nn
 
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
+from rita_demo.engine.loading import failure_of
 from rita_demo.records.errors import BackboneError
+from rita_demo.server.launch import health
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.registry import load
 from tests.data.hostile import photo
@@ -78,6 +84,38 @@ def test_out_of_memory_gives_an_error_message_and_the_next_picture_works(backbon
     assert np.isfinite(engine.encode_views(PICTURE, SETTINGS).features).all()
 
 
+def test_out_of_memory_frees_what_was_taken(backbone: Any) -> None:
+    engine, cleared = Engine(backbone), list[int]()
+    prompts = engine.encode_classes(NAMES, SETTINGS)
+    kept = weakref.ref(engine._prompt_set(NAMES, SETTINGS))
+    backbone.graphs.clear = lambda: cleared.append(1)
+    Tower(backbone, limited(0))
+    with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):
+        engine.attack(PICTURE, prompts, SETTINGS, 0)
+    gc.collect()
+    assert kept() is None
+    assert cleared == [1]
+
+
+def test_a_graphics_card_that_no_longer_answers_is_a_sentence_and_makes_the_server_unhealthy(
+    backbone: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(real: nn.Module, pixels: Tensor) -> Tensor:
+        raise RuntimeError("CUDA error: unspecified launch failure")
+
+    engine = Engine(backbone)
+    assert failure_of(engine) is None
+    tower = Tower(backbone, lost)
+    monkeypatch.setattr("rita_demo.engine.encoding.has_failed", lambda device: True)
+    for _ in range(2):
+        with pytest.raises(BackboneError, match="graphics card does not answer"):
+            engine.encode_views(PICTURE, SETTINGS)
+    assert tower.batch_sizes == [16]  # the second one did not try
+    assert "started again" in str(failure_of(engine))
+    app = Starlette(routes=[health(lambda: True, lambda: failure_of(engine))])
+    assert TestClient(app).get("/health").status_code == 503
+
+
 def test_prompts_that_do_not_fit_give_an_error_message(backbone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise torch.OutOfMemoryError
@@ -118,6 +156,7 @@ FULL = """
 import resource, sys
 import torch
 from rita_demo.engine.engine import Engine
+from rita_demo.engine.loading import failure_of
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.registry import load
 from tests.faults.test_device import NAMES, PICTURE, SETTINGS, Tower

@@ -6,6 +6,7 @@ import numpy as np
 
 from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.process import graphics_card
 from rita_demo.records import Run, Verdict
 from rita_demo.ui.session.cache_history import RESTARTED
 from rita_demo.ui.session.session import Session
@@ -96,6 +97,8 @@ def times(run: Run) -> str:
     info, shown = run.backbone, wording.format_seconds
     parts = ", ".join(f"{name} {shown(value)}" for name, value in run.seconds.items())
     model = f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on {info.device} in {info.precision}"
+    if graphics_card.unused(info.device):
+        model += " (this machine has a graphics card that torch cannot use: is its driver as new as torch?)"
     return f"<p class='quiet small'>{escape(f'{model}. Time: {parts}; total {shown(sum(run.seconds.values()))}.')}</p>"
 
 
