@@ -8,10 +8,14 @@ Z95 = 1.959963984540054  # 97.5 % quantile of the normal distribution
 def wilson(right: float, n: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share ``right / n``, both ends in [0, 1] (Wilson 1927).
 
-    ``(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)``; n >= 1. ``right`` may be a fraction: with several
-    seeds a picture counts as the fraction of them that were right."""
-    share, z2 = right / n, Z95 * Z95
-    middle = share + z2 / (2 * n)
-    half = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    low, high = ((middle + sign * half) / (1 + z2 / n) for sign in (-1, 1))
-    return max(low, 0.0), min(high, 1.0)
+    ``(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)``; n >= 1. ``right``: 0 to n. It may be a fraction: with
+    several seeds a picture counts as the fraction of them that were right. The lower end of 0 and the upper end of n
+    are exactly 0 and 1."""
+    return _lower_end(right / n, n), 1.0 - _lower_end((n - right) / n, n)
+
+
+def _lower_end(share: float, n: int) -> float:
+    """The lower end, as ``p^2`` over the sum that gives the upper end: the product of the two ends is ``p^2 / (1 +
+    z^2/n)``. Their difference would leave a rounding error where the end is 0."""
+    z2 = Z95 * Z95
+    return share * share / (share + z2 / (2 * n) + Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)))

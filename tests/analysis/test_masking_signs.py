@@ -1,5 +1,7 @@
 """Signs of masking from measured cells: a method that hides its gradient is flagged, an honest one is not."""
 
+import pytest
+
 from rita_demo.analysis import AdaptiveCell, masking_sentence, masking_signs
 from rita_demo.records import MeasuredCell
 from rita_demo.records.intervals import wilson
@@ -36,6 +38,12 @@ def test_an_honest_method_has_no_sign() -> None:
         found = signs(right=right, gradient=0.8, queries=50, large=0, fewer=fewer)
         assert found == (False, False, False, False, False)
         assert masking_sentence(found) == "No sign of masking was found."
+
+
+@pytest.mark.parametrize("n", [1, 20, 50, 100, 156, 200, 1000])
+def test_nothing_right_under_both_attackers_is_no_sign(n: int) -> None:
+    one = AdaptiveCell(cell("mta", "adaptive", 0, n=n))
+    assert masking_signs(one, [one], [cell("mta", "pgd", 0, n=n)])[0] is False
 
 
 def test_a_missing_measurement_is_not_checked() -> None:

@@ -39,6 +39,17 @@ def test_wilson_solves_its_own_quadratic(right: int, n: int) -> None:
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5), "Newcombe 1998, table I"
 
 
+def test_wilsons_ends_are_exactly_0_and_1_where_nothing_or_everything_is_right() -> None:
+    for n in range(1, 3001):
+        assert wilson(0, n)[0] == 0.0 < wilson(0, n)[1] < 1.0, n
+        assert wilson(n, n)[1] == 1.0 > wilson(n, n)[0] > 0.0, n
+        for part in (0.25, 1 / 3, 0.5):  # of several seeds: a picture that is right under some of them
+            low, high = wilson(part, n), wilson(n - part, n)
+            assert 0.0 < low[0] < part / n < low[1] <= 1.0
+            assert 0.0 <= high[0] < (n - part) / n < high[1] < 1.0
+            assert low[0] == pytest.approx(1 - high[1], abs=1e-15), "right and wrong may change places"
+
+
 def test_the_model_note_is_above_its_numbers(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     note = "Runs with plain GELU in its text tower, as its open_clip_config.json says."
     for form in ("markdown", "latex"):
