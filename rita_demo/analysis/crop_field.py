@@ -80,7 +80,8 @@ def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFie
 
 @dataclass(frozen=True)
 class SmallTransport:
-    """n crops and m sentences of two classes: ``cost = |crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is the run's."""
+    """n crops and m sentences of two classes: ``|crop_at - sentence_at|² / 2 + hidden`` (2, n, m) is the cosine
+    distance."""
 
     classes: tuple[int, int]  # the true class (or CLIP's clean answer) and its rival
     views: np.ndarray  # (n,) indices of the crops
@@ -98,18 +99,18 @@ def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
     between two sentences of one class."""
     classes = run.label, rival
     trace = side.trace
-    cost = np.asarray(trace.prompt_transport.cost, np.float64)[list(classes)]
+    x, z = (np.asarray(part, np.float64) for part in (trace.view_features, trace.prompt_features))
+    z = z[list(classes)]
+    cost = 1 - np.einsum("nd,cmd->cnm", x, z)
     weight = np.asarray(trace.prompt_weight, np.float64)[list(classes), None]
     margin = ((cost * weight).sum(2) * [[-1], [1]]).sum(0)
     carrying = np.flatnonzero(np.asarray(trace.view_weight) > 0)
     order = carrying[np.argsort(margin[carrying], kind="stable")]
     views = order[np.unique((np.array(PLACES) * (len(order) - 1)).round().astype(int))]
-    z = np.asarray(trace.prompt_features, np.float64)[list(classes)]
     atoms = _most_different(z, weight[:, 0])
     z = np.take_along_axis(z, atoms[:, :, None], 1)
-    x = np.asarray(trace.view_features, np.float64)[views]
     plane = _plane(z)
-    crop_at, sentence_at = x @ plane, z @ plane
+    crop_at, sentence_at = x[views] @ plane, z @ plane
     cost = np.take_along_axis(cost[:, views], atoms[:, None], 2)
     shown = ((crop_at[None, :, None] - sentence_at[:, None]) ** 2).sum(-1) / 2
     return SmallTransport(classes, views, atoms, crop_at, sentence_at, cost - shown)
@@ -140,7 +141,7 @@ def _plane(z: np.ndarray) -> np.ndarray:
 def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.ndarray]:
     """H_n of every view (N,) in nats under the initial and under the tuned prompts (definition 8).
 
-    Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``. ``cache_text`` names the one of the two
+    Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``, or ``log p_n(k) = -C[n, m] / tau``. ``cache_text`` names the one of the two
     that decided which views are confident. ``temperature``: tau."""
     weight = np.asarray(side.trace.prompt_weight, np.float64)
     found = []

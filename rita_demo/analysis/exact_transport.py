@@ -24,11 +24,12 @@ def exact_cost(cost: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float
 
 
 def with_exact(bounds: TheoremBounds, trace: Trace, classes: Iterable[int]) -> TheoremBounds:
-    """The bounds with ``exact`` computed for some classes; all views have equal weight."""
+    """The bounds with ``exact`` computed for some classes, in cosine distance, whatever cost a view had in the decision;
+    all views have equal weight."""
     exact = np.array(bounds.exact, np.float64)
+    x, z = (np.asarray(part, np.float64) for part in (trace.view_features, trace.prompt_features))
     for k in classes:
-        cost, weight = trace.prompt_transport.cost[k], np.asarray(trace.prompt_weight[k], np.float64)
+        weight = np.asarray(trace.prompt_weight[k], np.float64)
         real = weight > 0
-        views = np.full(len(cost), 1 / len(cost))
-        exact[k] = 2 * exact_cost(cost[:, real], views, weight[real] / weight.sum())
+        exact[k] = 2 * exact_cost(1 - x @ z[k, real].T, np.full(len(x), 1 / len(x)), weight[real] / weight.sum())
     return replace(bounds, exact=exact)

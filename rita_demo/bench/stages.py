@@ -17,7 +17,7 @@ from rita_demo.engine.conversion import to_numpy
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.run import run_picture
-from rita_demo.records import CacheState, ClassPrompts, EncodedViews, Exclusions, Picture, Trace
+from rita_demo.records import CacheState, ClassPrompts, EncodedViews, Exclusions, Picture, Trace, Transport
 from rita_demo.reference import ReferenceRita
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
@@ -155,11 +155,14 @@ def method_stages(scene: BenchFixture) -> Work:
     options = method.transport_options(s)
     align = partial(method.align, memory.features, memory.count, zbar, s.completion)
     aligned = align()
+
+    def memory_transport() -> Transport:
+        atoms, atom_weight = method.cache_atoms(memory, aligned, zbar, s.empty_class)
+        return method.transport(method.cosine_cost(x, atoms), a, atom_weight, **options)
+
     return {
         "Sinkhorn, prompts": lambda: method.transport(method.cosine_cost(x, z), a, weight, **options),
-        "Sinkhorn, memory": lambda: method.cache_transport(
-            x, a, memory, aligned, zbar, empty_class=s.empty_class, **options
-        ),
+        "Sinkhorn, memory": memory_transport,
         "Procrustes": align,
         "cache": lambda: method.update(memory, x, confidence, views_per_image=s.views_per_image),
         "decision": scene.decision,

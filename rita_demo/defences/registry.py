@@ -22,7 +22,21 @@ from rita_demo.settings import PRESETS, RECOMMENDED, Settings
 
 #: The order of tables and figures; other defences follow.
 ORDER = (
-    *("clip", "ensemble", "tpt", "ctpt", "mta", "rtpt", "clipure", "ttc", "csr", "dbd", "sstpt", "rita"),
+    *(
+        "clip",
+        "ensemble",
+        "ensemble_area",
+        "tpt",
+        "ctpt",
+        "mta",
+        "rtpt",
+        "clipure",
+        "ttc",
+        "csr",
+        "dbd",
+        "sstpt",
+        "rita",
+    ),
     *(part.name for part in rita.ABLATIONS),
 )
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown

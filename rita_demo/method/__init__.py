@@ -1,15 +1,8 @@
 """The paper's method: pure functions on feature tensors, independent of the model. Start with ``rita.py``."""
 
-from rita_demo.method.cache import cache_transport, empty, remove, resize, update
-from rita_demo.method.confidence import (
-    agreement_weight,
-    area_based_weight,
-    assess,
-    entropy_of,
-    view_log_probability,
-    view_weight,
-)
-from rita_demo.method.cost import cosine_cost, text_mean, unit
+from rita_demo.method.cache import cache_atoms, empty, remove, resize, update
+from rita_demo.method.confidence import agreement_weight, area_based_weight, assess, entropy_of, view_weight
+from rita_demo.method.cost import cosine_cost, text_mean, unit, view_log_probability
 from rita_demo.method.exclusions import apply_to_cache, apply_to_views
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import decide, decision_logits

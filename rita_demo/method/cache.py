@@ -1,5 +1,5 @@
-"""Definitions 9 and 11: the cache of confident views as a value, and the transport onto it. No function changes its
-input; each returns a new state."""
+"""Definitions 9 and 11: the cache of confident views as a value, and what the views are transported onto. No function
+changes its input; each returns a new state."""
 
 import math
 from dataclasses import replace
@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rita_demo.method.cost import at_least_float32, cosine_cost, unit
-from rita_demo.method.sinkhorn import transport
-from rita_demo.records import Alignment, CacheEvent, CacheState, CacheUpdate, Confidence, Transport
+from rita_demo.method.cost import at_least_float32, unit
+from rita_demo.records import Alignment, CacheEvent, CacheState, CacheUpdate, Confidence
 
 EMPTY = {"features": 0.0, "entropy": math.inf, "born": -1, "view": -1}  # what an empty slot holds
 
@@ -113,30 +112,12 @@ def update(
     return after, CacheUpdate(tuple(candidates), tuple(events))
 
 
-def cache_transport(
-    x: Tensor,
-    view_weight: Tensor,
-    state: CacheState,
-    alignment: Alignment,
-    text_mean: Tensor,
-    *,
-    empty_class: str,
-    **options: Any,
-) -> Transport:
-    """``d_cOT(k)``: the views' transport onto the aligned cache of each class (definition 11). Returns the transport
-    over (K, N, J); its ``distance`` is d_cOT (K,).
-
-    Args:
-        x: (N, D) views. view_weight: (N,). text_mean: (K, D), zbar_k.
-        empty_class: the cost of a class without items. ``zero``: 0, with no mass in the record. ``text_mean``: the
-            transport to the one atom zbar_k / |zbar_k|, which equals the cost of a class with one cached view.
-        options: as for :func:`~rita_demo.method.sinkhorn.transport`."""
-    atoms, weight = cache_atoms(state, alignment, text_mean, empty_class)
-    return transport(cosine_cost(x, atoms), view_weight, weight, **options)
-
-
 def cache_atoms(state: CacheState, alignment: Alignment, text_mean: Tensor, empty_class: str) -> tuple[Tensor, Tensor]:
-    """The atoms of :func:`cache_transport` (K, J, D) and their weights (K, J), 1 where filled."""
+    """What the views are transported onto for ``d_cOT(k)``: the aligned cache of each class (definition 11), atoms
+    (K, J, D) and their weights (K, J), 1 where filled. ``text_mean``: (K, D), zbar_k.
+
+    ``empty_class``: what a class without items costs. ``zero``: 0, it has no mass. ``text_mean``: the transport to the
+    one atom zbar_k / |zbar_k|, which equals the cost of a class with one cached view."""
     atoms = at_least_float32(alignment.aligned).clone()
     count = state.count.to(atoms.device)
     weight = (torch.arange(atoms.shape[1], device=atoms.device) < count[:, None]).to(atoms)

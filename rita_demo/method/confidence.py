@@ -6,19 +6,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from rita_demo.method.cost import text_mean, unit
+from rita_demo.method.cost import unit, view_log_probability
 from rita_demo.records import Confidence
 from rita_demo.settings import Settings
 
 CONFIDENCE_TEMPERATURE = 0.5  # nats; AWT
 AGREEMENT_NEIGHBOURS, AGREEMENT_TEMPERATURE = 20, 0.01  # R-TPT
 MIN_AREA_WEIGHT = 1e-3  # above 0, so that a single view of the whole square has a weight
-
-
-def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
-    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K). With the printed formula's
-    "sum up to tau M" the entropy would stay at log K, so tau divides here."""
-    return (unit(x) @ text_mean(z, z_weight).T / temperature).log_softmax(-1)
 
 
 def entropy_of(log_probability: Tensor) -> Tensor:

@@ -33,3 +33,32 @@ def text_mean(z: Tensor, z_weight: Tensor) -> Tensor:
     rows, ``z_weight`` (K, M) rows sum to 1; returns (K, D), length at most 1."""
     z = unit(z)
     return torch.einsum("kmd,km->kd", z, z_weight.to(z))
+
+
+def view_log_probability(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
+    """``log p_n(k) = log_softmax_k(mean_m cos(x_n, z_km) / tau)`` (definition 8): (N, K). With the printed formula's
+    "sum up to tau M" the entropy would stay at log K, so tau divides here."""
+    return (unit(x) @ text_mean(z, z_weight).T / temperature).log_softmax(-1)
+
+
+def loglik_cost(x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
+    """``C_k[n, m] = -tau log p_n(k)`` (beyond the paper), the same for all atoms of a class.
+
+    It is ``1 - cos`` to the class minus the soft minimum of that over all classes, so its unit is the cosine distance
+    and lambda and alpha keep their meaning. A class without atoms (an empty one under ``zero``) is no alternative to
+    the others, and costs 0.
+
+    Args:
+        x: (N, D) view features. z: (K, M, D) atoms. z_weight: (K, M), not negative, 0 for padding.
+        temperature: tau, 0.01 for CLIP."""
+    present = z_weight.sum(1) > 0
+    share = z_weight[present] / z_weight[present].sum(1, keepdim=True)
+    cost = unit(x).new_zeros(len(z), len(x))
+    if present.any():
+        cost = cost.index_put((present,), -temperature * view_log_probability(x, z[present], share, temperature).T)
+    return cost[:, :, None].expand(-1, -1, z.shape[1])
+
+
+def view_cost(kind: str, x: Tensor, z: Tensor, z_weight: Tensor, temperature: float) -> Tensor:
+    """The cost (K, N, M) of the setting ``cost``: :func:`cosine_cost` or :func:`loglik_cost`."""
+    return cosine_cost(x, z) if kind == "cosine" else loglik_cost(x, z, z_weight, temperature)

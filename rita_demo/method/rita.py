@@ -9,13 +9,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from rita_demo.method import cache as cache_state
-from rita_demo.method.confidence import assess, view_log_probability, view_weight
-from rita_demo.method.cost import cosine_cost, text_mean, unit
+from rita_demo.method.confidence import assess, view_weight
+from rita_demo.method.cost import text_mean, unit, view_cost, view_log_probability
 from rita_demo.method.procrustes import align
 from rita_demo.method.sinkhorn import linear_gradient, transport_options, transports
 from rita_demo.method.step_back import crop_offset, step_back
@@ -87,6 +88,7 @@ def _decide_with_prompts(
     """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin. ``x`` (N, D): the views after the
     step back; ``offset``: how far the whole square was from the mean of its crops; ``before`` has J slots per class."""
     z, off, options = tuning.features, settings.protocol == "off", transport_options(settings)
+    cost_to = partial(_cost_to, x, prompts.temperature, settings)
     judges = z if settings.cache_text == "tuned" else prompts.features
     with stage("confidence"):  # p_n, H_n, pseudo-labels
         confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
@@ -103,10 +105,11 @@ def _decide_with_prompts(
         alignment = align(used.features.to(x.device), used.count.to(x.device), zbar, settings.completion)
     with stage("transport"):  # d_OT(k) and d_cOT(k) for all k
         tuned = not torch.equal(z, prompts.features)
-        problems = [(cosine_cost(x, one), a, prompts.weight) for one in ([prompts.features, z] if tuned else [z])]
+        both = [prompts.features, z] if tuned else [z]
+        problems = [(cost_to(one, prompts.weight), a, prompts.weight) for one in both]
         if not off:
             atoms, weight = cache_state.cache_atoms(used, alignment, zbar, settings.empty_class)
-            problems.append((cosine_cost(x, atoms), a, weight))
+            problems.append((cost_to(atoms, weight), a, weight))
         solved = transports(problems, **options)
         cache_transport = None if off else solved.pop()
         untuned, prompt_transport = solved[0], solved[-1]
@@ -171,14 +174,20 @@ def decision_logits(
     lam = settings.entropy_weight if through_plan and settings.objective == "linear" else None
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
     x = step_back(x, settings.step_back, area_fraction)
-    total = _distance(trace.prompt_transport, cosine_cost(x, trace.prompt_features), lam)
+    cost_to = partial(_cost_to, x, prompts.temperature, settings)
+    total = _distance(trace.prompt_transport, cost_to(trace.prompt_features, prompts.weight), lam)
     alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
     if trace.cache_transport is not None and alpha:
         judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
         zbar = text_mean(judges, prompts.weight)
-        atoms, _ = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
-        total = total + alpha * _distance(trace.cache_transport, cosine_cost(x, atoms), lam)
+        atoms = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
+        total = total + alpha * _distance(trace.cache_transport, cost_to(*atoms), lam)
     return -total / ((1 + alpha) * prompts.temperature)
+
+
+def _cost_to(x: Tensor, temperature: float, settings: Settings, atoms: Tensor, weight: Tensor) -> Tensor:
+    """The cost (K, N, M) of moving the views ``x`` (N, D) onto atoms (K, M, D) with weights (K, M)."""
+    return view_cost(settings.cost, x, atoms, weight, temperature)
 
 
 def _distance(result: Transport, cost: Tensor, lam: float | None) -> Tensor:

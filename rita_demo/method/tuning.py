@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from rita_demo.method.confidence import entropy_of, view_log_probability
-from rita_demo.method.cost import cosine_cost, unit
+from rita_demo.method.confidence import entropy_of
+from rita_demo.method.cost import unit, view_cost, view_log_probability
 from rita_demo.method.sinkhorn import entropic_value, transport_options
 from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
 from rita_demo.records import Tuning
@@ -118,7 +118,8 @@ def tuning_loss(x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temp
         options = transport_options(settings)
         if settings.objective == "linear":  # kl has the plan as gradient and no offset for the number of prompts
             options["objective"] = "kl"
-        value = entropic_value(cosine_cost(x, z), unit(x).new_ones(len(x)), z_weight, **options)
+        cost = view_cost(settings.cost, x, z, z_weight, temperature)
+        value = entropic_value(cost, unit(x).new_ones(len(x)), z_weight, **options)
         return entropy_of((-value / temperature).log_softmax(0))
     log_p = view_log_probability(x, z, z_weight, temperature)
     if settings.tuning_loss == "pointwise":

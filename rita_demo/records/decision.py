@@ -69,7 +69,9 @@ class TheoremBounds:
     mean_gap: Array
     bures: Array
     exact: Array  # twice the cost without entropic regularisation, all mass moved; NaN where not computed
-    used: Array  # twice the cost RITA decided with (its lambda, rho and view weights); may be outside the bounds
+    used: (
+        Array  # twice the cost RITA decided with (its lambda, rho and view weights); may be outside the bounds, or NaN
+    )
 
 
 @dataclass(frozen=True)

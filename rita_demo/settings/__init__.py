@@ -115,6 +115,9 @@ class Settings:
     objective: str = _transport("linear", "Cost of a class", choices=("linear", "entropic", "kl"))
     """The plain transport cost, or the cost with an entropy term. Equation 6 of the paper has the term λ h(T) inside
     the cost; “plain cost” is our reading of it."""
+    cost: str = _transport("cosine", "Cost of a view", choices=("cosine", "loglik"), before="cosine")
+    """How badly a view fits a class: 1 minus its cosine with each sentence, or, not in the paper, minus the logarithm of
+    the class's probability on that view, which knows the other classes."""
     transported_mass: float = _transport(0.35, "Transported mass", paper=1.0, bounds=(0.05, 1.0), symbol="ρ")
     """Below 1, each class may leave out the views that fit it worst."""
     view_weight: str = _transport(

@@ -152,6 +152,19 @@ def test_ensemble_equals_the_oracle_with_and_without_weights(picture: int, avera
     np.testing.assert_allclose(stepped, slow.ensemble(moved, *arguments[1:]), **CLOSE)
 
 
+@pytest.mark.parametrize("picture", range(len(TOY.pictures)))
+def test_ensemble_with_area_weights_is_the_mean_probability_by_what_a_crop_leaves_out(picture: int) -> None:
+    found = probabilities("ensemble_area", picture)
+    weights = np.maximum(1 - TOY.area_fraction, 0.001)
+    expected = slow.ensemble(TOY.pictures[picture], HAND, TAU, "probability", weights)
+    np.testing.assert_allclose(found, expected, **CLOSE)
+    np.testing.assert_allclose(found, probabilities("ensemble", picture, ensemble_weight="area"), **CLOSE)
+    other_settings = probabilities(
+        "ensemble_area", picture, ensemble_weight="shown", view_weight="uniform", step_back=1.0
+    )
+    np.testing.assert_array_equal(found, other_settings)
+
+
 def test_ensemble_uses_descriptions_when_set() -> None:
     written = tensor(TOY.encode(TOY.context)[:, 1])
     settings = RECOMMENDED.replace(ensemble_text="descriptions", ensemble_average="logit")
@@ -162,14 +175,18 @@ def test_ensemble_uses_descriptions_when_set() -> None:
         run_defence("ensemble", defence_input(settings=settings))
 
 
-@pytest.mark.parametrize("name", [n for n, d in DEFENCES.items() if d.adaptive and d.adaptive.kind == "exact"])
-@pytest.mark.parametrize("average", ["probability", "logit", "feature"])
-def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(name: str, average: str) -> None:
+EXACT: list[tuple[str, dict[str, str]]] = [
+    (n, {}) for n, d in DEFENCES.items() if d.adaptive and d.adaptive.kind == "exact"
+]
+EXACT += [("ensemble", {"ensemble_average": average}) for average in ("logit", "feature")]
+EXACT.append(("rita", {"cost": "loglik"}))
+
+
+@pytest.mark.parametrize(("name", "changes"), EXACT)
+def test_an_attacker_who_knows_a_defence_has_its_answer_and_the_exact_gradient(name: str, changes: dict) -> None:
     """Against central differences of the defence's own logits; RITA's prompts are not tuned here."""
     defence = DEFENCES[name]
-    if average != "probability" and name != "ensemble":
-        pytest.skip("an average of Ensemble alone")
-    settings = RECOMMENDED.replace(protocol="off", tuning_steps=0, ensemble_average=average, ensemble_step_back=0.3)
+    settings = RECOMMENDED.replace(protocol="off", tuning_steps=0, ensemble_step_back=0.3, **changes)
     views = tensor(TOY.pictures[0]).double().requires_grad_()
     context = tensor(TOY.context)
     prompts = method.Prompts(TOY.encode_torch, context, TOY.encode_torch(context), tensor(TOY.z_weight), TAU)

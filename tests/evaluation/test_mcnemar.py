@@ -89,6 +89,27 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
     assert line("rita", "views=5").vs_plain.reference == "views=6"
 
 
+def test_the_row_ensemble_area_is_the_ensemble_that_weighs_views_as_rita(tmp_path: Path, run_evaluate, rows_of) -> None:
+    few = ("--attack", "pgd", "--protocols", "off", "--limit", "6", "--methods")
+    runs = run_evaluate(tmp_path / "runs", *few, "ensemble_area,rita")
+    found = {row.method: row for row in result_rows(runs)}
+    area, rita = ({r["picture"]: r["right"] for r in rows} for rows in rows_of(runs).values())
+    counted = PairedComparison(6, sum(rita[p] > area[p] for p in area), sum(rita[p] < area[p] for p in area))
+    assert found["rita"].vs_matching == counted
+    assert found["rita"].vs_plain == replace(counted, reference="ensemble_weight=area"), "no plain one was measured"
+    assert (found["ensemble_area"].vs_plain, found["ensemble_area"].vs_matching) == (None, None)
+    run_evaluate(runs, *few, "ensemble", "--set", "ensemble_weight=area")
+    answers = {
+        method: [(row["right"], round(row["probability"], 5)) for row in rows]
+        for name, rows in rows_of(runs).items()
+        for method in ("ensemble", "ensemble_area")
+        if f"_{method}_pgd" in name
+    }
+    assert answers["ensemble"] == answers["ensemble_area"]
+    run_evaluate(runs, *few, "ensemble")
+    assert next(r for r in result_rows(runs) if r.method == "ensemble_area").vs_plain.reference == ""
+
+
 def test_a_kept_memory_is_compared_with_none_on_the_same_pictures(tmp_path: Path, run_evaluate, rows_of) -> None:
     few = ("--attack", "pgd", "--limit", "8", "--methods", "rita", "--set", "cache_weight=5")
     runs = run_evaluate(tmp_path / "runs", *few, "--protocols", "off,stream")

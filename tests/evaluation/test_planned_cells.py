@@ -129,6 +129,22 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
     assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
 
 
+def test_hashes_of_measurements_from_before_a_view_had_another_cost_are_the_same() -> None:
+    """RITA on ten drawn textures: the column settings, the attacked pictures and the cell, as they were stored then."""
+    drawn = collect("textures", None, "val", limit=10, allow_partial=False)
+    stored = {
+        "pgd": ("8fba60dc6ac5", "ae2907f45c23", "41bf9a982392"),
+        "defence": ("8fba60dc6ac5", "bb6d134c49c5", "0cb1b15321e4"),
+    }
+    for attack, keys in stored.items():
+        usual, other = cells(attack, ("rita",), pictures=drawn, sweeps=["cost=cosine,loglik"])
+        assert tuple(key(usual, drawn, MODEL) for key in (settings_hash, attack_key, cell_key)) == keys
+        assert settings_hash(other, drawn, MODEL) != keys[0]
+        assert (attack_key(other, drawn, MODEL) == keys[1]) == (attack == "pgd")
+    (tuned,) = cells("pgd", ("rita",), pictures=drawn, assignments=["tuning_loss=transport"])
+    assert planned_cells.tuned_prompts_key(tuned, drawn, MODEL) == "f64b6c22449f"
+
+
 def test_keys_depend_on_the_target_except_for_clean_pictures(pictures: PictureSet) -> None:
     targets = ("", "next", "dog", "DOG")
     found = {t: cells("none,pgd", ("clip",), pictures=pictures, target=t) for t in targets}

@@ -32,6 +32,7 @@ ALTERNATIVES: dict[str, tuple[Any, ...]] = {
     "protocol": ("off", "reset", "stream"),
     "entropy_weight": (0.003, 0.01, 0.1, 10.0),
     "objective": ("linear", "entropic", "kl"),
+    "cost": ("cosine", "loglik"),
     "transported_mass": (1.0, 0.5, 0.25, 0.05),
     "view_weight": ("uniform", "confidence", "agreement", "area", "shown"),
     "step_back": (0.0, 0.3, 5.0),
@@ -60,6 +61,9 @@ COMBINATIONS: list[tuple[str, dict[str, Any]]] = [
     ("recommended", {"cache_text": "tuned", "order": "update_first", "tuning_rate": 0.05}),
     ("recommended", {"objective": "entropic", "view_weight": "confidence", "tuning_loss": "transport"}),
     ("recommended", {"objective": "kl", "empty_class": "zero", "cache_weight": 1.0, "slots": 1}),
+    ("recommended", {"cost": "loglik", "transported_mass": 0.3, "cache_weight": 1.0, "slots": 2}),
+    ("recommended", {"cost": "loglik", "empty_class": "zero", "tuning_loss": "transport", "entropy_weight": 0.1}),
+    ("paper", {"cost": "loglik", "transported_mass": 0.35, "objective": "kl", "view_weight": "confidence"}),
     ("paper", {"transported_mass": 0.3, "view_weight": "agreement", "completion": "smallest_rotation"}),
     ("paper", {"tuning_loss": "pointwise", "subset_size": 6, "tuning_steps": 3, "entropy_weight": 0.02}),
 ]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rita_demo.settings import Settings
-from tests.oracles.prompt_update import update_prompts, view_probabilities
-from tests.oracles.transport import Solution, cosine, cost_matrix, shannon, softmax, solve, unit
+from tests.oracles.prompt_update import costs, update_prompts, view_probabilities
+from tests.oracles.transport import Solution, cosine, shannon, softmax, solve, unit
 
 F = np.ndarray
 
@@ -164,20 +164,21 @@ def decide(
         new, entered = update_cache(old, x, entropy, pseudo, kept, s.slots, s.views_per_image)
         used = new if s.order == "update_first" else old
 
-    def against(atoms: F, atom_weight: F) -> Solution:
-        present = atom_weight > 0
-        cost = np.zeros((len(x), len(atoms)))
-        cost[:, present] = cost_matrix(x, atoms[present])
-        return solve(cost, weight, atom_weight, s.entropy_weight, s.transported_mass, s.objective)
+    def against(atoms: list[F], atom_weights: list[F]) -> list[Solution | None]:
+        """The transport onto each class's atoms; None for a class without any."""
+        limits = s.entropy_weight, s.transported_mass, s.objective
+        each = zip(costs(x, atoms, atom_weights, tau, s.cost), atom_weights)
+        return [solve(cost, weight, own, *limits) if own.any() else None for cost, own in each]
 
-    before = [against(initial[k], z_weight[k]) for k in range(classes)]
-    prompt = [against(tuned[k], z_weight[k]) for k in range(classes)]
+    before = against(list(initial), list(z_weight))
+    prompt = against(list(tuned), list(z_weight))
     prompt_distance = np.array([solution.value for solution in prompt])
 
     mean = text_mean(judge, z_weight)
     aligned: list[F] = []
     strength = np.zeros(classes)
     cache_distance = np.zeros(classes)
+    atoms = [np.zeros((0, x.shape[1])) for _ in range(classes)]
     for k in range(classes):
         features = np.array([item.feature for item in used.classes[k]])
         if len(features):
@@ -186,13 +187,13 @@ def decide(
             strength[k] = np.linalg.norm(features.sum(0)) / len(features)
         else:
             aligned.append(np.zeros((0, x.shape[1])))
-        if s.protocol == "off":
-            continue
         if len(features):
-            n = len(features)
-            cache_distance[k] = against(aligned[k], np.full(n, 1.0 / n)).value
+            atoms[k] = aligned[k]
         elif s.empty_class == "text_mean":
-            cache_distance[k] = against(unit(mean[k])[None], np.ones(1)).value
+            atoms[k] = unit(mean[k])[None]
+    if s.protocol != "off":
+        found = against(atoms, [np.full(len(own), 1.0 / max(len(own), 1)) for own in atoms])
+        cache_distance = np.array([0.0 if solution is None else solution.value for solution in found])
 
     alpha = 0.0 if s.protocol == "off" else s.cache_weight
     total = prompt_distance + alpha * cache_distance

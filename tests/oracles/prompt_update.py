@@ -30,6 +30,25 @@ def view_probabilities(x: F, z: F, z_weight: F, tau: float) -> F:
     return np.array([softmax(row / tau) for row in logits])
 
 
+def costs(x: F, atoms: list[F], weights: list[F], tau: float, kind: str) -> list[F]:
+    """Row 5, one class at a time: C[n, m] = 1 - cos(x_n, z_km), or -tau log p_n(k) for every atom m of the class, where
+    p_n is the softmax over the classes that have atoms. A class's atoms (M, D) and their weights (M,); an atom of weight
+    0 has no mass, and costs 0."""
+    present = [k for k, weight in enumerate(weights) if weight.sum() > 0]
+    found = [np.zeros((len(x), len(own))) for own in atoms]
+    for k in present:
+        real = weights[k] > 0
+        found[k][:, real] = cost_matrix(x, atoms[k][real])
+    if kind == "cosine" or not present:
+        return found
+    for n in range(len(x)):
+        mean_cosine = [1 - float(found[k][n] @ weights[k]) / weights[k].sum() for k in present]
+        probability = softmax(np.array(mean_cosine) / tau)
+        for k, p in zip(present, probability):
+            found[k][n] = -tau * np.log(p)
+    return found
+
+
 def most_confident(x: F, z: F, z_weight: F, tau: float, size: int) -> list[int]:
     """The views S of the loss: the ``size`` of lowest entropy, under the initial prompts."""
     entropy = [shannon(p) for p in view_probabilities(x, z, z_weight, tau)]
@@ -47,7 +66,8 @@ def loss_of(z: F, x: F, z_weight: F, tau: float, s: Settings) -> float:
         # number of prompts of a class, so KL is used unless the objective is entropic.
         objective = "entropic" if s.objective == "entropic" else "kl"
         uniform, limits = np.full(len(x), 1.0 / len(x)), (s.entropy_weight, s.transported_mass, objective)
-        values = [solve(cost_matrix(x, own), uniform, weight, *limits).value for own, weight in zip(z, z_weight)]
+        each = zip(costs(x, list(z), list(z_weight), tau, s.cost), z_weight)
+        values = [solve(cost, uniform, weight, *limits).value for cost, weight in each]
         return shannon(softmax(-np.array(values) / tau))
     raise ValueError(s.tuning_loss)
 

@@ -22,6 +22,10 @@ PLAIN_ENSEMBLE = {
 }
 
 
+#: Methods that are an Ensemble -> settings of Ensemble that they fix.
+ENSEMBLES: dict[str, dict[str, Any]] = {"ensemble": {}, "ensemble_area": PLAIN_ENSEMBLE | {"ensemble_weight": "area"}}
+
+
 def rows_of(cells: PooledCell) -> list[dict[str, Any]]:
     """The rows of all seeds."""
     return [row for _, rows in cells for row in rows]
@@ -32,6 +36,7 @@ def compare_with_ensembles(cells: PooledCell, pools: Sequence[PooledCell]) -> di
 
     If none was measured, with the nearest other Ensemble; ``reference`` then names the difference. Another Ensemble is
     compared with a plain one only. None for the plain Ensemble itself, and where there is nothing to compare with.
+    The row ``ensemble_area`` is the Ensemble with the weights ``area``.
 
     ``vs_matching``: that of RITA with the Ensemble that has its view weights and its step back. What is left between
     the two is transport, prompts and cache. None for other methods, where this Ensemble is the plain one, and where it
@@ -41,8 +46,8 @@ def compare_with_ensembles(cells: PooledCell, pools: Sequence[PooledCell]) -> di
     """
     header = cells[0][0]
     method, found = header["columns"]["method"], dict[str, PairedComparison | None]()
-    if method != "ensemble" or _ensemble_settings(header) != PLAIN_ENSEMBLE:
-        found["vs_plain"] = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method == "ensemble")
+    if method not in ENSEMBLES or _ensemble_settings(header) != PLAIN_ENSEMBLE:
+        found["vs_plain"] = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method in ENSEMBLES)
     if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
         weight, step_back = (header["knobs"].get(name, SETTINGS[name].before) for name in ("view_weight", "step_back"))
         if weight not in SETTINGS["ensemble_weight"].choices:
@@ -67,12 +72,12 @@ def _compare_with(
 ) -> PairedComparison | None:
     header = cells[0][0]
     columns = {name: header["columns"][name] for name in ("dataset", "split", "backbone", "attack", "budget", "steps")}
-    columns["method"] = "ensemble"
     found = []
     for other in pools:
         theirs = other[0][0]
         ensemble = _ensemble_settings(theirs)
-        if columns.items() <= theirs["columns"].items() and (ensemble == wanted or not exact):
+        same = theirs["columns"]["method"] in ENSEMBLES and columns.items() <= theirs["columns"].items()
+        if same and (ensemble == wanted or not exact):
             names = header["special"] | theirs["special"]
             differing = [n for n in names if header["special"].get(n) != theirs["special"].get(n)]
             # of views and attack; the attacked pictures may be the same in spite of them
@@ -89,4 +94,5 @@ def _compare_with(
 
 def _ensemble_settings(header: Header) -> dict[str, Any]:
     """Which Ensemble a cell is; a run may be older than one of these settings."""
-    return {name: header["knobs"].get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
+    asked = {name: header["knobs"].get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
+    return asked | ENSEMBLES.get(header["columns"]["method"], {})

@@ -37,10 +37,11 @@ def theorem_bounds(
             x, y = [float(bounds.lower[k]), float(bounds.upper[k])], [place[k] + offset] * 2
             figure.add_line(colour, 3, dash, x=x, y=y, name=f"{side} bracket")
             exact = f"{bounds.exact[k]:.4f}" if np.isfinite(bounds.exact[k]) else "not computed"
+            used = f"{bounds.used[k]:.4f}" if np.isfinite(bounds.used[k]) else "by another cost"
             text = (
                 f"{escaped(names[k], 60)}, {side}<br>lower {x[0]:.4f} = means {bounds.mean_gap[k]:.4f}"
                 f" + shapes B² {bounds.bures[k]:.4f}<br>2 d_OT exact {exact}, "
-                f"as decided {bounds.used[k]:.4f}<br>upper {x[1]:.4f}"
+                f"as decided {used}<br>upper {x[1]:.4f}"
             )
             data.append([int(k), text])
             parts[k, side] = f"{names[k]}, {side}: {x[0]:.4f} to {x[1]:.4f}, transport {exact}"

@@ -1,5 +1,6 @@
 """Figures of the run on screen: the method in one figure; and Theorem 1, the bounds per class and what they cover."""
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -45,9 +46,13 @@ def overview_of(run: Run, crops: np.ndarray) -> Figure:
 
 
 def bounds_by_side(engine: Any, run: Run) -> dict[str, TheoremBounds]:
-    """Side -> its bounds, with the exact transport cost of the classes that are shown."""
+    """Side -> its bounds, with the exact transport cost of the classes that are shown. A cost as decided that is no
+    distance of two points is NaN."""
     shown, traces = shown_classes(run), {side: getattr(run, side).trace for side in sides_of(run)}
-    return {side: analysis.with_exact(engine.theorem_bounds(trace), trace, shown) for side, trace in traces.items()}
+    found = {side: analysis.with_exact(engine.theorem_bounds(trace), trace, shown) for side, trace in traces.items()}
+    if run.settings.cost == "cosine":
+        return found
+    return {side: replace(bounds, used=np.full(len(bounds.used), np.nan)) for side, bounds in found.items()}
 
 
 def shown_classes(run: Run, selected: int | None = None) -> list[int]:

@@ -16,6 +16,7 @@ from rita_demo.plots.decision.all_classes import all_prompts, all_views
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Transport
+from rita_demo.settings import Settings
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside import cache_used, comparisons
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
@@ -148,13 +149,13 @@ def cell_text(session: Session) -> str:
         if crops is not None and at.view < len(crops):
             uri = jpeg_uri(crops[at.view], quality=92)
             image = f"<img src='{uri}' alt='View {at.view} of the {side} picture' width='96' height='96'>"
-        said = _cell_sentence(getattr(run, side).trace.prompt_transport, cell)
+        said = _cell_sentence(getattr(run, side).trace.prompt_transport, cell, run.settings)
         parts += f"<div class='touched'>{image}<p><b class='{side}'>{side}</b>: {said}</p></div>"
     sentence = escape(run.class_prompts.prompts[at.k][at.atom])
     return f"<h3>View {at.view} → “{sentence}”</h3><div class='cells'>{parts}</div>"
 
 
-def _cell_sentence(transport: Transport, cell: tuple[int, int, int]) -> str:
+def _cell_sentence(transport: Transport, cell: tuple[int, int, int], settings: Settings) -> str:
     k, view, atom = cell
     cost, share = float(transport.cost[cell]), float(transport.plan[cell] / transport.mass)
     even = float(transport.row_weight[k, view] * transport.column_weight[k, atom] / transport.mass)
@@ -164,7 +165,7 @@ def _cell_sentence(transport: Transport, cell: tuple[int, int, int]) -> str:
             f"It carries {wording.percent(share, 2)} of the mass, {share / even:.2f} times an even share, and "
             f"adds {share * cost:.4f} to the cost of {float(transport.distance[k]):.4f}."
         )
-    return f"{cost:.4f} apart (cosine distance, 0 to 2). {carried}"
+    return f"{wording.cost_of_cell(cost, settings)} {carried}"
 
 
 # --- Sinkhorn

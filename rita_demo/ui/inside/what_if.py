@@ -23,7 +23,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_html, value_html
 
 #: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
-OF_TRANSPORT = ("step_back", "entropy_weight", "transported_mass", "objective")
+OF_TRANSPORT = ("step_back", "cost", "entropy_weight", "transported_mass", "objective")
 ADJUSTABLE = (*OF_TRANSPORT, "cache_weight", "empty_class", "order", "max_entropy", "slots")
 #: What can be left out: a field of :class:`Exclusions`, the name of one, and where to choose one.
 EXCLUDABLE = {

@@ -1,6 +1,7 @@
 """The tab *Learn*: the idea, the tour's start, exercises, a plan to drag, the formulas with the numbers on screen, every term."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
@@ -162,11 +163,15 @@ def _class(run: Run, side: ImageResult, k: int, n: int) -> list[tuple[str, str, 
     plan, costs = (np.asarray(array, float)[k] for array in (moved.plan, moved.cost))
     paid = float((plan * costs).sum())
     flat = np.asarray(side.trace.view_weight, float)[:, None] * np.asarray(side.trace.prompt_weight, float)[k]
+    symbols, numbers = "1 − cos(x<sub>n</sub>, z<sub>km</sub>)", f"1 − {1 - cost:.4f}"
+    if run.settings.cost == "loglik":
+        tau = run.class_prompts.temperature
+        symbols, numbers = "−τ log p<sub>n</sub>(k)", f"−{tau:.4g} · log {math.exp(-cost / tau):.4g}"
     return [
         (
             "What moving a view onto a sentence costs",
-            "C<sub>k</sub>[n,m] = 1 − cos(x<sub>n</sub>, z<sub>km</sub>)",
-            f"C[{n},1] = 1 − {1 - cost:.4f} = {cost:.4f}",
+            f"C<sub>k</sub>[n,m] = {symbols}",
+            f"C[{n},1] = {numbers} = {cost:.4f}",
         ),
         (
             "The transport cost of a class",

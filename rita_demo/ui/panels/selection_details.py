@@ -83,4 +83,4 @@ def cell_detail(session: Session) -> str:
     if share < 1e-4:
         said = f"Practically nothing of what is moved for {name} goes this way: others fit better."
     title = f" → “{escape(run.class_prompts.prompts[at.k][at.atom])}”"
-    return _detail(session, at.view, title, f"They are {cost:.4f} apart (cosine distance, 0 to 2). {said}")
+    return _detail(session, at.view, title, f"{wording.cost_of_cell(cost, run.settings, 'They are ')} {said}")

@@ -13,6 +13,7 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
 from rita_demo.records import ImageResult, Run, Trace, Verdict
 from rita_demo.records.errors import SettingError
+from rita_demo.settings import Settings
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
@@ -92,6 +93,13 @@ def margin(verdict: Verdict) -> str:
     if "distance" in verdict.margin_unit:
         return f"ahead by {verdict.margin:.4f} cosine distance"
     return f"ahead by {100 * verdict.margin:.1f} points"
+
+
+def cost_of_cell(cost: float, settings: Settings, apart: str = "") -> str:
+    """A sentence on what moving a view onto a sentence costs; ``apart``: its beginning where the cost is a distance."""
+    if settings.cost == "loglik":
+        return f"The cost is {cost:.4f}: −τ log p of the class on this view, the same for each of its sentences."
+    return f"{apart}{cost:.4f} apart (cosine distance, 0 to 2)."
 
 
 def signed(value: float) -> str:

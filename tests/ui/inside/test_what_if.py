@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
+from rita_demo import analysis, plots
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Exclusions, Tuning
 from rita_demo.records.errors import SettingError
-from rita_demo.ui.inside import what_if
+from rita_demo.ui.figures import run_figures
+from rita_demo.ui.inside import sections, what_if
+from rita_demo.ui.learn.tab import formulas
+from rita_demo.ui.panels import selection_details
+from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
 from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine
@@ -126,3 +131,31 @@ def test_the_prompt_update_is_recomputed_for_any_number_of_steps_and_cached(step
     assert np.array_equal(session.displayed_run.attacked.trace.tuning.loss, again.tuning.loss)
     what_if.change(engine, session, settings=run.settings, label=None)
     assert session.displayed_run is run
+
+
+def test_with_the_likelihood_cost_the_page_says_what_a_view_costs_and_draws_distances_where_they_are(
+    engine: FakeEngine, session: Session
+) -> None:
+    before = toy_value(session), run_figures.bounds_by_side(engine, session.run)["attacked"]
+    what_if.change(engine, session, settings=session.run.settings.replace(cost="loglik"))
+    assert "Cost of a view" in what_if.banner(session)
+    run = session.displayed_run
+    moved, sure = run.attacked.trace.prompt_transport, run.attacked.trace.confidence
+    session.selection = Selection(k=1, view=5, atom=0)
+    cost = moved.cost[1, 5, 0]
+    assert np.allclose(moved.cost[1, 5], cost), "the same for every sentence of a class"
+    p = np.exp(-cost / run.class_prompts.temperature)
+    assert f"The cost is {cost:.4f}: −τ log p of the class on this view" in sections.cell_text(session)
+    assert f"C[5,1] = −{run.class_prompts.temperature:.4g} · log {p:.4g} = {cost:.4f}" in formulas(session)
+    again = analysis.entropies(run.attacked, run.class_prompts.temperature)[0]
+    np.testing.assert_allclose(again, sure.entropy, atol=1e-4)
+    session.show(run)
+    assert "They are" not in selection_details.cell_detail(session)
+    after = toy_value(session), run_figures.bounds_by_side(engine, run)["attacked"]
+    assert before[0]["hidden"] == after[0]["hidden"], "the small plan is of cosine distances"
+    np.testing.assert_allclose(before[1].exact, after[1].exact)
+    assert np.isnan(after[1].used).all()
+    assert not np.isnan(before[1].used).any()
+    names, shown = run.class_prompts.names, run_figures.shown_classes(run)
+    figure = plots.theorem_bounds({"attacked": after[1]}, names, shown)
+    assert "as decided by another cost" in figure.data[-1].customdata[0][1]
