@@ -136,11 +136,12 @@ def _closest(
 
 @dataclass(frozen=True)
 class CorrectCount:
-    """``right`` of ``n`` pictures of all ``datasets``."""
+    """``right`` of ``n`` pictures of all ``datasets``; ``earlier``: some of them under an attack that was replaced since."""
 
     right: int
     n: int
     datasets: tuple[str, ...]
+    earlier: bool = False
 
     @property
     def percent(self) -> float:
@@ -155,7 +156,8 @@ def attacker_table(cells: Iterable[MeasuredCell]) -> dict[str, dict[str, Correct
             row = table.setdefault(cell.attack, {})
             known = row.get(cell.method, CorrectCount(0, 0, ()))
             right = round(cell.accuracy * cell.n / 100)
-            row[cell.method] = CorrectCount(known.right + right, known.n + cell.n, (*known.datasets, cell.dataset))
+            datasets, earlier = (*known.datasets, cell.dataset), known.earlier or cell.by_earlier_attack
+            row[cell.method] = CorrectCount(known.right + right, known.n + cell.n, datasets, earlier)
     return table
 
 

@@ -4,6 +4,8 @@ APGD (Croce and Hein 2020) halves its step where the loss does not grow. Over fr
 it too early: momentum and a step size that falls from the budget to 1/32 of it are stronger (docs/results.md)."""
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
 
 from rita_demo.attacks import autoattack
 from rita_demo.attacks.contract import KNOWS_MODEL, Attack
@@ -14,9 +16,10 @@ from rita_demo.attacks.loop.gradient_loop import (
     AttackRequest,
     AttackSteps,
     Logits,
+    SampledLogits,
     one_by_one,
 )
-from rita_demo.process.lazy import Tensor
+from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
@@ -26,32 +29,44 @@ LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
 DRAWS = 4  # fresh draws of views on which a finished restart is judged
 RESTART, START, JUDGE = 10_000, 1_000_000, 2_000_000  # offsets of seeds: no draw is used for two purposes
 
-#: Whether the delivered frame fools the model in every draw, and its mean margin there.
-Strength = tuple[bool, float]
+Goal = Callable[[Tensor], Tensor]  # logits (B, K) -> (B,)
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """A finished restart and the judgement of its last picture: ``fools`` in every draw, ``margin`` (logits) and
+    ``runner_up`` (1,), the best class beside the label, by the mean over the draws."""
+
+    batch: AttackBatch
+    fools: bool
+    margin: float
+    runner_up: Tensor
 
 
 def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop`` for one picture: restarts of sign ascent with momentum on ``request.sampled_logits``.
 
-    Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of DLR (towards
-    a target: of log p), restart 2 of the margin again. Where the defence has a second surrogate, odd restarts climb
-    that, and the losses change after both. The restart with the highest mean margin on fresh draws of views is
-    delivered; there is no further one after a picture that fools the model in every draw. ``loss`` is the margin in
-    logits; ``frames`` are those of the delivered restart. With the setting ``search=square`` the defence is only
-    queried; with ``apgd`` the package pyautoattack climbs the same function."""
+    Every step has fresh views and raises the mean over its samples: restart 0 of the margin, restart 1 of the margin of
+    the runner-up of the restart before, restart 2 of DLR, then again from the first (towards a target: of the margin
+    and of log p in turn). Where the defence has a second surrogate, odd restarts climb that. The last picture of a
+    restart is judged on ``request.judge_logits``: as many views as the defence answers with, on seeds that no step
+    drew. The restart with the highest mean margin there is delivered; there is no further one after a picture that
+    fools the defence in every draw. ``loss`` is the margin in logits; ``frames`` are those of the delivered restart.
+    With the setting ``search=square`` the defence is only queried; with ``apgd`` the package pyautoattack climbs the
+    same function."""
     if request.own["search"] == "square":
         return (yield from autoattack.square(logits, pixels, request, request.own["queries"]))
     if request.own["search"] == "apgd":
         return (yield from autoattack.apgd(logits, pixels, request, request.steps))
     attacker = _Attacker(logits, pixels, request)
     restarts = request.own["restarts"] if request.budget else 1
-    strength, best = yield from attacker.restart(0, restarts)
+    best = yield from attacker.restart(0, restarts)
     for number in range(1, restarts):
-        if strength[0]:
+        if best.fools:
             break
-        again = yield from attacker.restart(number, restarts)
-        strength, best = max((strength, best), again, key=lambda found: found[0])
-    return best
+        again = yield from attacker.restart(number, restarts, best.runner_up)
+        best = max(best, again, key=lambda found: (found.fools, found.margin))
+    return best.batch
 
 
 class _Attacker:
@@ -61,11 +76,12 @@ class _Attacker:
         self.logits, self.request = logits, request
         self.clean, self.answer, self.leave, self.reach = gradient_loop.prepare(logits, pixels, request)
 
-    def restart(self, number: int, restarts: int) -> Generator[AttackProgress, None, tuple[Strength, AttackBatch]]:
-        """One restart; yields the steps of all."""
+    def restart(
+        self, number: int, restarts: int, runner_up: Tensor | None = None
+    ) -> Generator[AttackProgress, None, _Finished]:
+        """One restart; yields the steps of all. ``runner_up`` (1,): of the best one so far."""
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
-        second = components.dlr if self.reach is None else components.cross_entropy
-        goal = (components.margin, second)[(number if request.second_logits is None else number // 2) % 2]
+        goal = self.goal(number, runner_up)
         at = components.start_uniform(self.clean, radius, [gradient_loop.fresh_seed(request.seeds[0], START + number)])
         at = components.project_linf(at, self.clean, radius)
         direction = self.clean.new_zeros(())
@@ -83,25 +99,53 @@ class _Attacker:
             margins.append(margin)
             answers.append(gradient_loop.answers_of(self.logits, seen))
             yield number * steps + step, restarts * steps, float(margin[0])
-        draws = range(JUDGE, JUDGE + (DRAWS if request.sampled_logits else 1))
-        judged = [float(self.measure(frames[-1].float() / 255, draw)[0]) for draw in draws]
-        strength = min(judged) > 0, sum(judged) / len(judged)
-        return strength, gradient_loop.as_batch(frames, margins, answers, self.leave, gradient)
+        batch = gradient_loop.as_batch(frames, margins, answers, self.leave, gradient)
+        return _Finished(batch, *self.judge(frames[-1].float() / 255))
 
-    def measure(self, at: Tensor, draw: int, goal: Callable[..., Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    def goal(self, number: int, runner_up: Tensor | None) -> Goal:
+        """What restart ``number`` raises: (logits (B, K)) -> (B,)."""
+        if self.reach is not None:
+            towards = (components.margin, components.cross_entropy)[number % 2]
+            return partial(towards, label=self.leave, target=self.reach)
+        kind, aim = ((components.margin, None), (components.margin, runner_up), (components.dlr, None))[number % 3]
+        return partial(kind, label=self.leave, target=aim)
+
+    def measure(self, at: Tensor, draw: int, goal: Goal | None = None) -> tuple[Tensor, Tensor]:
         """The mean margin over the samples of a draw (1,), and the gradient of the goal's mean (none without a goal)."""
         # The gradient is that of the surrogate of this restart, the measured margin always that of the defence.
         other = self.request.second_logits if goal is not None and draw // RESTART % 2 else None
-
-        def mean(goal: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
-            return gradient_loop.mean_over_samples(lambda answer: goal(answer, self.leave, self.reach))
-
-        seeds, sampled = [gradient_loop.fresh_seed(self.request.seeds[0], draw)], other or self.request.sampled_logits
-        model = (lambda p: sampled(p, seeds)) if sampled else (lambda p: self.logits(p)[:, None])
+        mean = gradient_loop.mean_over_samples
         answers, _, slope = gradient_loop.loss_and_gradient(
-            model, at, mean(goal or components.margin), goal is not None
+            self._model(other or self.request.sampled_logits, draw), at, mean(goal or self.margin), goal is not None
         )
-        return mean(components.margin)(answers), slope
+        return mean(self.margin)(answers), slope
+
+    def judge(self, at: Tensor) -> tuple[bool, float, Tensor]:
+        """The judgement of a delivered picture, as the fields of :class:`_Finished`."""
+        judged = self.request.judge_logits or self.request.sampled_logits
+        draws = range(JUDGE, JUDGE + (DRAWS if judged else 1))
+        each = torch.cat([gradient_loop.answers_of(self._model(judged, draw), at)[0] for draw in draws])  # (n, K)
+        margins = torch.cat([self.margin(answer[None]) for answer in each])
+        others = each.mean(0, keepdim=True).scatter(1, self.leave[:, None], -torch.inf)
+        return bool((margins > 0).all()), float(margins.mean()), others.argmax(1)
+
+    def margin(self, answer: Tensor) -> Tensor:
+        """The margin (1,) of logits (1, K): above zero the attacker has what they want."""
+        return components.margin(answer, self.leave, self.reach)
+
+    def _model(self, sampled: SampledLogits | None, draw: int) -> Logits:
+        """Logits (B, n, K) of the samples of a draw; without samples the model's own as one."""
+        seeds = [gradient_loop.fresh_seed(self.request.seeds[0], draw)]
+        return (lambda p: sampled(p, seeds)) if sampled else (lambda p: self.logits(p)[:, None])
+
+
+def _details(settings: Settings) -> tuple[str, ...]:
+    """How a restart is judged, and where the second one aims."""
+    if getattr(settings, "adaptive.search") != "gradient":
+        return ()
+    views, restarts = settings.views, getattr(settings, "adaptive.restarts")
+    aimed = " The second start is aimed at the runner-up of the first." if restarts > 1 else ""
+    return (f"The last picture of a start is judged on {DRAWS} sets of {views} views that no step drew.{aimed}",)
 
 
 def attacked_defence(settings: Settings) -> str:
@@ -134,6 +178,11 @@ ATTACK = Attack(
     knows=(*KNOWS_MODEL, "how crops are drawn", "every setting of the defence", "the memory"),
     does_not_know=("the view seed",),
     caveat="AugMix is left out. An attacker with more steps or restarts may be stronger.",
+    earlier=(
+        "each start was judged on 4 sets of as many views as a step draws, and the second one raised DLR (of a defence "
+        "with two surrogates: the margin), aimed at no class",
+    ),
+    details=_details,
     loop=one_by_one(adaptive),
     iterative=True,
     steps_setting="adaptive.steps",
@@ -163,7 +212,7 @@ ATTACK = Attack(
             "int",
             2,
             "Restarts",
-            "How often the attacker starts anew, with another loss, while the defence stands.",
+            "How often the attacker starts anew, with another loss, while the defence stands; the second start is aimed at the runner-up.",
             low=1,
             high=20,
         ),

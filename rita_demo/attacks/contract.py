@@ -72,6 +72,7 @@ class Attack(WithSettings):
 
     ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
     of the threat model.
+    ``earlier``: what each earlier form of the attack did, oldest first: what those made is named so and is made anew.
     ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
     name: str
@@ -105,6 +106,7 @@ class Attack(WithSettings):
     access: str | Callable[[Settings], str] = ""
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None
+    earlier: tuple[str, ...] = ()
     guest: str = ""
     digest: str = ""
     direction: str = "away from"  # the label, where there is no target
@@ -127,6 +129,15 @@ class Attack(WithSettings):
     def setting_names(self) -> tuple[str, ...]:
         """The full names of its own settings."""
         return tuple(self.own_names.values())
+
+    @property
+    def revision(self) -> int:
+        """How many forms of the attack were replaced: it is stored beside what the attack made."""
+        return len(self.earlier)
+
+    def replaced_since(self, revision: int) -> str:
+        """A sentence on the form that the attack had at that revision; "" for the present one."""
+        return f"Made by an earlier form of this attack: {self.earlier[revision]}." if revision < self.revision else ""
 
     @property
     def queries_clip(self) -> bool:

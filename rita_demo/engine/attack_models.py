@@ -64,12 +64,16 @@ def fixed_plan_logits(inputs: DefenceInput) -> Tensor:
 
 
 def defence_logits(
-    model: Backbone, logits: Callable[[DefenceInput], Tensor], inputs: DefenceInput, sees: str = "views"
+    model: Backbone,
+    logits: Callable[[DefenceInput], Tensor],
+    inputs: DefenceInput,
+    sees: str = "views",
+    count: int | None = None,
 ) -> SampledLogits:
-    """A defence's own logits (B, 1, K) on ``attack_views`` fresh views: the whole square and crops, or only the whole
-    square where the defence ``sees`` the picture alone. ``logits``: (K,) of an input of the defence. ``inputs``:
-    everything but the views; the cache does not change."""
-    count = 1 if sees == "picture" else inputs.settings.attack_views
+    """A defence's own logits (B, 1, K) on ``count`` fresh views (None: ``attack_views``): the whole square and crops, or
+    only the whole square where the defence ``sees`` the picture alone. ``logits``: (K,) of an input of the defence.
+    ``inputs``: everything but the views; the cache does not change."""
+    count = 1 if sees == "picture" else count or inputs.settings.attack_views
 
     def answer(square: Tensor, seed: int) -> Tensor:
         views, shown = _random_views(square, seed, inputs.settings, model.side, count)

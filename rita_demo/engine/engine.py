@@ -113,29 +113,29 @@ class Engine(EncodingEngine):
 
     def _attack_models(
         self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None
-    ) -> tuple[SampledLogits | None, SampledLogits | None]:
-        """What the attacker of these settings differentiates (None: plain CLIP), and the second surrogate."""
+    ) -> tuple[SampledLogits | None, SampledLogits | None, SampledLogits | None]:
+        """What the attacker of these settings differentiates (None: plain CLIP), the second surrogate, and the judge."""
         access = access_of(settings)
         if access == "crops":
             hand = self._tensor(class_prompts.template_features)
-            return attack_models.random_crop_logits(self._backbone, hand, settings), None
+            return attack_models.random_crop_logits(self._backbone, hand, settings), None, None
         if access != "defence":
-            return None, None
+            return None, None, None
         inputs = replace(
             self._defence_input(None, class_prompts, settings),
             prompts=self._method_prompts(class_prompts, settings),
             cache=to_torch(self.compatible_cache(cache, class_prompts, settings), CPU),
         )
         if settings.attack != "adaptive":
-            return attack_models.defence_logits(self._backbone, attack_models.fixed_plan_logits, inputs), None
+            return attack_models.defence_logits(self._backbone, attack_models.fixed_plan_logits, inputs), None, None
         known = known_defence(settings)
-        first, second = (
+        first, second, judge = (
             attack_models.defence_logits(
-                self._backbone, partial(known.attacked_logits, second=second), inputs, known.sees
+                self._backbone, partial(known.attacked_logits, second=second), inputs, known.sees, count
             )
-            for second in (False, True)
+            for second, count in ((False, None), (True, None), (False, settings.views))
         )
-        return first, second if known.adaptive and known.adaptive.second else None
+        return first, second if known.adaptive and known.adaptive.second else None, judge
 
     # --- RITA's cache and decision
 

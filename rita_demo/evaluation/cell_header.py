@@ -19,8 +19,9 @@ MAX_NAMED = 5  # pictures that were left out
 NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
 
 
-def threat_of(cell: Cell, side: int) -> ThreatModel:
-    """What is attacked, with which knowledge and budget. ``side``: of the model's input, in pixels."""
+def threat_of(cell: Cell, side: int, revision: int | None = None) -> ThreatModel:
+    """What is attacked, with which knowledge and budget. ``side``: of the model's input, in pixels. ``revision``: of the
+    attack that made it; None: the present one."""
     row, settings = get_attack(cell.requested.attack), cell.settings
     attacked = row.name != "none"
     return ThreatModel(
@@ -34,6 +35,7 @@ def threat_of(cell: Cell, side: int) -> ThreatModel:
         knows=row.knows,
         does_not_know=row.does_not_know,
         sentences=(_sentences(cell, side) if attacked else ("No attack: clean pictures.",))
+        + tuple(filter(None, [row.replaced_since(row.revision if revision is None else revision)]))
         + guest_sentences([cell.method], cell.attack_settings),
     )
 
@@ -82,6 +84,7 @@ def header_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[st
         "seed": cell.seed,
         "traffic": asdict(cell.traffic),
         "target": cell.target,
+        "attack_revision": get_attack(cell.requested.attack).revision,
         "seeds": "every picture has its own, made from the seed and its name" if free else "given by hand",
         "threat_model": asdict(threat_of(cell, info.side)),
         "knobs": {n: v for n, v in cell.requested.as_dict().items() if n not in free},

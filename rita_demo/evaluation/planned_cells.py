@@ -203,7 +203,7 @@ def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> 
     if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
         del settings["hand_prompt"]
     value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names}
-    value |= _target_and_guest(cell) | cell.traffic.non_default()
+    value |= _target_and_form(cell) | cell.traffic.non_default()
     if code := DEFENCES[cell.method].digest:
         value["guest_defence"] = code
     if (code := _known_code(cell)) and code != DEFENCES[cell.method].digest:
@@ -246,11 +246,13 @@ def _dataset(picture_set: PictureSet) -> str:
     return picture_set.dataset.partition(":")[0]
 
 
-def _target_and_guest(cell: Cell) -> dict[str, str]:
-    """The target, and the content of the file that the attack comes from: one that was edited is measured again."""
-    code = get_attack(cell.requested.attack).digest
-    target = {"target": cell.target} if cell.target else {}
-    return target | ({"guest": code} if code else {})
+def _target_and_form(cell: Cell) -> dict[str, Any]:
+    """The target, and which form of the attack it is, of a guest's the content of its file: what another form made is
+    measured again."""
+    attack = get_attack(cell.requested.attack)
+    found: dict[str, Any] = {"target": cell.target} if cell.target else {}
+    found |= {"revision": attack.revision} if attack.revision else {}
+    return found | ({"guest": attack.digest} if attack.digest else {})
 
 
 def _known_code(cell: Cell) -> str:
@@ -277,7 +279,7 @@ def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value
         pixels |= _attack_dependencies(cell, picture_set, model)
         if get_attack(asked.attack).queries_clip and asked.hand_prompt != "photo":
             pixels["hand_prompt"] = asked.hand_prompt
-        pixels |= _hashed(asked, _later("attack")) | _target_and_guest(cell)
+        pixels |= _hashed(asked, _later("attack")) | _target_and_form(cell)
     return digest(value | {"pixels": pixels, "dataset": _dataset(picture_set), "seed": cell.seed})
 
 

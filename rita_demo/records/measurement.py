@@ -8,6 +8,8 @@ from typing import Any
 
 from rita_demo.records.decision import Array, CacheState, ClassPrompts
 
+EARLIER_ATTACK = "earlier attack"  # in the column ``version`` of what a form of the attack made that was replaced since
+
 
 @dataclass(frozen=True)
 class MeasuredCell:
@@ -29,6 +31,12 @@ class MeasuredCell:
     settings: str
     class_names: int | None = field(default=None, kw_only=True, compare=False)  # number of names asked
     version: str = field(default="", kw_only=True, compare=False)  # of this package; None and "" if a file has neither
+
+    @property
+    def by_earlier_attack(self) -> bool:
+        """Whether a form of the attack that was replaced since made it. Tables of ``adaptive`` without a version are of
+        the first form."""
+        return EARLIER_ATTACK in self.version or (not self.version and self.attack.startswith("adaptive"))
 
     @property
     def attack_text(self) -> str:

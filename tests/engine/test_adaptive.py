@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rita_demo.attacks.adaptive import DRAWS
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences import registry
@@ -76,6 +77,34 @@ def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, gues
     assert run.clean.verdicts[guest].label == label
     assert run.attacked.verdicts[guest].label != label
     assert any("Its gradient is automatic. Autograd finds it" in s for s in run.threat_model.sentences)
+
+
+SEEN: list[int] = []
+
+
+def counted(inputs: DefenceInput) -> Verdict:
+    SEEN.append(len(inputs.views))
+    return mean(inputs)
+
+
+@pytest.mark.parametrize("guest", [counted], indirect=True)
+def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_answers_with(
+    engine: Engine, guest: str
+) -> None:
+    settings = QUICK.replace(views=24, attack_views=3, **{"adaptive.against": guest, "adaptive.steps": 2})
+    SEEN.clear()
+    one = SAMPLES["motorcycle"]
+    run = run_picture(engine, one.load(), one.names, settings.replace(budget=1), label=one.names.index(one.label))
+    steps, judged = SEEN.count(3), SEEN.count(24)
+    assert steps + judged == len(SEEN)
+    assert judged % DRAWS == 0
+    assert judged >= DRAWS
+    said = " ".join(run.threat_model.sentences)
+    assert "judged on 4 sets of 24 views that no step drew. The second start is aimed at the runner-up" in said
+    queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 5})
+    names = ("cup", "crab", "dog", "cat")
+    asked = run_picture(engine, one.load(), names, queried, label=0)
+    assert "judged on" not in " ".join(asked.threat_model.sentences)
 
 
 @pytest.mark.parametrize("guest", [rounded], indirect=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import add_guest
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.dataset_settings import settings_for
@@ -143,6 +144,23 @@ def test_hashes_of_measurements_from_before_a_view_had_another_cost_are_the_same
         assert (attack_key(other, drawn, MODEL) == keys[1]) == (attack == "pgd")
     (tuned,) = cells("pgd", ("rita",), pictures=drawn, assignments=["tuning_loss=transport"])
     assert planned_cells.tuned_prompts_key(tuned, drawn, MODEL) == "f64b6c22449f"
+
+
+def test_another_form_of_an_attack_is_measured_again_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = collect("textures", None, "val", limit=10, allow_partial=False)
+
+    def keys() -> dict[str, tuple[str, ...]]:
+        found = cells("none,pgd,adaptive", ("rita",), pictures=drawn)
+        return {
+            c.settings.attack: tuple(k(c, drawn, MODEL) for k in (settings_hash, attack_key, cell_key)) for c in found
+        }
+
+    now = keys()
+    monkeypatch.setitem(ATTACKS, "adaptive", replace(ATTACKS["adaptive"], earlier=()))
+    first = keys()
+    assert first["adaptive"] == ("8fba60dc6ac5", "a7c961155705", "c00350a3ca67"), "as it was stored then"
+    assert {attack: now[attack] == first[attack] for attack in now} == {"none": True, "pgd": True, "adaptive": False}
+    assert not set(now["adaptive"]) & set(first["adaptive"])
 
 
 def test_keys_depend_on_the_target_except_for_clean_pictures(pictures: PictureSet) -> None:

@@ -48,7 +48,7 @@ class AttackRequest:
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
     ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
-    restart of ``adaptive``. ``own``: values of the attack's own settings. ``names``: of the K classes."""
+    restart of ``adaptive``. ``judge_logits``: what judges a finished restart of it. ``own``: values of the attack's own settings. ``names``: of the K classes."""
 
     budget: int
     steps: int
@@ -58,6 +58,7 @@ class AttackRequest:
     roundtrip: str = "round"
     sampled_logits: SampledLogits | None = None
     second_logits: SampledLogits | None = None
+    judge_logits: SampledLogits | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
     names: Sequence[str] = ()
 

@@ -35,6 +35,7 @@ def attack_steps(
     targets: Sequence[int | None] | None = None,
     sampled_logits: gradient_loop.SampledLogits | None = None,
     second_logits: gradient_loop.SampledLogits | None = None,
+    judge_logits: gradient_loop.SampledLogits | None = None,
     *,
     names: Sequence[str] = (),
 ) -> Generator[AttackProgress, None, list[AttackTrace]]:
@@ -54,6 +55,7 @@ def attack_steps(
             version ``rand``.
         names: of the K classes, for an attack that writes one.
         second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.
+        judge_logits: what judges its finished restarts, with as many views as the defence answers with.
     """
     row, aims = get_attack(settings.attack), targets or [None] * len(pixels)
     if aims[0] is not None and not row.targetable:
@@ -78,6 +80,7 @@ def attack_steps(
         own=row.own_values(settings),
         names=names,
         second_logits=second_logits,
+        judge_logits=judge_logits,
     )
     started = time.perf_counter()
     loop = _checked_loop(row) if row.guest else gradient_loop.loop_of(row)

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.cell_header import cell_of, left_out_text, threat_of
 from rita_demo.evaluation.grouping import group_by
@@ -21,7 +22,7 @@ from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.intervals import wilson
-from rita_demo.records.measurement import RunTime
+from rita_demo.records.measurement import EARLIER_ATTACK, RunTime
 from rita_demo.settings import SETTINGS
 
 COLUMNS = tuple(field.name for field in fields(MeasuredCell))  # of the CSV
@@ -120,10 +121,24 @@ def read_header(place: Path) -> dict[str, Any]:
         with suppress(SettingError):  # settings of another version stay as they were stored
             cell = cell_of(header)
             header["special"] = non_default(cell)
-            header["threat_model"]["sentences"] = threat_of(cell, header["threat_model"]["side"]).sentences
+            side, revision = header["threat_model"]["side"], attack_revision(header)
+            header["threat_model"]["sentences"] = threat_of(cell, side, revision).sentences
         return header
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"The header of {place.name} is damaged.", "Delete that folder and evaluate again.") from error
+
+
+def attack_revision(header: dict[str, Any]) -> int:
+    """Which form of the attack made a cell; headers have it since there was a second one."""
+    return int(header.get("attack_revision", 0))
+
+
+def _version_text(header: dict[str, Any], rows: Iterable[dict[str, Any]]) -> str:
+    """The versions of this package that measured, and whether the attack was replaced since."""
+    versions = " ".join(sorted({row["version"] for row in rows if "version" in row}))
+    attack = ATTACKS.get(header["columns"]["attack"].partition(":")[0].partition("@")[0])
+    replaced = attack is not None and attack_revision(header) < attack.revision
+    return ", ".join(filter(None, [versions, EARLIER_ATTACK if replaced else ""]))
 
 
 def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
@@ -145,7 +160,7 @@ def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
         high=100 * high,
         seeds=" ".join(str(seed) for seed in sorted({cell["seed"] for cell, _ in cells})),
         class_names=classes,
-        version=" ".join(sorted({row["version"] for row in rows if "version" in row})),
+        version=_version_text(header, rows),
         expected_answers=sum(cell["pictures"] for cell, _ in cells),
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),

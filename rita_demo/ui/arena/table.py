@@ -12,6 +12,7 @@ from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.wording import EARLIER_MARK, EARLIER_NOTE
 from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED_ROBUST, NOT_ZERO_SHOT
 
 EMPTY = (
@@ -99,7 +100,8 @@ Table = dict[str, dict[Column, MeasuredCell]]  # defence -> attacker -> cell
 def measured_html(cells: Sequence[MeasuredCell]) -> str:
     """One table per dataset and model."""
     parts = "".join(_measured_table(title, table) for title, table in _tables(cells).items())
-    note = f"<p class='quiet small'>{MEASURED_NOTE}</p>"
+    earlier = EARLIER_NOTE * any(cell.by_earlier_attack for cell in cells)
+    note = f"<p class='quiet small'>{MEASURED_NOTE}{earlier}</p>"
     return f"{SWIPE}<div class='towers'>{parts}</div>{note}" if parts else NOTHING_MEASURED
 
 
@@ -113,7 +115,10 @@ def measured_summary(cells: Sequence[MeasuredCell]) -> str:
                 best[attack] = max(best.get(attack, cell), cell, key=lambda one: one.accuracy)
         if {"pgd", "adaptive"} <= set(best):
             pgd, known = (_kept(name, best[name], table) for name in ("pgd", "adaptive"))
-            lines.append(f"<li>{escape(title)}: {pgd} against PGD, {known} against the attacker who knows it.</li>")
+            form = " (an earlier form of the attack)" * best["adaptive"].by_earlier_attack
+            lines.append(
+                f"<li>{escape(title)}: {pgd} against PGD, {known} against the attacker who knows it{form}.</li>"
+            )
     lead = f"Of many pictures the best defence keeps (RITA in brackets; robust: {ROBUST_NOTE[0].lower()}{ROBUST_NOTE[1:-1]}):"
     return f"<p>{lead}</p><ul>{''.join(lines)}</ul>" if lines else ""
 
@@ -126,7 +131,8 @@ def _kept(attack: str, best: MeasuredCell, table: Table) -> str:
 
 
 def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
-    """Title -> table; of a cell that was measured twice, the one of more pictures."""
+    """Title -> table; of a cell that was measured twice, the one under the present form of the attack, then of more
+    pictures."""
     tables: dict[str, Table] = {}
     for cell in cells:
         if cell.method in DEFENCES:
@@ -134,8 +140,7 @@ def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
             dataset = DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset
             row = tables.setdefault(f"{dataset}, {cell.split}: {model}", {}).setdefault(cell.method, {})
             column = (cell.attack, cell.budget, cell.steps)
-            if column not in row or row[column].n < cell.n:
-                row[column] = cell
+            row[column] = max(row.get(column, cell), cell, key=lambda one: (not one.by_earlier_attack, one.n))
     return tables
 
 
@@ -174,4 +179,5 @@ def _heading(column: Column) -> str:
 def _measured_cell(cell: MeasuredCell | None) -> str:
     if cell is None:
         return "–"
-    return f"<b>{cell.accuracy:.0f}</b> ({cell.low:.0f}–{cell.high:.0f})<small>n = {cell.n}</small>"
+    mark = EARLIER_MARK * cell.by_earlier_attack
+    return f"<b>{cell.accuracy:.0f}</b>{mark} ({cell.low:.0f}–{cell.high:.0f})<small>n = {cell.n}</small>"

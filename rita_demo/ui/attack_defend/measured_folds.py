@@ -15,6 +15,7 @@ from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
+from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, html_table, table_row
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
@@ -46,7 +47,8 @@ def knowing_attacker_text() -> str:
     rita = counts.get("rita")
     if rita is None:
         return ""
-    return f" Of {rita.n} test pictures RITA keeps {rita.percent:.0f} % right against this attacker."
+    form = "an earlier form of this attacker" if rita.earlier else "this attacker"
+    return f" Of {rita.n} test pictures RITA keeps {rita.percent:.0f} % right against {form}."
 
 
 def _measured_cells(path: Path) -> tuple[MeasuredCell, ...]:
@@ -68,14 +70,19 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
     for method in compared():
         counts = [table[attack].get(method) for attack in order]
         fewer = [f"<small>n = {count.n}</small>" if count and count.n != n else "" for count in counts]
-        shown = (f"<b>{count.percent:.0f}</b>{note}" if count else "–" for count, note in zip(counts, fewer))
+        marks = [wording.EARLIER_MARK * count.earlier if count else "" for count in counts]
+        shown = (
+            f"<b>{count.percent:.0f}</b>{mark}{note}" if count else "–"
+            for count, mark, note in zip(counts, marks, fewer)
+        )
         rows.append(table_row(escape(DEFENCES[method].full_title), *shown))
+    earlier = wording.EARLIER_NOTE * any(cell.by_earlier_attack for cell in cells)
     same_attack = {name: row for name, row in table.items() if name != "adaptive"}  # there every row has its own
     lead = analysis.difference_in_correct(same_attack, "rita", "ensemble")
     return (
         _TABLE_LEAD.format(sets=sets, n=n)
         + html_table(["", *columns], rows, scrolls="Every method against every attacker")
-        + f"<p>{_comparison_text(lead, n)}</p><p class='quiet small'>{escape(_masking_text(cells))}</p>"
+        + f"<p>{_comparison_text(lead, n)}</p><p class='quiet small'>{escape(_masking_text(cells))}{earlier}</p>"
     )
 
 

@@ -83,6 +83,13 @@ def attacker_html(name: str) -> str:
     return f'<p class="quiet small">{escape(f"{row.sentence} {row.knowledge_sentence}{limit}")}</p>'
 
 
+EARLIER_MARK = "‡"  # behind a number that was measured with an attack that was replaced since
+EARLIER_NOTE = (
+    f" {EARLIER_MARK} Made by an earlier form of the attack, which judged its starts on 16 views and aimed at no class; not "
+    "measured anew yet."
+)
+
+
 def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | None = None) -> tuple[str, str, str]:
     """The outcome of the attack for one method: (word, css class, mark)."""
     word = run_module.outcome(clean, attacked, label, target)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from rita_demo import analysis
 from rita_demo.data import shipped_results
 from rita_demo.records import MeasuredCell
+from rita_demo.ui.attack_defend import measured_folds
 from rita_demo.ui.attack_defend.measured_folds import attacker_table
 
 
@@ -53,3 +54,14 @@ def test_the_shipped_table_has_every_method_and_attack() -> None:
 def test_a_defence_that_hides_its_gradient_is_named() -> None:
     weak = replace(cell("dtd", "rita", "adaptive", 90.0), low=85.0, budget=4)
     assert "RITA (dtd): Signs of masking: is the attacker" in attacker_table((*CELLS, weak))
+
+
+def test_a_number_of_an_earlier_form_of_the_attack_is_marked_until_it_is_measured_anew(monkeypatch) -> None:
+    before, now = (replace(cell("dtd", "rita", "adaptive", 40.0), version=text) for text in ("", "0.1.0"))
+    for cells, marked in (((*CELLS, before), True), ((*CELLS, now), False)):
+        monkeypatch.setattr(measured_folds, "_measured_cells", lambda _, cells=cells: cells)
+        html = attacker_table(cells)
+        assert ("<b>40</b>‡" in html) == ("‡ Made by an earlier form" in html) == marked
+        assert "<b>68</b>‡" not in html
+        form = "an earlier form of this attacker" if marked else "this attacker"
+        assert measured_folds.knowing_attacker_text().endswith(f"RITA keeps 40 % right against {form}.")
