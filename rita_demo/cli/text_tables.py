@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.export import notes
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records import Run, Verdict
 
@@ -18,6 +19,7 @@ def run_table(run: Run, title: str) -> str:
         *([run.backbone.note] if run.backbone.note else []),
         *run.clean.picture.notes,
         *_unknown_words(run),
+        *notes(run),
         "",
         *align_columns(_rows(run)),
         "",

@@ -42,6 +42,8 @@ class Dataset:
     procedural: bool = False  # drawn by the program; there are no files
     template: str = DEFAULT_PROMPT_TEMPLATE  # CoOp's for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP)
     paper_settings: Mapping[str, Any] = field(default_factory=dict)  # with another value here in the preset ``paper``
+    #: architecture -> further ones on its towers alone
+    paper_settings_by_tower: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # where ``listing`` is absent, the picture folder (a folder per class) is split at random, as in CoOp; folder -> class
     # name where they differ, "" for a folder that is no class. None: it is not split.
     split_names: Mapping[str, str] | None = None
@@ -58,10 +60,16 @@ _TEMPLATES = {
     "ucf101": "a photo of a person doing {}.",
     "food101": "a photo of {}, a type of food.",
 }
-#: Settings of the preset ``paper``: on ImageNet and its variants C-TPT's weight is that of its authors; four sets have
-#: fewer views in the loss and no descriptions (the paper's appendix B).
+#: Settings of the preset ``paper``. C-TPT's weight on ImageNet and its variants is that of its authors. The others are
+#: the paper's appendix B: 64 views in the loss and every description, but for these sets.
 _IMAGENET: dict[str, Any] = {"ctpt_weight": 20.0}
-_EXCEPTION: dict[str, Any] = {"subset_size": 32, "descriptions": "none"}
+_FEWER_VIEWS: dict[str, Any] = {"subset_size": 32}
+_APPENDIX_B: dict[str, dict[str, Any]] = {
+    "imagenet_a": _FEWER_VIEWS,
+    "imagenet_r": _FEWER_VIEWS,
+    "imagenet_sketch": _FEWER_VIEWS | {"descriptions": "none"},
+}
+_EUROSAT_BY_TOWER = {"ViT-B-16": _FEWER_VIEWS | {"descriptions": "none"}, "ViT-B-32": _FEWER_VIEWS}
 _CALTECH_NAMES = {"airplanes": "airplane", "Faces": "face", "Leopards": "leopard", "Motorbikes": "motorbike"}
 _CALTECH_NAMES |= {"BACKGROUND_Google": "", "Faces_easy": ""}
 
@@ -76,7 +84,7 @@ def _row(name: str, title: str, folder: str, pictures: str, file: str, **more: A
 def _imagenet(name: str, title: str, folder: str, pictures: str, **options: Any) -> Dataset:
     """ImageNet or a variant: a folder per class and ``classnames.txt``; ``options`` of :func:`class_folders`."""
     read = partial(class_folders, **options)
-    paper = _IMAGENET if name in ("imagenet", "imagenet_v2") else _IMAGENET | _EXCEPTION
+    paper = _IMAGENET | _APPENDIX_B.get(name, {})
     return _row(name, title, folder, pictures, "classnames.txt", read=read, paper_settings=paper)
 
 
@@ -88,7 +96,7 @@ _ROWS = (
     _row("cars", "Stanford Cars", "stanford_cars", "", "StanfordCars"),
     _row("flowers102", "Oxford Flowers", "oxford_flowers", "jpg", "OxfordFlowers"),
     _row("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", read=aircraft_variants),
-    _row("eurosat", "EuroSAT", "eurosat", "2750", "EuroSAT", paper_settings=_EXCEPTION),
+    _row("eurosat", "EuroSAT", "eurosat", "2750", "EuroSAT", paper_settings_by_tower=_EUROSAT_BY_TOWER),
     _row("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "UCF101"),
     _row("sun397", "SUN397", "sun397", "SUN397", "SUN397"),
     _row("food101", "Food-101", "food-101", "images", "Food101"),
@@ -99,6 +107,22 @@ _ROWS = (
     _imagenet("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images"),
 )
 DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
+
+
+def paper_settings(dataset: str, backbone: str = "") -> dict[str, Any]:
+    """The settings of the preset ``paper`` that have another value on a dataset, with a model such as ``ViT-B/16`` or
+    ``ViT-B-16-quickgelu:openai``; none for a dataset that the paper does not have."""
+    if dataset not in DATASETS:
+        return {}
+    row, architecture = DATASETS[dataset], backbone.replace("/", "-")
+    towers = (own for tower, own in row.paper_settings_by_tower.items() if architecture.startswith(tower))
+    return {**row.paper_settings, **next(towers, {})}
+
+
+def paper_setting_names() -> frozenset[str]:
+    """The settings of the preset ``paper`` that have another value on some dataset."""
+    each = (part for row in DATASETS.values() for part in (row.paper_settings, *row.paper_settings_by_tower.values()))
+    return frozenset().union(*each)
 
 
 @dataclass(frozen=True)

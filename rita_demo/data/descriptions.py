@@ -11,6 +11,7 @@ from typing import Any
 
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError
+from rita_demo.settings import Settings
 from rita_demo.settings.setting import short_repr
 
 _FOLDER = ASSETS / "descriptions"
@@ -63,6 +64,26 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
             message = f"The class {name[:60]!r} has {len(rows)} sentences; at most {MOST_SENTENCES} are used."
             raise DataError(message, "Leave some out.")
     return found
+
+
+def with_used_descriptions(settings: Settings, names: Sequence[str]) -> Settings:
+    """The settings as they act on these classes: ``descriptions`` is ``none`` where the built-in files lack one. Without
+    names, as of a header that has none, they stay."""
+    asked = settings.descriptions
+    if names and asked in (BUILT_IN_ALL, BUILT_IN_MEAN) and not any(descriptions_for(names, asked)):
+        return settings.replace(descriptions=OFF)
+    return settings
+
+
+def missing_note(asked: Settings, used: Settings) -> str:
+    """A sentence where descriptions were asked for and there are none; else ""."""
+    if asked.descriptions == used.descriptions:
+        return ""
+    paper = " The paper's own are not part of this program." if asked.descriptions == BUILT_IN_ALL else ""
+    return (
+        f"descriptions={asked.descriptions} was asked for, but there are no class descriptions for these classes: none are "
+        f"used.{paper}"
+    )
 
 
 def _folded(name: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rita_demo.attacks import access_of, get_attack
+from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet
@@ -77,6 +78,7 @@ def header_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[st
     }
     columns |= {"backbone": model.name, "settings": settings}
     free = [name for name in SEEDS if name not in cell.fixed_seeds]
+    requested = with_used_descriptions(cell.requested, picture_set.names)
     return {
         "format": FORMAT,
         "columns": columns,
@@ -87,8 +89,8 @@ def header_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[st
         "attack_revision": get_attack(cell.requested.attack).revision,
         "seeds": "every picture has its own, made from the seed and its name" if free else "given by hand",
         "threat_model": asdict(threat_of(cell, info.side)),
-        "knobs": {n: v for n, v in cell.requested.as_dict().items() if n not in free},
-        "special": planned_cells.non_default(cell),
+        "knobs": {n: v for n, v in requested.as_dict().items() if n not in free},
+        "special": planned_cells.non_default(cell, picture_set.names),
         "pictures": len(picture_set.items),
         "available": picture_set.available,
         "left_out": {one.id: one.reason for one in picture_set.unusable},
@@ -111,7 +113,8 @@ def cell_of(header: dict[str, Any]) -> Cell:
     method, knobs = header["columns"]["method"], header["knobs"]
     if method not in DEFENCES or not set(knobs) <= set(SETTINGS):
         raise SettingError("This run was made by another version.", "Measure it again.")
-    requested, fixed = settings_of(knobs), frozenset(name for name in SEEDS if name in knobs)
+    requested = with_used_descriptions(settings_of(knobs), header.get("names", ()))
+    fixed = frozenset(name for name in SEEDS if name in knobs)
     traffic = Traffic(**header["traffic"]) if "traffic" in header else DEFAULT_TRAFFIC
     settings = planned_cells.canonical_settings(method, requested, fixed)
     return Cell(method, header["seed"], requested, settings, fixed, traffic, header.get("target", ""))

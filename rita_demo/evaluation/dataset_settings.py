@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rita_demo.data.datasets import DATASETS
+from rita_demo.data.datasets import paper_settings
 from rita_demo.data.prompt_templates import resolve_hand_prompt
 from rita_demo.data.vocabularies import index_of
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
@@ -21,7 +21,7 @@ def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> R
         SettingError: the dataset has no prompt template. VocabularyError: it has no such class.
     """
     base = dataset.removesuffix(PRESENT_SUFFIX)
-    paper = DATASETS[base].paper_settings if base in DATASETS else {}
+    paper = paper_settings(base, request.backbone)
     own: dict[str, Any] = {name: value for name, value in paper.items() if name in request.dataset_settings}
     points = (
         point.replace(hand_prompt=resolve_hand_prompt(point.hand_prompt, base), **own) for point in request.points
@@ -33,8 +33,6 @@ def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> R
 
 
 def dataset_defaults(request: Request, dataset: str) -> dict[str, Any]:
-    """The settings that the request leaves to the dataset, with their values for it."""
-    if not request.dataset_settings:
-        return {}
-    point = settings_for(request, dataset).points[0]
-    return {name: getattr(point, name) for name in sorted(request.dataset_settings)}
+    """The settings that the request leaves to the dataset, where its values differ from the preset's."""
+    own = paper_settings(dataset.removesuffix(PRESENT_SUFFIX), request.backbone)
+    return {name: own[name] for name in sorted(own.keys() & request.dataset_settings)}

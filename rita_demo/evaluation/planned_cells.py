@@ -13,7 +13,7 @@ from typing import Any
 
 from rita_demo.attacks import ATTACKS, access_of, get_attack
 from rita_demo.attacks.adaptive import AGAINST, EACH, attack_text, attacked_defence
-from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for
+from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, with_used_descriptions
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import PictureSet
@@ -159,11 +159,13 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     return requested.replace(**changes)
 
 
-def non_default(cell: Cell) -> dict[str, Any]:
-    """The settings that differ from the recommended ones, as the tables print them; the attack names its defence."""
+def non_default(cell: Cell, names: Sequence[str]) -> dict[str, Any]:
+    """The settings that differ from the recommended ones, as they act on these classes and as the tables print them; the
+    attack names its defence."""
     columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square", AGAINST)}
     usual = canonical_settings(cell.method, RECOMMENDED.replace(**columns), frozenset())
-    differs = {name: getattr(cell.settings, name) for name in cell.settings.differs_from(usual)}
+    usual, settings = (with_used_descriptions(one, names) for one in (usual, cell.settings))
+    differs = {name: getattr(settings, name) for name in settings.differs_from(usual)}
     target = {"target": cell.target} if cell.target else {}
     return differs | target | cell.traffic.non_default()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.attacks.adaptive import parse_attack
-from rita_demo.data.datasets import DATASETS
+from rita_demo.data.datasets import paper_setting_names
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment, preset
@@ -115,14 +115,14 @@ def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[s
     """
     found, fixed = points(**asked)
     given = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
-    paper = {name for row in DATASETS.values() for name in row.paper_settings if asked.get("start") == "paper"}
+    paper = paper_setting_names() if asked.get("start") == "paper" else frozenset[str]()
     return Request(
         datasets=_listed(dataset, "dataset"),
         methods=validated(_listed(methods, "method")),
         points=found,
         seeds=_seeds(seeds),
         fixed_seeds=fixed,
-        dataset_settings=frozenset(paper - given - set(asked.get("saved", ()))),
+        dataset_settings=paper - given - set(asked.get("saved", ())),
         **fields,
     )
 

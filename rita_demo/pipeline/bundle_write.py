@@ -15,7 +15,7 @@ import numpy as np
 from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data.pictures import png_bytes
 from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, cell_settings, masked, unattacked
-from rita_demo.pipeline.export import arrays_file, to_json
+from rita_demo.pipeline.export import arrays_file, to_json, used_settings
 from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
@@ -81,7 +81,8 @@ def write_bundle(
 
 
 def request_json(run: Run, has_cache: bool) -> dict[str, Any]:
-    """``settings.json``: what is needed to make the run again, apart from the picture and the cache."""
+    """``settings.json``: the request, which makes the run again, apart from the picture and the cache. ``result.json``
+    has the settings as they act."""
     settings, names = run.settings.as_dict(), run.class_prompts.names
     for setting in SETTINGS.values():
         if setting.kind == "file" and getattr(run.settings, setting.name) not in setting.choices:
@@ -164,7 +165,7 @@ def arena_rows(table: ArenaTable) -> list[dict[str, Any]]:
 def arena_json(table: ArenaTable) -> bytes:
     """Class names, settings and :func:`arena_rows`."""
     run = table.run
-    settings = unattacked(run.settings).as_dict()
+    settings = unattacked(used_settings(run)).as_dict()
     classes = list(run.class_prompts.names)
     return json_bytes({"format": ARENA_FORMAT, "classes": classes, "settings": settings, "rows": arena_rows(table)})
 

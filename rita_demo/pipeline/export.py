@@ -9,7 +9,9 @@ from safetensors.numpy import save
 
 import rita_demo
 from rita_demo.analysis.masking_signs import QUESTIONS
+from rita_demo.data.descriptions import missing_note, with_used_descriptions
 from rita_demo.records import ImageResult, Run
+from rita_demo.settings import Settings
 
 
 def to_json(run: Run) -> dict[str, Any]:
@@ -30,7 +32,8 @@ def to_json(run: Run) -> dict[str, Any]:
         "label": run.class_prompts.names[run.label],
         "label_given": run.label_given,
         "unknown_words": {n: list(w) for n, w in zip(run.class_prompts.names, run.class_prompts.unknown) if w},
-        "settings": run.settings.as_dict(),
+        "settings": used_settings(run).as_dict(),
+        "notes": list(notes(run)),
         "threat_model": asdict(run.threat_model),
         "backbone": run.backbone.name,
         "temperature": float(run.class_prompts.temperature),
@@ -40,6 +43,16 @@ def to_json(run: Run) -> dict[str, Any]:
         "clean": _result_json(run.clean, run),
         "attacked": attacked,
     }
+
+
+def used_settings(run: Run) -> Settings:
+    """The settings as they act on the classes of the run: what is printed and stored. ``run.settings`` are the request."""
+    return with_used_descriptions(run.settings, run.class_prompts.names)
+
+
+def notes(run: Run) -> tuple[str, ...]:
+    """Sentences on what the settings ask for and is not done."""
+    return tuple(filter(None, [missing_note(run.settings, used_settings(run))]))
 
 
 def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:
@@ -92,7 +105,7 @@ def arrays_file(run: Run) -> bytes:
     The library writes metadata in an order that differs between processes; here the same run gives the same bytes."""
     data = save(to_arrays(run))
     size = int.from_bytes(data[:8], "little")
-    settings = json.dumps(run.settings.as_dict(), ensure_ascii=False)
+    settings = json.dumps(used_settings(run).as_dict(), ensure_ascii=False)
     about = {"version": rita_demo.__version__, "backbone": run.backbone.name, "settings": settings}
     header = json.dumps({"__metadata__": about} | json.loads(data[8 : 8 + size]), separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)

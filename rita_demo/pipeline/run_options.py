@@ -7,7 +7,7 @@ from typing import Any
 
 from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.attacks.registry import get_attack
-from rita_demo.data.datasets import DATASETS
+from rita_demo.data.datasets import paper_settings
 from rita_demo.data.vocabularies import check_names, parse_names, vocabulary
 from rita_demo.defences.registry import compared, validated
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
@@ -65,8 +65,8 @@ def run_settings(
         SettingError: an unknown setting, a value outside its range, or a target without an attack.
     """
     settings, given = preset(start), dict[str, Any]()
-    if start == "paper" and vocabulary in DATASETS:
-        given |= DATASETS[vocabulary].paper_settings
+    if start == "paper" and vocabulary is not None:
+        given |= paper_settings(vocabulary)
     given |= dict(saved or {})
     given |= {name: value for name, value in {"budget": budget, "square": square}.items() if value is not None}
     if attack is not None:

@@ -1,5 +1,6 @@
-"""The preset ``paper`` per dataset: AugMix and C-TPT's weight, unless they are set explicitly."""
+"""The preset ``paper`` per dataset and tower, unless a setting is given explicitly."""
 
+import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import settings_of
 from rita_demo.evaluation.dataset_settings import dataset_defaults, settings_for
+from rita_demo.evaluation.report.render import as_markdown
+from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.request import Request
 from rita_demo.settings import PAPER
 from tests.data.test_datasets import CONTRACT
@@ -27,16 +30,34 @@ def values(request: Request, dataset: str) -> set[tuple[bool, float]]:
     return {(p.subset_size, p.ctpt_weight) for p in settings_for(request, dataset).points}
 
 
-@pytest.mark.parametrize("name", [*CONTRACT, "a/folder of mine", "imagenet_r:present"])
-def test_imagenet_and_its_variants_have_their_own_values(name: str) -> None:
+#: Appendix B of the paper: |S| and the class descriptors, by dataset and tower; all others have 64 and all of them.
+APPENDIX_B = {
+    ("eurosat", "ViT-B/16"): (32, "none"),
+    ("eurosat", "ViT-B/32"): (32, "built_in"),
+    **{("imagenet_a", tower): (32, "built_in") for tower in ("ViT-B/16", "ViT-B/32", "RN50")},
+    **{("imagenet_r", tower): (32, "built_in") for tower in ("ViT-B/16", "ViT-B/32", "RN50")},
+    **{("imagenet_sketch", tower): (32, "none") for tower in ("ViT-B/16", "ViT-B/32", "RN50")},
+}
+TOWERS = {
+    "ViT-B/16": ("ViT-B/16", "ViT-B-16-quickgelu:openai"),
+    "ViT-B/32": ("ViT-B/32", "ViT-B-32-quickgelu:openai", "ViT-B-32-quickgelu:openai+tecoa.pt"),
+    "RN50": ("RN50", "RN50-quickgelu:openai", "embedded", "EVA02-B-16:merged2b_s8b_b131k"),
+}
+
+
+@pytest.mark.parametrize(("tower", "backbone"), [(tower, name) for tower, names in TOWERS.items() for name in names])
+@pytest.mark.parametrize("name", [*CONTRACT, "a/folder of mine", "imagenet_r:present", "eurosat:present"])
+def test_the_preset_paper_is_appendix_b_to_the_letter(name: str, tower: str, backbone: str) -> None:
     base = name.partition(":")[0]
-    fewer = base in ("eurosat", "imagenet_a", "imagenet_r", "imagenet_sketch")
-    wanted = (32 if fewer else 64, 20.0 if base in IMAGENET else 50.0)
-    assert values(parse_request("--preset", "paper"), name) == {wanted}
-    assert {p.descriptions for p in settings_for(parse_request("--preset", "paper"), name).points} == {
-        "none" if fewer else "built_in"
-    }
-    assert values(parse_request(), name) == {(64, 50.0)}  # recommended
+    size, descriptions = APPENDIX_B.get((base, tower), (64, "built_in"))
+    request = parse_request("--preset", "paper", "--backbone", backbone)
+    for point in settings_for(request, name).points:
+        assert (point.subset_size, point.descriptions, point.views_augmix) == (size, descriptions, True)
+        assert point.ctpt_weight == (20.0 if base in IMAGENET else 50.0), "its authors' value, not in the paper"
+        given = {"attack": "none", "budget": 1, "protocol": point.protocol}
+        assert point == PAPER.replace(**given, **dataset_defaults(request, name)), "nothing else differs"
+    for point in settings_for(parse_request("--backbone", backbone), name).points:
+        assert (point.subset_size, point.ctpt_weight, point.views_augmix) == (64, 50.0, False)
 
 
 def test_explicit_settings_override_the_preset() -> None:
@@ -44,7 +65,7 @@ def test_explicit_settings_override_the_preset() -> None:
     assert values(explicit, "imagenet_a") == {(64, 5.0), (64, 50.0)}
     half = parse_request("--preset", "paper", "--set", "ctpt_weight=50")  # the preset's value, but explicit
     assert values(half, "imagenet_r") == {(32, 50.0)}
-    assert dataset_defaults(half, "imagenet_r") == {"subset_size": 32, "descriptions": "none"}
+    assert dataset_defaults(half, "imagenet_r") == {"subset_size": 32}
     assert dataset_defaults(parse_request(), "imagenet") == {}
 
 
@@ -75,10 +96,28 @@ def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root
     more += ["--methods", "ctpt", "--attack", "none", "--preset", "paper"]
     assert cli.main(command_line(out, *more)) == 0
     said = capsys.readouterr().out
-    assert "imagenet_a, as in the paper: ctpt_weight=20.0, descriptions=none, subset_size=32" in said
+    assert "imagenet_a, as in the paper: ctpt_weight=20.0, subset_size=32 (--set wins)." in said
     (header,) = headers(out)
     assert (header["knobs"]["subset_size"], header["knobs"]["ctpt_weight"]) == (32, 20.0)
     assert cli.main(command_line(out, *more, "--set", "ctpt_weight=50")) == 0
     found = [header["knobs"] for header in headers(out)]
     assert {settings["ctpt_weight"] for settings in found} == {20.0, 50.0}
     assert {settings["subset_size"] for settings in found} == {32}
+
+
+@pytest.mark.parametrize(("dataset", "described"), [("caltech101", False), ("dtd", True)])
+def test_headers_and_tables_have_the_descriptions_that_were_used(run_evaluate, tmp_path, dataset, described) -> None:
+    """The tiny Caltech101 has classes ("cat") without any; DTD's all have some."""
+    more = ("--dataset", dataset, "--methods", "rita", "--attack", "none", "--protocols", "off", "--limit", "1")
+    out = run_evaluate(tmp_path / "runs", *more, "--allow-partial")
+    run_evaluate(out, *more, "--allow-partial", "--set", "descriptions=built_in")
+    used = {header["knobs"]["descriptions"] for header in headers(out)}
+    assert used == ({"built_in_mean", "built_in"} if described else {"none"})
+    printed = as_markdown(result_rows(out))
+    assert ("descriptions=built_in" in printed) == described
+    assert ("There are no class descriptions for these classes." in printed) != described
+    for path in out.glob("cells/*/header.json"):  # as it was stored when the request was printed
+        header = json.loads(path.read_text())
+        header["knobs"]["descriptions"] = "built_in"
+        path.write_text(json.dumps(header))
+    assert ("descriptions=built_in" in as_markdown(result_rows(out))) == described

@@ -1,5 +1,6 @@
 """A run of one picture, on the embedded model and a real photograph."""
 
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 
 from rita_demo import __version__
 from rita_demo.analysis.masking_signs import QUESTIONS
+from rita_demo.cli.text_tables import run_table
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline.export import arrays_file, to_arrays, to_json
+from rita_demo.pipeline.export import arrays_file, to_arrays, to_json, used_settings
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
 from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
 from rita_demo.process.generators import run_to_end
@@ -88,7 +91,7 @@ def test_the_documents_example_reads_the_decision_from_the_file_alone(
     exec(example(1), found)
     verdicts = example_run.attacked.verdicts
     assert int(capsys.readouterr().out) == verdicts["rita"].label
-    assert found["settings"] == example_run.settings.as_dict()
+    assert found["settings"] == used_settings(example_run).as_dict()
     exact = np.exp(found["clip"] - found["clip"].max(1, keepdims=True))
     entropy = -(p := exact / exact.sum(1, keepdims=True)) * np.log(np.maximum(p, 1e-30))
     np.testing.assert_allclose(entropy.sum(1), found["a"]["view_entropy"], atol=1e-3)
@@ -270,3 +273,25 @@ def test_numpy_torch_conversion_is_in_one_place() -> None:
     below = [p for d in ("method", "attacks") for p in (package / d).rglob("*.py")]
     offenders = [p.name for p in below if ".numpy()" in p.read_text()]
     assert not offenders
+
+
+@pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3)])
+def test_what_is_printed_says_where_there_are_no_descriptions(
+    engine: Engine, coffee: Picture, settings: Settings, tmp_path: Path
+) -> None:
+    """Every place that prints a setting prints what was done, whatever was asked for."""
+    for names, used in ((("cup", "crab"), settings.descriptions), (("cup", "piano"), "none")):
+        run = run_picture(engine, coffee, names, settings.replace(attack="none"), label=0)
+        per_class = run.settings.prompts + {"none": 0, "built_in_mean": 1}.get(used, 8)
+        assert run.class_prompts.features.shape[1] == per_class
+        exported, said = to_json(run), run_table(run, "x")
+        assert exported["settings"]["descriptions"] == used
+        note = f"descriptions={settings.descriptions} was asked for, but there are no class descriptions"
+        assert [note in text for text in (" ".join(exported["notes"]), said)] == [used == "none"] * 2
+        paper = "The paper's own are not part of this program." in said
+        assert paper == (used == "none" and settings.descriptions == "built_in")
+        (tmp_path / "arrays").write_bytes(arrays_file(run))
+        with safe_open(tmp_path / "arrays", "np") as file:
+            assert json.loads(file.metadata()["settings"])["descriptions"] == used
+    plain = run_picture(engine, coffee, ("cup", "piano"), settings.replace(attack="none", descriptions="none"), label=0)
+    assert to_json(plain)["notes"] == []

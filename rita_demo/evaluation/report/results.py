@@ -12,6 +12,7 @@ from statistics import fmean, median
 from typing import Any
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.cell_header import cell_of, left_out_text, threat_of
 from rita_demo.evaluation.grouping import group_by
@@ -120,7 +121,7 @@ def read_header(place: Path) -> dict[str, Any]:
         header["columns"], header["pool"], header["threat_model"]["sentences"]
         with suppress(SettingError):  # settings of another version stay as they were stored
             cell = cell_of(header)
-            header["special"] = non_default(cell)
+            header["special"] = non_default(cell, header.get("names", ()))
             side, revision = header["threat_model"]["side"], attack_revision(header)
             header["threat_model"]["sentences"] = threat_of(cell, side, revision).sentences
         return header
@@ -131,6 +132,12 @@ def read_header(place: Path) -> dict[str, Any]:
 def attack_revision(header: dict[str, Any]) -> int:
     """Which form of the attack made a cell; headers have it since there was a second one."""
     return int(header.get("attack_revision", 0))
+
+
+def _without_descriptions(header: dict[str, Any]) -> str:
+    """Of classes that no built-in description is of, that there are none: whatever the settings ask for, none are used."""
+    used = descriptions_for(header["names"], BUILT_IN_ALL) if "names" in header else (("unknown",),)
+    return "" if any(used) else " There are no class descriptions for these classes."
 
 
 def _version_text(header: dict[str, Any], rows: Iterable[dict[str, Any]]) -> str:
@@ -168,7 +175,7 @@ def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
         views=header["knobs"].get("views", 0),
         non_default=", ".join(f"{name}={value}" for name, value in header["special"].items()),
         threat_model=tuple(header["threat_model"]["sentences"]),
-        scope=f"Accuracy on {some}, among {classes} prompts{part}. {left_out_text(header)}".rstrip(),
+        scope=f"Accuracy on {some}, among {classes} prompts{part}.{_without_descriptions(header)} {left_out_text(header)}".rstrip(),
         **comparisons,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.pipeline import rerun
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.labels import sides_of
@@ -80,7 +81,8 @@ def _single_change(engine: Any, run: Run, name: str) -> str:
         trace = rerun.rescore(engine, run, settings).attacked.trace
     else:
         trace = rerun.decide_with_new_views(engine, run, settings)
-    return f"<small>{value_html(name, settings)}:</small> {_answer_change(run, trace)}"
+    used = with_used_descriptions(settings, run.class_prompts.names)
+    return f"<small>{value_html(name, used)}:</small> {_answer_change(run, trace)}"
 
 
 def _answer_change(before: Run, after: Trace) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.pipeline import rerun
+from rita_demo.pipeline.export import notes, used_settings
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Exclusions, Run
 from rita_demo.records.errors import SettingError
@@ -104,21 +105,22 @@ def banner(session: Session) -> str:
         return ""
     if now is None:
         text = "This is the run as it was made. Change a setting or leave something out: RITA decides again at once."
-        return f"<div class='whatif'><p>{text}</p>{changes_from_preset_html(run.settings)}</div>"
+        return f"<div class='whatif'><p>{text}</p>{changes_from_preset_html(run)}</div>"
     return (
         f"<div class='whatif changed' role='status'><p><b>What if:</b> {'; '.join(differing(session))}. "
-        f"</p><p>{effect(run, now)}</p>{changes_from_preset_html(now.settings)}</div>"
+        f"</p><p>{effect(run, now)}</p>{changes_from_preset_html(now)}</div>"
     )
 
 
-def changes_from_preset_html(settings: Settings) -> str:
-    """HTML: every setting of the defence that differs from the nearest preset, its value there and now."""
-    name, changed = changes_from_preset(settings)
+def changes_from_preset_html(run: Run) -> str:
+    """HTML: every setting of the defence that differs from the nearest preset, its value there and now, as it acts."""
+    settings = used_settings(run)
+    name, changed = changes_from_preset(run.settings)
     each = "; ".join(
         f"{label_html(n)}: {value_html(n, PRESETS[name])} → now {value_html(n, settings)}" for n in changed
     )
     said = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
-    return f"<p class='quiet small'>{said}</p>"
+    return f"<p class='quiet small'>{' '.join([said, *map(escape, notes(run))])}</p>"
 
 
 def differing(session: Session) -> list[str]:

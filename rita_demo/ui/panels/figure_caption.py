@@ -8,6 +8,7 @@ from html import escape
 import gradio as gr
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.pipeline.export import used_settings
 from rita_demo.plots.figure import Figure
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.framework.panels import PanelRegistry
@@ -46,8 +47,9 @@ def caption(session: Session) -> str:
             f"attack: {ATTACKS[threat.attack].title}{strength}, {steps}, on {threat.side} × {threat.side} px "
             f"({threat.square}), seed {threat.seed}; knows {', '.join(threat.knows)}"
         )
+    used = used_settings(run)
     preset, changed = changes_from_preset(run.settings)
-    said = [f"{SETTINGS[n].label} {value_text(SETTINGS[n], getattr(run.settings, n))}" for n in changed]
+    said = [f"{SETTINGS[n].label} {value_text(SETTINGS[n], getattr(used, n))}" for n in changed]
     out = session.inside.what_if.exclusions
     if left := len(out.views) + len(out.prompts) + len(out.cache_items):
         said.append(f"{left} of views, prompts or stored views left out")

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from rita_demo.analysis import resultant_length
+from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.records import ClassPrompts
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS, Settings
@@ -70,7 +71,7 @@ def describe(
         log.append({"title": entry.title, "held": entry.snapshot.count, "entered": entered})
     about = {"format": FORMAT, "model": model, "key": snapshot.key, "names": list(snapshot.names)}
     sizes = {name: getattr(snapshot, name) for name in ("slots", "width", "pictures")}
-    return about | sizes | {"settings": settings.as_dict(), "log": log}
+    return about | sizes | {"settings": with_used_descriptions(settings, snapshot.names).as_dict(), "log": log}
 
 
 def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:

@@ -1,5 +1,7 @@
 """What if: other settings, things left out, another true class, decided again from the features."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,9 @@ def test_the_banner_names_what_differs_from_the_run_and_the_preset_until_a_new_p
     said = what_if.banner(session)
     assert "Weight of the memory α 2 instead of 0.1" in said
     assert "Other than in “recommended”: Weight of the memory α: 0.1 → now 2." in said
+    assert "descriptions=built_in_mean was asked for, but there are no class descriptions for these classes" in said
+    paper = replace(session.run, settings=session.run.settings.replace(descriptions="built_in"))
+    assert "Class descriptions: their mean as one prompt → now none" in what_if.changes_from_preset_html(paper)
     session.show(session.run)
     assert session.displayed_run is session.run
     assert "Every setting of the defence is as in “recommended”" in what_if.banner(session)
