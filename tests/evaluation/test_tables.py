@@ -6,12 +6,13 @@ import json
 import math
 import shutil
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.results import ResultRow, result_rows
 from rita_demo.evaluation.report.tables import measured_tables
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
@@ -153,3 +154,23 @@ def test_a_guest_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:
 def test_a_folder_without_measurements_gives_an_error_message(tmp_path, capsys) -> None:
     assert cli.main(["tables", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith("There are no measurements in this folder.")
+
+
+def test_signs_of_masking_name_the_rows_settings_and_compare_the_same_pictures_only() -> None:
+    def row(attack: str, accuracy: float, **more: object) -> ResultRow:
+        n = more.setdefault("n", 2)
+        low, high = (100 * end for end in wilson(accuracy * n / 100, n))
+        more.setdefault("pictures", frozenset("ab"))
+        return result_row("rita", attack, 4, accuracy=accuracy, low=low, high=high, **more)
+
+    def said(*rows: ResultRow) -> list[str]:
+        return [line for table in measured_tables(rows) for line in table.below if "masking" in line]
+
+    knows = row("adaptive", 90.0, n=100, non_default="views=8, adaptive.steps=8", variant="views=8")
+    assert said(knows) == ["RITA, 4/255, memory stream, views=8, adaptive.steps=8: Signs of masking: not checked."]
+    same = row("pgd", 10.0, n=100, non_default="views=8", variant="views=8")
+    assert "Signs of masking: is the attacker who knows it weaker" in said(knows, same)[0]
+    for other in (replace(same, variant=""), replace(same, pictures=frozenset("ac")), replace(same, n=200)):
+        assert said(knows, other) == said(knows)
+    usual = row("adaptive", 10.0)
+    assert said(usual)[0].startswith("RITA, 4/255, memory stream, recommended settings: ")

@@ -48,6 +48,8 @@ class ResultRow(MeasuredCell):
         weights: a hash of the model's weights.
         target_hits: answers that are the attack's target; None without a target.
         gradient: median norm of the attack's first gradients; None without any.
+        variant: the settings of the method and its views that differ from the recommended ones, without those of the
+            attack. pictures: their names.
     """
 
     expected_answers: int
@@ -67,6 +69,8 @@ class ResultRow(MeasuredCell):
     note: str = ""
     target_hits: int | None = None
     gradient: float | None = None
+    variant: str = ""
+    pictures: frozenset[str] = frozenset()
 
     @property
     def finished(self) -> bool:
@@ -173,7 +177,7 @@ def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
         seconds=median(row["seconds"]["method"] for row in rows),
         view_seconds=median(row["seconds"]["views"] for row in rows),
         views=header["knobs"].get("views", 0),
-        non_default=", ".join(f"{name}={value}" for name, value in header["special"].items()),
+        non_default=settings_text(header["special"]),
         threat_model=tuple(header["threat_model"]["sentences"]),
         scope=f"Accuracy on {some}, among {classes} prompts{part}.{_without_descriptions(header)} {left_out_text(header)}".rstrip(),
         **comparisons,
@@ -183,7 +187,19 @@ def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
         note=header.get("note", ""),
         target_hits=sum(row["answer"] == row["target"] for row in rows) if header.get("target") else None,
         gradient=median(gradients) if gradients else None,
+        variant=settings_text({n: v for n, v in header["special"].items() if n not in _of_attacks()}),
+        pictures=frozenset(row["picture"] for row in rows),
     )
+
+
+def settings_text(settings: dict[str, Any]) -> str:
+    """Settings as the tables print them."""
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _of_attacks() -> set[str]:
+    """Settings that change how an attack is made, but neither what it attacks nor who is judged."""
+    return {"attack_views", "attack_seed", *(name for attack in ATTACKS.values() for name in attack.setting_names)}
 
 
 def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:

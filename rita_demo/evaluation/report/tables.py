@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rita_demo.analysis import AdaptiveCell, masking_sentence, masking_signs
+from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.report.mcnemar import PairedComparison
@@ -47,8 +47,9 @@ def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """Per dataset methods x attacks, then one table per dataset and threat model, then all datasets together."""
     sheets = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.scope, r.weights))
     groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, _about_attack(r), r.scope, r.weights))
-    adaptive = [_adaptive_cell(row) for row in rows if row.attack == "adaptive"]
-    static = [row for row in rows if row.attack != "adaptive"]
+    adaptive, static = (
+        [_judged(row) for row in rows if (row.attack == "adaptive") is knows] for knows in (True, False)
+    )
     together = (_all_datasets_table(rows, *reference) for reference in REFERENCES.items())
     measured = [_measured_table(group, _masking_texts(group, adaptive, static)) for group in groups.values()]
     return [*map(_overview_table, sheets.values()), *measured, *(table for table in together if table.rows)]
@@ -118,19 +119,27 @@ def untouched_text(row: ResultRow) -> tuple[str, ...]:
     return (f"Already wrong, so left untouched: {row.already_wrong} of {row.n} pictures.",)
 
 
-def _adaptive_cell(row: ResultRow) -> AdaptiveCell:
-    return AdaptiveCell(row, row.gradient, "adaptive.search=square" in row.non_default)
+def _judged(row: ResultRow) -> JudgedCell:
+    by_queries = "adaptive.search=square" in row.non_default
+    return JudgedCell(row, row.gradient, by_queries, row.variant, row.pictures)
 
 
 def _masking_texts(
-    group: Sequence[ResultRow], adaptive: Sequence[AdaptiveCell], static: Sequence[ResultRow]
+    group: Sequence[ResultRow], adaptive: Sequence[JudgedCell], static: Sequence[JudgedCell]
 ) -> tuple[str, ...]:
-    """For every method that was attacked by one who knows it: the signs that it hides its gradient."""
-    ours = [one for one in adaptive if one.cell in group and not one.by_queries]
+    """For every row that was attacked by one who knows its method: the signs that it hides its gradient."""
     return tuple(
-        f"{method_text(one.cell.method)}, {one.cell.budget}/255: {masking_sentence(masking_signs(one, adaptive, static))}"
-        for one in ours
+        f"{_row_text(row)}: {masking_sentence(masking_signs(_judged(row), adaptive, static))}"
+        for row in group
+        if row.attack == "adaptive" and not _judged(row).by_queries
     )
+
+
+def _row_text(row: ResultRow) -> str:
+    """A row of a table in a sentence: its method, strength, memory and settings."""
+    memory = f"memory {cache}" if (cache := cache_text(row)) else ""
+    parts = (method_text(row.method), f"{row.budget}/255", memory, row.non_default or "recommended settings")
+    return ", ".join(filter(None, parts))
 
 
 def _about_attack(row: ResultRow) -> tuple[str, ...]:

@@ -87,15 +87,23 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
 
 
 def _masking_text(cells: tuple[MeasuredCell, ...]) -> str:
-    """The signs that a defence hides its gradient, beside the accuracies against the attackers who know it."""
-    knowing = [analysis.AdaptiveCell(cell) for cell in cells if cell.attack == "adaptive"]
-    others = [cell for cell in cells if cell.attack != "adaptive"]
+    """The signs that a defence hides its gradient, beside the accuracies against the attackers who know them."""
+    judged = [analysis.JudgedCell(cell) for cell in cells]
+    knowing = [one for one in judged if one.cell.attack == "adaptive"]
+    others = [one for one in judged if one.cell.attack != "adaptive"]
     signs = {(c.cell.method, c.cell.dataset): analysis.masking_signs(c, knowing, others) for c in knowing}
     found = [f"{DEFENCES[m].full_title} ({d}): {analysis.masking_sentence(s)}" for (m, d), s in signs.items() if any(s)]
     if found or not signs:
         return " ".join(found)
-    checked = {question for s in signs.values() for question, sign in zip(analysis.QUESTIONS, s) if sign is not None}
-    return f"No sign of masking in the last column. Checked: {' '.join(q for q in analysis.QUESTIONS if q in checked)}"
+    checked = [q for q, *all_of in zip(analysis.QUESTIONS, *signs.values()) if set(all_of) != {None}]
+    if not checked:
+        return "Signs of masking in the last column: not checked."
+    missing = [q for q in analysis.QUESTIONS if q not in checked]
+    unknown = f" Not checked: {' '.join(missing)}" if missing else ""
+    rows = sum(any(sign is not None for sign in s) for s in signs.values())
+    return (
+        f"No sign of masking in {rows} of {len(signs)} cells of the last column. Checked: {' '.join(checked)}{unknown}"
+    )
 
 
 def _comparison_text(lead: dict[str, int], n: int) -> str:

@@ -48,12 +48,20 @@ def test_the_shipped_table_has_every_method_and_attack() -> None:
         assert {"clip", "ensemble", "ctpt", "mta", "rtpt", "rita"} | (set() if few else {"tpt"}) <= set(row), attack
         assert few or len({(tally.n, tally.datasets) for tally in row.values()}) == 1
     assert table["pgd"]["clip"].percent < 10 < table["none"]["clip"].percent
-    assert "No sign of masking in the last column" in attacker_table(shipped_results.read(shipped_results.ATTACKERS))
+    html = attacker_table(shipped_results.read(shipped_results.ATTACKERS))
+    assert "No sign of masking in 24 of 24 cells of the last column. Checked: is the attacker" in html
+    assert "Not checked: is its gradient far smaller" in html
 
 
 def test_a_defence_that_hides_its_gradient_is_named() -> None:
     weak = replace(cell("dtd", "rita", "adaptive", 90.0), low=85.0, budget=4)
     assert "RITA (dtd): Signs of masking: is the attacker" in attacker_table((*CELLS, weak))
+
+
+def test_a_cell_of_other_pictures_is_no_sign_and_without_any_comparison_nothing_is_said_to_be_absent() -> None:
+    more = replace(cell("dtd", "rita", "adaptive", 90.0), low=85.0, n=200)
+    assert "Signs of masking in the last column: not checked." in attacker_table((*CELLS, more))
+    assert "No sign of masking" not in attacker_table((*CELLS, more))
 
 
 def test_a_number_of_an_earlier_form_of_the_attack_is_marked_until_it_is_measured_anew(monkeypatch) -> None:
