@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline.export import notes
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records import Run, Verdict
 
@@ -12,6 +11,8 @@ MAX_LABEL_LENGTH = 24
 
 def run_table(run: Run, title: str) -> str:
     """A run in about fifteen lines: every method's answer and the threat model."""
+    from rita_demo.pipeline.export import notes  # loads numpy
+
     side = run.clean.picture.pixels.shape[0]
     lines = [
         f"{title}: {side} x {side} pixels, {len(run.class_prompts.names)} classes, "

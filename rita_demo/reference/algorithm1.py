@@ -23,7 +23,7 @@ class ReferenceRita:
 
     ``cache``: for every class a list of at most ``settings.slots`` pairs (feature (D,), entropy in nats).
 
-    It supports objective ``linear``, tuning_loss ``marginal``, cache_text ``initial``, completion ``svd``, descriptions
+    It supports objective ``linear``, cost ``cosine``, tuning_loss ``marginal``, cache_text ``initial``, completion ``svd``, descriptions
     ``none``, step_back 0, protocol ``stream``, and view_weight ``uniform`` and ``area``.
     """
 
