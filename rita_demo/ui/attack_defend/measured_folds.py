@@ -115,6 +115,6 @@ def _comparison_text(lead: dict[str, int], n: int) -> str:
     said = "; ".join(f"{part}: {', '.join(listed)}" for part, listed in parts.items())
     return (
         f"Of {n} pictures, RITA is {escape(said)}. Differences of a few pictures are within chance. "
-        "Most of the protection comes from the crops, which Ensemble has as well. RITA also gives small crops more weight: the "
-        f"average with the same weights is the row {DEFENCES['ensemble_area'].title}."
+        "Most of the protection comes from the crops, which Ensemble has as well. RITA also gives small crops more weight: an "
+        f"average with the same weights ({DEFENCES['ensemble_area'].title}) is level with it on validation pictures."
     )

@@ -35,9 +35,7 @@ def test_pictures_are_counted_over_datasets_without_a_memory_and_the_text_says_a
     assert table["pgd"]["ensemble"].percent == 65.0
     assert analysis.difference_in_correct(table, "rita", "ensemble") == {"pgd": 3, "none": -2, "eot": 0}
     assert "RITA is above Ensemble: PGD (+3 pictures); level with it: EOT; below it: no attack (−2 pictures)." in html
-    assert (
-        "RITA also gives small crops more weight: the average with the same weights is the row Ensemble, area" in html
-    )
+    assert "an average with the same weights (Ensemble, area weights) is level with it" in html
     assert "<b>68</b>" in html
     assert "n = 50" in html  # a cell of fewer pictures than the others
     assert "No measurements" in attacker_table(())
