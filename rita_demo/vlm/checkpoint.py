@@ -1,149 +1,234 @@
-"""Load weights from a file into a model, without running code that the file may contain."""
+"""Find the weights of a model in what a file holds, and load them.
 
-import pickle
-from contextlib import suppress
+Training scripts save a state dict by itself or under a key (``state_dict``, ``model``, ``ema``, ``vision_encoder_state_dict``, ...), and
+with names that begin with the model's place in a larger module (``module.``, ``model.``, ``visual.``, ...). So every dict of
+tensors is compared with the model's own names."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from open_clip.factory import load_checkpoint, load_state_dict
-from safetensors.torch import load_file
+from open_clip.convert import convert_state_dict
+from open_clip.model import convert_to_custom_text_state_dict, resize_pos_embed, resize_text_pos_embed
 from torch import Tensor, nn
 
 from rita_demo.records.errors import BackboneError
+from rita_demo.vlm.checkpoint_file import read_checkpoint
 
-SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 MAX_KEYS_SHOWN = 3  # in an error message
+DEEPEST = 6  # dicts in dicts
 VISION_KEY = "vision_encoder_state_dict"  # key of the vision tower in files of TeCoA and PMG-AFT
-WRAPPER_PREFIXES = ("module.", "model.", "visual.")  # prefixes of a tower's keys in a file of a larger module
+#: Modules around a module, anywhere in a name: of several GPUs, of torch.compile, of sharding.
+_AROUND = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}
+#: Numbers beside weights: of OpenAI's archives, and of averages of weights (torch, ema-pytorch).
+_NO_WEIGHTS = {"input_resolution", "context_length", "vocab_size", "n_averaged", "initted", "step"}
+#: Of several state dicts that fit, the trained weights come before their averages and before other copies.
+_COPY = re.compile(r"ema|averag|swa|momentum|teacher|target|best|init|base|old", re.IGNORECASE)
+
+_SAVE_HINT = (
+    "Save the model's state_dict(), by itself or under a key such as state_dict, model or vision_encoder_state_dict."
+)
+
+Adapt = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 
 
-def is_checkpoint_name(text: str) -> bool:
-    """Whether a text names a file rather than a pretrained tag."""
-    return "/" in text or "\\" in text or text.lower().endswith((*SUFFIXES, ".npz", ".npy"))
+@dataclass(frozen=True)
+class StateDict:
+    """A dict of tensors of a file, named as in the model. ``part``: the keys that lead to it in the file, and the start
+    of its names ("" for none). ``whole``: it has a text tower as well."""
+
+    part: str
+    tensors: dict[str, Tensor]
+    whole: bool
 
 
-def load_weights(model: nn.Module, path: Path, name: str) -> None:
-    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes. Reads safetensors,
-    or PyTorch files with ``weights_only=True``. ``name``: the architecture's name in error messages, which name the
-    file without its folder. Raises BackboneError: not a file, not weights, or weights of another architecture."""
-    check_checkpoint_path(path)
-    file, cause, wrong = path.name, None, {}
-    try:
-        missing, unexpected = load_checkpoint(model, str(path), strict=False, weights_only=True)
-        wrong = {"missing": missing, "unexpected": unexpected}
-        if not missing and not unexpected:
-            return
-    except Exception as error:  # the loaders raise errors of many kinds
-        if unsafe := _unsafe_file_error(error, file):
-            raise unsafe from error
-        cause = error
-        with suppress(Exception):  # the error of the first attempt is reported
-            found = load_state_dict(str(path), weights_only=True).items()
-            if tensors := {key: value for key, value in found if isinstance(value, Tensor)}:
-                wrong = _compare_keys(model.state_dict(), tensors)
-    problem = f"{file} cannot be read as weights of {name}.", "It may be damaged or another kind of file."
-    if any(wrong.values()):
-        problem = (
-            f"{file} holds weights of another architecture than {name} ({_list_keys(wrong)}).",
-            "Write the architecture it was trained with before the colon.",
+def load_weights(model: nn.Module, path: Path, name: str) -> str:
+    """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes. Returns a sentence on
+    which of several state dicts that fit was taken, "" where there is one.
+
+    ``name``: the architecture's name in error messages, which name the file without its folder. Raises BackboneError:
+    not a file, not weights, or weights of another architecture."""
+    file, content, wanted = path.name, read_checkpoint(path), model.state_dict()
+
+    def adapt(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        return _as_open_clip(model, tensors)
+
+    found = _find(content, wanted, frozenset(), adapt)
+    if found and not any(_compare_keys(wanted, found[0].tensors).values()):
+        _copy_into(model, found[0].tensors, file)
+        return _which(found, wanted, file)
+    tower = _find(content, _visual(model).state_dict())
+    if tower and not tower[0].whole and (VISION_KEY in content or _all_there(_visual(model).state_dict(), tower[0])):
+        raise BackboneError(
+            f"{file} holds a vision tower alone, without the text tower that belongs to it.",
+            f"Name the model that it was trained from before it: {name}:openai+{file}.",
         )
-    with suppress(Exception):
-        if VISION_KEY in _read(path):
-            problem = (
-                f"{file} holds a vision tower alone, without the text tower that belongs to it.",
-                f"Name the model that it was trained from before it: {name}:openai+{file}.",
-            )
-    raise BackboneError(*problem) from cause
-
-
-def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> None:
-    """Load a checkpoint of a vision tower into ``model.visual``; the rest of the model stays.
-
-    The file holds the tower's state dict under ``vision_encoder_state_dict`` or ``state_dict``, or (FARE) is that state
-    dict; keys may begin with ``module.``, ``model.`` or ``visual.``. ``name``: the model's name in error messages.
-    ``allowed_keys``: keys (without such a prefix) that may be missing, where the tower keeps the weights of ``model``,
-    or left over, and are then not used. Raises BackboneError: not a file, not weights, no vision tower or another one;
-    or an allowed key that is neither missing nor left over."""
-    file = path.name
-    unreadable = (
-        f"{file} cannot be read as the weights of a vision tower.",
-        "It may be damaged or another kind of file.",
+    if not found:
+        raise BackboneError(f"{file} cannot be read as weights of {name}: {_no_weights(content)}", _SAVE_HINT)
+    keys = _compare_keys(wanted, found[0].tensors)
+    where = f"({_in_part(found[0])}{_list_keys(keys)})"
+    if not keys["missing"] and not keys["other_size"]:
+        raise BackboneError(f"{file} holds more weights than {name} has {where}.", "Save the model without them.")
+    raise BackboneError(
+        f"{file} holds weights of another architecture than {name} {where}.",
+        _names_hint(found[0]) or "Write the architecture it was trained with before the colon.",
     )
-    check_checkpoint_path(path)
-    try:
-        found = _vision_weights(_read(path))
-    except Exception as error:
-        raise _unsafe_file_error(error, file) or BackboneError(*unreadable) from error
-    if any(key.startswith("text.") or key == "token_embedding.weight" for key in found):
+
+
+def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozenset[str] = frozenset()) -> str:
+    """Load a checkpoint of a vision tower into ``model.visual``; the rest of the model stays. Returns as
+    :func:`load_weights`.
+
+    ``name``: the model's name in error messages. ``allowed_keys``: keys of the tower that may be missing, where it keeps
+    the weights of ``model``, or left over, and are then not used. Raises BackboneError: not a file, not weights, no vision
+    tower or another one; or an allowed key that is neither missing nor left over."""
+    file, content, wanted = path.name, read_checkpoint(path), model.visual.state_dict()
+    found = _find(content, wanted, allowed_keys)
+    if not found:
+        message = f"{file} cannot be read as the weights of a vision tower: {_no_weights(content)}"
+        raise BackboneError(message, _SAVE_HINT)
+    best = found[0]
+    if best.whole:
         raise BackboneError(
             f"{file} holds a whole model, not a vision tower alone.",
             f"Name it by itself: {name.partition(':')[0]}:{file}.",
         )
-    wanted = model.visual.state_dict()
-    keys = _compare_keys(wanted, found, allowed_keys)
+    keys = _compare_keys(wanted, best.tensors, allowed_keys)
     if any(keys.values()):
         raise BackboneError(
-            f"{file} does not hold the vision tower of {name} ({_list_keys(keys)}).",
-            "Name the model that it was trained from. Keys that may be missing or left over are named after the "
+            f"{file} does not hold the vision tower of {name} ({_in_part(best)}{_list_keys(keys)}).",
+            _names_hint(best)
+            or "Name the model that it was trained from. Keys that may be missing or left over are named after the "
             "file: +except=KEY,KEY.",
         )
-    if idle := sorted(key for key in allowed_keys if (key in wanted) == (key in found)):
+    if idle := sorted(key for key in allowed_keys if (key in wanted) == (key in best.tensors)):
         raise BackboneError(
             f"{', '.join(idle)[:200]} is neither missing nor left over in {file}.",
             "Name only such keys after +except=.",
         )
+    _copy_into(model.visual, {k: v for k, v in best.tensors.items() if k in wanted}, file)
+    return _which(found, wanted, file, allowed_keys)
+
+
+def _find(
+    content: Any,
+    wanted: dict[str, Tensor],
+    allowed: frozenset[str] = frozenset(),
+    adapt: Adapt = lambda tensors: tensors,
+) -> list[StateDict]:
+    """Every state dict in the content of a file, those that fit ``wanted`` best first; ``adapt`` is applied to each."""
+    found = [
+        replace(one, tensors=adapt(one.tensors))
+        for part, tensors in _dicts_of_tensors(content)
+        for one in _named_as(wanted, part, tensors)
+    ]
+
+    def order(one: StateDict) -> tuple[int, bool, bool]:
+        keys = _compare_keys(wanted, one.tensors, allowed)
+        return 2 * len(keys["missing"]) + sum(map(len, keys.values())), one.whole, bool(_COPY.search(one.part))
+
+    return sorted(found, key=order)  # those of one rank as in the file
+
+
+def _dicts_of_tensors(content: Any, part: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """(keys that lead to it, dict) of every dict with tensors under names."""
+    if not isinstance(content, dict) or depth > DEEPEST:
+        return
+    named = {key: value for key, value in content.items() if isinstance(key, str)}
+    if tensors := {key: value for key, value in named.items() if isinstance(value, Tensor)}:
+        yield part, tensors
+    for key, value in named.items():
+        if key.lower().startswith("optim"):  # averages of gradients may have the names of the weights
+            continue
+        yield from _dicts_of_tensors(value, f"{part}.{key}".lstrip("."), depth + 1)
+
+
+def _named_as(wanted: dict[str, Tensor], part: str, tensors: dict[str, Tensor]) -> Iterator[StateDict]:
+    """The dict with the model's own names: without the start under which most of them stand, which is one for each
+    model where it holds several. Nothing where two tensors get one name."""
+    whole = any("token_embedding." in key for key in tensors)
+    named = [(".".join(p for p in key.split(".") if p not in _AROUND), value) for key, value in tensors.items()]
+    bare = {key: value for key, value in named if key.rpartition(".")[2] not in _NO_WEIGHTS}
+    counts: Counter[str] = Counter()
+    for key in bare:
+        parts = key.split(".")
+        counts.update(".".join([*parts[:n], ""]) for n in range(len(parts)) if ".".join(parts[n:]) in wanted)
+    complete = [start for start, count in counts.items() if count == len(wanted)]
+    starts = complete or sorted(counts, key=lambda start: (-counts[start], len(start)))[:1] or [""]
+    home = {key: max((start for start in starts if key.startswith(start)), key=len, default=None) for key in bare}
+    if len(dict(named)) < len(named):
+        return
+    for start in starts:
+        own = {key.removeprefix(start): value for key, value in bare.items() if home[key] == start}
+        rest = {key: value for key, value in bare.items() if home[key] is None}
+        outside = {f"{key} (outside {start})" if key in own else key: value for key, value in rest.items()}
+        yield StateDict(f"{part}.{start}".strip("."), own | outside, whole)
+
+
+def _as_open_clip(model: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The changes of open_clip's own loader: names of older versions, and positions of another number of tokens."""
     try:
-        model.visual.load_state_dict({k: v for k, v in found.items() if k in wanted}, strict=False)
-    except Exception as error:  # the right shapes, and still values that cannot be copied
-        raise BackboneError(*unreadable) from error
+        tensors = dict(convert_state_dict(model, tensors))
+        if "positional_embedding" in tensors and not hasattr(model, "positional_embedding"):
+            tensors = convert_to_custom_text_state_dict(tensors)
+        if "logit_scale" in tensors:
+            tensors["logit_scale"] = tensors["logit_scale"].reshape(model.logit_scale.shape)
+        resize_pos_embed(tensors, model)
+        resize_text_pos_embed(tensors, model)
+    except Exception:  # of another architecture: the comparison of names and sizes says how it differs
+        pass
+    return tensors
 
 
-def check_checkpoint_path(path: Path) -> None:
-    """Raise :class:`BackboneError` unless the path is a file with the suffix of a checkpoint."""
-    if not path.is_file():
-        raise BackboneError(f"There is no file {path.name}.", "Check the path of the checkpoint.")
-    if path.suffix.lower() not in SUFFIXES:
-        raise BackboneError(f"{path.name} is not a checkpoint.", f"Expected {', '.join(SUFFIXES)}.")
+def _copy_into(module: nn.Module, tensors: dict[str, Tensor], file: str) -> None:
+    try:
+        module.load_state_dict(tensors, strict=False)
+    except Exception as error:  # the right names and sizes, and still values that cannot be copied
+        raise BackboneError(f"{file} cannot be read as weights: its values cannot be copied.", _SAVE_HINT) from error
 
 
-def _read(path: Path) -> Any:
-    """All of a file. (open_clip's reader takes ``state_dict`` alone, which in TeCoA's files is another network's.)"""
-    if path.suffix.lower() == ".safetensors":
-        return load_file(path)
-    return torch.load(path, map_location="cpu", weights_only=True)
+def _visual(model: Any) -> nn.Module:
+    return model.visual
 
 
-def _vision_weights(content: Any) -> dict[str, Tensor]:
-    """The state dict of the vision tower in the content of a file, with the tower's own keys. Raises ValueError,
-    TypeError: there are no weights, or two get the same key."""
-    weights = content.get(VISION_KEY, content.get("state_dict", content)) if isinstance(content, dict) else None
-    if not isinstance(weights, dict) or not weights:
-        raise ValueError("no state dict")
-    bare: dict[str, Tensor] = {}
-    # A whole model keeps the prefix "visual.": its text tower has some of the same keys.
-    whole = any("token_embedding." in key for key in weights)
-    for key, value in weights.items():
-        while start := next((w for w in WRAPPER_PREFIXES if key.startswith(w)), ""):
-            if whole and start == "visual.":
-                break
-            key = key.removeprefix(start)
-        if key in bare or not isinstance(value, Tensor):
-            raise ValueError(f"not one tensor called {key}")
-        bare[key] = value
-    return bare
+def _all_there(wanted: dict[str, Tensor], found: StateDict) -> bool:
+    return wanted.keys() <= found.tensors.keys()
 
 
-def _unsafe_file_error(error: Exception, file: str) -> BackboneError | None:
-    """The error for a file that holds a program; None for every other error."""
-    text = str(error)
-    unsafe = isinstance(error, pickle.UnpicklingError) and "eights only" in text
-    if not unsafe and "TorchScript" not in text:
-        return None
-    return BackboneError(
-        f"{file} is not plain weights: it holds a program or objects, and is not opened.",
-        "Save its state_dict as .safetensors first.",
+def _which(found: list[StateDict], wanted: dict[str, Tensor], file: str, allowed: frozenset[str] = frozenset()) -> str:
+    """A sentence on the first of the state dicts, where others fit as well."""
+    fitting = [
+        one.part or "the file itself" for one in found if not any(_compare_keys(wanted, one.tensors, allowed).values())
+    ]
+    if len(fitting) < 2:
+        return ""
+    others = ", ".join(fitting[1:])
+    return f"Of the weights in {file} those of {fitting[0]} are used, not those of {others}: save others alone to use them."
+
+
+def _in_part(one: StateDict) -> str:
+    return f"in its part {one.part[:60]}: " if one.part else ""
+
+
+def _names_hint(one: StateDict) -> str:
+    hugging_face = any("encoder.layers." in key and ".self_attn." in key for key in one.tensors)
+    return (
+        "They have the names of Hugging Face's transformers: use the same weights in the names of open_clip or OpenAI."
+        if hugging_face
+        else ""
     )
+
+
+def _no_weights(content: Any) -> str:
+    """What a file without a state dict holds."""
+    if any(True for _ in _dicts_of_tensors(content)):
+        return "two of its tensors get one name."
+    if isinstance(content, dict) and content:
+        return f"it has no tensors under names, but {', '.join(map(str, list(content)[:5]))[:100]}."
+    return f"it holds {'nothing' if content in ({}, [], None) else 'a ' + type(content).__name__}."
 
 
 def _compare_keys(

@@ -17,6 +17,7 @@ from huggingface_hub.utils.logging import set_verbosity_error
 from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
+from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import BackboneError, did_you_mean
 from rita_demo.vlm.backbone import PRECISIONS, Backbone, pick_device, pick_precision
 from rita_demo.vlm.catalogue import (
@@ -29,13 +30,8 @@ from rita_demo.vlm.catalogue import (
     ModelEntry,
     cached_weights,
 )
-from rita_demo.vlm.checkpoint import (
-    SUFFIXES,
-    check_checkpoint_path,
-    is_checkpoint_name,
-    load_vision_weights,
-    load_weights,
-)
+from rita_demo.vlm.checkpoint import load_vision_weights, load_weights
+from rita_demo.vlm.checkpoint_file import SUFFIXES, check_checkpoint_path, is_checkpoint_name
 from rita_demo.vlm.text_tower import HINT, unsupported_reason
 
 EXCEPT_OPTION = "+except="
@@ -80,8 +76,10 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     else:
         raise BackboneError(f"{architecture} has no weights called {weights}.", _tags_hint(architecture))
     if tower_file:
-        load_vision_weights(model, vision, info["name"], allowed_keys)
-        info["note"] = f"Vision tower from {vision.name}, everything else from {info['name']}. {info['note']}"
+        which = load_vision_weights(model, vision, info["name"], allowed_keys)
+        info["note"] = (
+            f"Vision tower from {vision.name}, everything else from {info['name']}. {info['note']} {which}".strip()
+        )
         info["title"] += f" with the vision tower of {vision.name}"
         info["name"] += suffix
     return Backbone(model, open_clip.get_tokenizer(architecture), **info, **more)
@@ -118,11 +116,11 @@ def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn
 
 def _from_file(architecture: str, path: Path, config: dict[str, Any], suffix: str) -> tuple[nn.Module, dict[str, Any]]:
     model = _build(config, architecture)
-    load_weights(model, path, architecture)
+    which = load_weights(model, path, architecture)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     preprocessing = _preprocessing(get_pretrained_cfg(architecture, tags[0]) if tags else {})
     title = f"{architecture} from {path.name} ({activation_name(config)})"
-    note = activation_note(architecture, config, path.name + suffix)
+    note = f"{activation_note(architecture, config, path.name + suffix)} {which}".strip()
     return model, {"name": f"{architecture}:{path.name}", "title": title, "note": note, **preprocessing}
 
 
@@ -136,7 +134,7 @@ def _from_folder(
         else "Give a folder with open_clip_config.json and open_clip_model.safetensors."
     )
     try:
-        read = json.loads((folder / "open_clip_config.json").read_text(encoding="utf-8"))
+        read = json.loads(read_text(folder / "open_clip_config.json"))
         config, preprocessing = dict(read["model_cfg"]), _preprocessing(read.get("preprocess_cfg", {}))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise BackboneError(f"The folder of the model {title} has no readable open_clip_config.json.", hint) from error
@@ -146,7 +144,7 @@ def _from_folder(
         if tower is not None:
             load_vision_weights(model, tower, EMBEDDED)
         seen = folder / "seen_tokens.json"
-        ids = frozenset(json.loads(seen.read_text(encoding="utf-8"))) if seen.is_file() else None
+        ids = frozenset(json.loads(read_text(seen))) if seen.is_file() else None
         length = config["text_cfg"].get("context_length", 77)
         note = note or f"Runs with {activation_name(config)}, as its open_clip_config.json says."
         tokenizer = open_clip.SimpleTokenizer(context_length=length)

@@ -9,7 +9,7 @@ from rita_demo.data import paper_results
 from rita_demo.data.datasets import DATASETS
 from rita_demo.records.errors import DataError
 from rita_demo.vlm.catalogue import BACKBONES as OFFERED
-from rita_demo.vlm.checkpoint import is_checkpoint_name
+from rita_demo.vlm.checkpoint_file import is_checkpoint_name
 from rita_demo.vlm.registry import split_source
 
 CELLS = paper_results.paper_results()
