@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.process.assets import ASSETS
+from rita_demo.process.text_file import decode_text
 from rita_demo.records.errors import DataError
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import short_repr
@@ -100,9 +101,9 @@ def _parsed(path: Path) -> Any:
     if len(data) > LARGEST_FILE:
         raise DataError("A descriptions file has at most 2 MB; this one is larger.", _FORM_HINT)
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_reject_duplicates)
+        return json.loads(decode_text(data), object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:
-        raise DataError("The descriptions file is not valid JSON in UTF-8.", _FORM_HINT) from error
+        raise DataError("The descriptions file is not valid JSON in UTF-8 or UTF-16.", _FORM_HINT) from error
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

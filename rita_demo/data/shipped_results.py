@@ -1,12 +1,14 @@
 """Measured tables of this project: CSV files with the columns of ``tables --format csv``, read as records."""
 
 import csv
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, astuple, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rita_demo.process.assets import ASSETS
+from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import PaperResult
@@ -60,11 +62,10 @@ def read_records(path: Path, record: type[R], source: str) -> tuple[R, ...]:
     wanted = [field.name for field in fields(record)]
     older = [field.name for field in fields(record) if field.default is MISSING]
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            table = csv.DictReader(file)
-            if table.fieldnames not in (wanted, older):
-                raise ValueError
-            return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
+        table = csv.DictReader(io.StringIO(read_text(path)))
+        if table.fieldnames not in (wanted, older):
+            raise ValueError
+        return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
     except (OSError, ValueError, TypeError) as error:
         hint = f"Expected the columns of {source}: {', '.join(wanted)}."
         raise DataError(f"{path.name} is not a table of measurements.", hint) from error

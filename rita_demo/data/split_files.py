@@ -14,6 +14,7 @@ from typing import Any
 
 from rita_demo.data.folder_sets import SPLITS, ClassFolders, class_folders_in
 from rita_demo.data.folders import Skipped, fault_of_name, skipped_below
+from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError
 
 SEED = 0  # of the random split
@@ -46,7 +47,7 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
     """
     where = f"{folder.name}/{listing}"
     try:
-        content: Any = json.loads((folder / listing).read_text("utf-8"))
+        content: Any = json.loads(read_text(folder / listing))
         splits = {
             split: [(str(path), int(label), str(name)) for path, label, name in content[split]]
             for split in SPLITS
@@ -207,7 +208,7 @@ def _lines(folder: Path, file: str, form: str) -> list[tuple[int, str]]:
     """(number from 1, text) of the lines that are not blank."""
     where = f"{folder.name}/{file}"
     try:
-        text = (folder / file).read_text("utf-8-sig")
+        text = read_text(folder / file)
     except (OSError, ValueError) as error:
         raise DataError(f"{where} is missing or no text; expected {form}.", COPY_HINT) from error
     lines = [(n, line.strip()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]

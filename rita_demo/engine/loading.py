@@ -11,6 +11,7 @@ from safetensors import safe_open
 
 from rita_demo.process import logging as process_logging
 from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
+from rita_demo.process.text_file import read_text
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError, DemoError
 from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED, EMBEDDED_DIR, WEIGHTS_FILE
@@ -95,7 +96,7 @@ def embedded_info() -> BackboneInfo | None:
     """The embedded model's name and sizes, from its files; device and precision are known when it is loaded. None: the
     files are incomplete, and loading the model says how."""
     try:
-        config = json.loads((EMBEDDED_DIR / "open_clip_config.json").read_text(encoding="utf-8"))["model_cfg"]
+        config = json.loads(read_text(EMBEDDED_DIR / "open_clip_config.json"))["model_cfg"]
         with safe_open(EMBEDDED_DIR / WEIGHTS_FILE, "numpy"):  # the header, and that the file is as long as it says
             side, width = int(config["vision_cfg"]["image_size"]), int(config["embed_dim"])
     except Exception:

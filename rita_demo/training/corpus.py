@@ -6,6 +6,7 @@ offsets and sizes. Its name is a hash of the list of files, so that new pictures
 
 import csv
 import hashlib
+import io
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from rita_demo.data import descriptions, textures
 from rita_demo.data.datasets import DATASETS, load_split
 from rita_demo.data.folders import pictures_below, read_folder
 from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DemoError
 
 LONGEST_SHORT_SIDE = 160
@@ -119,9 +121,8 @@ def imagenet_pictures(folder: Path) -> list[Source]:
 def captioned_pictures(folder: Path) -> list[Source]:
     """Pictures with sentences: captions.csv with the columns file and caption."""
     by_file: dict[str, list[str]] = {}
-    with (folder / "captions.csv").open(encoding="utf-8", newline="") as handle:
-        for row in csv.DictReader(handle):
-            by_file.setdefault(row["file"], []).append(row["caption"].strip())
+    for row in csv.DictReader(io.StringIO(read_text(folder / "captions.csv"))):
+        by_file.setdefault(row["file"], []).append(row["caption"].strip())
     return [Source(folder / file, folder.name, (), tuple(captions)) for file, captions in by_file.items()]
 
 

@@ -248,7 +248,7 @@ MALFORMED_LISTS = [
     ("caltech101", '{"train": [["b\\u0000.png", 0, "cup"]]}', "points outside its folder"),
     ("aircraft", " \n\n", "fgvc_aircraft/variants.txt is empty; expected a class"),
     ("aircraft", "MD-80\nmd-80\n", "two classes the same name: 'md-80'"),
-    ("aircraft", b"\xff\xfe", "variants.txt is missing or no text"),
+    ("aircraft", b"\xff\xfe\x41", "variants.txt is missing or no text"),
     (f"aircraft/{VAL}", "", "images_variant_val.txt is empty"),
     (f"aircraft/{VAL}", "1 MD-80\n\n1025794\n", f"{VAL}, line 3, should hold a picture's number and a class"),
     (f"aircraft/{VAL}", "1 Concorde", "line 1, .*; got '1 Concorde'"),

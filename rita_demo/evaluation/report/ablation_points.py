@@ -10,6 +10,7 @@ from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.results import COLUMNS, pooled_cells, result_row
 from rita_demo.evaluation.request import SEEDS
+from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import AblationPoint
@@ -65,7 +66,7 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
         DataError: the file is missing, or is not what ``tables --format points`` writes.
     """
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = json.loads(read_text(path))
         if not isinstance(rows, list):
             raise TypeError
         return tuple(

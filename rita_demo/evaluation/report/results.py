@@ -20,6 +20,7 @@ from rita_demo.evaluation.planned_cells import non_default
 from rita_demo.evaluation.report.ensemble_reference import PooledCell, compare_with_ensembles, rows_of
 from rita_demo.evaluation.report.mcnemar import PairedComparison
 from rita_demo.evaluation.store.files import read_lines
+from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.intervals import wilson
@@ -121,7 +122,7 @@ def read_header(place: Path) -> dict[str, Any]:
         DataError: the header is missing or damaged.
     """
     try:
-        header = json.loads((place / "header.json").read_text("utf-8"))
+        header = json.loads(read_text(place / "header.json"))
         header["columns"], header["pool"], header["threat_model"]["sentences"]
         with suppress(SettingError):  # settings of another version stay as they were stored
             cell = cell_of(header)

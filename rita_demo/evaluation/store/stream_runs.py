@@ -14,6 +14,7 @@ from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.cell_file import cache_after_rows
 from rita_demo.evaluation.store.files import read_lines
+from rita_demo.process.text_file import read_text
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.settings import SETTINGS, Settings
@@ -125,7 +126,7 @@ def _headers(run: Path) -> dict[Path, dict[str, Any]]:
     found: dict[Path, dict[str, Any]] = {}
     for place in sorted((run / "cells").glob("*")):
         try:
-            header = json.loads((place / "header.json").read_text("utf-8"))
+            header = json.loads(read_text(place / "header.json"))
             [header["columns"][name] for name in (*STREAM_COLUMNS, "method", "protocol")]
             [header[name] for name in (*STREAM_FACTS, "seed", "special")]
             if StreamRun("", header, {}).requested and (place / "rows.jsonl").stat().st_size > 0:

@@ -1,0 +1,103 @@
+"""Every reader of text takes what editors and shells of other systems write: a byte order mark, or UTF-16."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rita_demo.data import descriptions, shipped_results, split_files
+from rita_demo.evaluation.report.ablation_points import read_points
+from rita_demo.evaluation.report.results import read_header
+from rita_demo.pipeline.bundle_read import _json_object
+from rita_demo.pipeline.run_options import read_settings
+from rita_demo.process.text_file import decode_text, read_text, text_kind
+from rita_demo.training.corpus import captioned_pictures
+from rita_demo.vlm.registry import load
+from tests.conftest import TINY_CONFIG
+
+ENCODINGS: dict[str, Callable[[str], bytes]] = {
+    "UTF-8 with a mark": lambda text: text.encode("utf-8-sig"),
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16, big-endian": lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+    "UTF-16 without a mark": lambda text: text.encode("utf-16-le"),
+    "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
+}
+CLASSES = "n01 fly agaric\nn02 crème brûlée\n"
+CELL = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version\n"
+CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0\n"
+HEADER = {"columns": {"method": "gone"}, "knobs": {}, "pool": "p", "threat_model": {"sentences": []}}
+
+
+def pictures_of_classes(path: Path) -> Any:
+    for name in ("n01", "n02"):
+        (path.parent / "images" / name).mkdir(parents=True, exist_ok=True)
+        (path.parent / "images" / name / "1.png").write_bytes(b"")
+    return split_files.class_folders(path.parent, "images", path.name).names
+
+
+#: File name, text, reader.
+READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
+    "settings": ("s.json", json.dumps({"settings": {"views": 8}}), read_settings),
+    "descriptions": ("d.json", json.dumps({"crème": ["it is brown"]}, ensure_ascii=False), descriptions.load),
+    "split file": (
+        "split.json",
+        json.dumps({"val": [["a/é.png", 0, "é"], ["b/1.png", 1, "b"]]}, ensure_ascii=False),
+        lambda path: split_files.split_file(path.parent, "images", path.name),
+    ),
+    "class names": ("classnames.txt", CLASSES, pictures_of_classes),
+    "measured table": ("cells.csv", CELL, shipped_results.read),
+    "ablation points": ("points.json", "[]\n", read_points),
+    "header of a cell": ("header.json", json.dumps(HEADER), lambda path: read_header(path.parent)),
+    "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
+    "settings of a saved run": ("settings.json", '{"format": "é"}', lambda path: _json_object(path.read_bytes(), "")),
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("what", READERS)
+def test_every_reader_reads_what_it_reads_in_plain_utf_8(what: str, encoding: str, tmp_path: Path) -> None:
+    name, text, read = READERS[what]
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    plain = read(path)
+    path.write_bytes(ENCODINGS[encoding](text))
+    assert read(path) == plain
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_folder_of_a_model_reads_the_same(encoding: str, tiny_model_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "open_clip_config.json").write_bytes(
+        ENCODINGS[encoding](json.dumps({"model_cfg": TINY_CONFIG}, indent=1))
+    )
+    for name in ("open_clip_model.safetensors", "seen_tokens.json"):
+        (tmp_path / name).write_bytes((tiny_model_dir / name).read_bytes())
+    ours, theirs = (load(f"local-dir:{folder}", "cpu", "float32") for folder in (tmp_path, tiny_model_dir))
+    assert ours.weights_key() == theirs.weights_key()
+
+
+def test_the_lines_end_in_one_way_and_other_bytes_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_bytes(b"one\rtwo\r\nthree\n")
+    assert read_text(tmp_path / "old.txt") == "one\ntwo\nthree\n"
+    assert decode_text("é".encode("utf-32")) == "é"
+    with pytest.raises(ValueError, match="utf-8"):
+        decode_text("é".encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\n <!DOCTYPE HTML><head>", "a web page"),
+        ("<html>".encode("utf-16"), "a web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a Git LFS pointer"),
+        (b"\xef\xbb\xbf" + b'{"error": "Not Found"}', "a JSON text"),
+        (b"<?xml version='1.0'?><Error/>", "an XML text"),
+        (b"Not Found", "plain text"),
+        (bytes(range(128, 256)), None),
+        (b"a\0b", None),
+    ],
+)
+def test_text_is_called_by_its_kind(head: bytes, kind: str | None) -> None:
+    found = text_kind(head)
+    assert found == kind if kind is None else str(found).startswith(kind)
