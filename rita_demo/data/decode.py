@@ -43,6 +43,10 @@ class SquareDecoder:
         width, height = self._image.size
         return (height, width) if self._orientation in ROTATED else (width, height)
 
+    def whole(self) -> np.ndarray:
+        """The whole upright picture, (H, W, 3) uint8. Raises as :meth:`pixels`, whose squares are cut from it."""
+        return np.array(self._converter([])(self._upright((0, 0, *self.size))))
+
     def pixels(self, side: int, notes: list[str]) -> np.ndarray:
         """The central square, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
 
@@ -92,7 +96,7 @@ class SquareDecoder:
         if image.mode == "RGB" and "transparency" not in image.info:
             return lambda strip: strip
         if image.mode.startswith(("I", "F")):
-            scale = grey_to_uint8(map(np.asarray, self._strips()), notes)
+            scale = scale_to_uint8(map(np.asarray, self._strips()), notes, image.info.get("stated", 0))
             return lambda strip: Image.fromarray(scale(np.asarray(strip))).convert("RGB")
         if image.has_transparency_data:
             return self._on_white
@@ -101,6 +105,7 @@ class SquareDecoder:
         return lambda strip: strip.convert("RGB")
 
     def _on_white(self, strip: Image.Image) -> Image.Image:
+        strip = strip.convert("LA") if strip.mode == "La" else strip  # PIL converts it to no other mode
         rgba = strip.convert("RGBA")
         if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
             return rgba.convert("RGB")
@@ -116,27 +121,58 @@ class SquareDecoder:
                 yield self._image.crop((left, top, min(left + across, width), min(top + down, height)))
 
 
-def grey_to_uint8(strips: Iterator[np.ndarray], notes: list[str]) -> Callable[[np.ndarray], np.ndarray]:
-    """The function that maps grey values of more than 8 bit to uint8, over the range of the values of the whole picture
-    in ``strips``. Appends a sentence on the range to ``notes``.
+def to_uint8(values: np.ndarray, notes: list[str], stated: float = 0, bits: int = 0) -> np.ndarray:
+    """Values (H, W) or (H, W, C) of any real type as uint8, see :func:`scale_to_uint8`; uint8 stays as it is."""
+    if values.dtype == np.uint8 and not bits:
+        return values
+    rows = max(1, STRIP_PIXELS // values[0].size)
+    strips = [values[top : top + rows] for top in range(0, len(values), rows)]
+    scale = scale_to_uint8(iter(strips), notes, stated, bits)
+    return np.concatenate([scale(strip) for strip in strips])
+
+
+def alpha_to_uint8(values: np.ndarray, bits: int = 0) -> np.ndarray:
+    """Opacity (H, W) of any real type as uint8, of 0 to the end of the smallest range that holds it."""
+    largest = float(values.max())
+    return to_uint8(values, [], bits=bits or (white_level(largest, values.dtype) or int(largest)).bit_length())
+
+
+def scale_to_uint8(
+    strips: Iterator[np.ndarray], notes: list[str], stated: float = 0, bits: int = 0
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The function that maps brightness or colours to uint8, over the range of the values of the whole picture in
+    ``strips``. ``stated``: a value that may occur by the file's own word; ``bits``: of a value, where they are no whole
+    bytes. Appends a sentence on the range to ``notes``.
 
     Raises:
         PictureError: a value is NaN or infinite.
     """
-    low, high, fractional, whole = np.inf, -np.inf, False, False
+    low, high, dtype = np.inf, float(stated), np.dtype(np.uint8)
     for strip in strips:
-        whole = strip.dtype.kind in "iu"
-        if not whole and not np.isfinite(strip).all():
+        dtype = strip.dtype
+        if dtype.kind == "f" and not np.isfinite(strip).all():
             raise PictureError("Expected brightness values, but some are not numbers.", "Use a PNG or JPEG photograph.")
         low, high = min(low, float(strip.min())), max(high, float(strip.max()))
-        fractional = fractional or (not whole and bool((strip % 1 != 0).any()))
-    if low >= 0 and high <= 1 and fractional:
-        how, of = "from 0-1", lambda values: values * 255.0
-    elif not whole and low >= 0 and high <= 255:
-        how, of = "from 0-255", lambda values: values
-    elif low >= 0 and high <= 65535:
-        how, of = "from 16 bit", lambda values: values / 257.0
+    white = (2**bits - 1 if bits else white_level(high, dtype)) if low >= 0 else 0
+    if white:
+        how = f"from 0-{white}" if white in (1, 255) else f"from {white.bit_length()} bit"
+        usual = bits or white in (1, 255, 65535) or (dtype.kind in "iu" and white == np.iinfo(dtype).max)
+        notes.append(f"Brightness was scaled to 8 bit {how}{'' if usual else f', as no value is above {high:g}'}.")
+        return lambda values: np.rint(values.astype(np.float64) * 255.0 / white).astype(np.uint8)
+    notes.append("Brightness was scaled to 8 bit from its own range.")
+    scale = 255.0 / max(high - low, 1e-12)
+    return lambda values: np.rint((values.astype(np.float64) - low) * scale).astype(np.uint8)
+
+
+def white_level(high: float, dtype: np.dtype) -> int:
+    """The value of white for values from 0 to ``high``: the largest one of 8, 10, 12, 14 or 16 bit, as cameras and
+    microscopes store them, or of 24 bit or the whole type where a quarter of it is used; 1 for floats up to 1. 0: the values
+    have a range of their own."""
+    ends = [2**bits - 1 for bits in (8, 10, 12, 14, 16)]
+    if dtype.kind == "f":
+        ends = [1, *ends]
     else:
-        how, of = "from its own range", lambda values: (values - low) * (255.0 / max(high - low, 1e-12))
-    notes.append(f"Brightness was scaled to 8 bit {how}.")
-    return lambda values: np.rint(of(values.astype(np.float64))).astype(np.uint8)
+        largest = int(np.iinfo(dtype).max)
+        ends = [end for end in (*ends, 2**24 - 1, 2**32 - 1) if end < largest] + [largest]
+    white = next((end for end in ends if high <= end), 0)
+    return white if white <= 65535 or high >= white / 4 else 0

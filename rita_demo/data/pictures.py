@@ -12,12 +12,16 @@ A square of the right size is not resampled: an attacked square saved as PNG is 
 import hashlib
 import io
 import threading
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from rita_demo.data.decode import SquareDecoder
+from rita_demo.data.picture_sources import FORMAT_HINT, Source, array_picture, read_source
+from rita_demo.data.tiff import MAGIC, SEVERAL, open_tiff
+from rita_demo.process.text_file import HEAD, text_kind
 from rita_demo.records import Picture
 from rita_demo.records.errors import PictureError
 
@@ -27,9 +31,8 @@ DEFAULT_SIDE = 224  # of an enlarged square where no model's side is given
 LARGEST_PICTURE = 64_000_000  # pixels in the file; checked in the header, before decoding
 #: Smaller limits for decoders that hold several copies of the picture.
 MAX_PIXELS_BY_FORMAT: dict[str | None, int] = {"WEBP": 32_000_000, "AVIF": 32_000_000}
-LARGEST_FILE = 100_000_000  # bytes
+DARK = 64  # a picture without a value from here on is said to be dark: it may hold 12 bit values in a 16 bit file
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
-FORMAT_HINT = "Use a PNG or JPEG photograph."
 #: Pictures decoded at once, of all visitors: the largest one takes 256 MB.
 _DECODE_SLOTS = threading.BoundedSemaphore(2)
 
@@ -48,15 +51,14 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 _HEIC = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1")
 _PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"BM", b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
 
-Source = bytes | str | Path | Image.Image | np.ndarray
-
 
 def open_picture(source: Source, *, square: str = "picture", side: int | None = None) -> Picture:
     """Decode user input into a :class:`Picture` with a (H, H, 3) uint8 square.
 
     Args:
-        source: a file's bytes, its path, a PIL picture, or an array (H, W), (H, W, 1), (H, W, 3) or
-            (H, W, 4) of uint8, uint16, bool, or floats in [0, 1].
+        source: a file's bytes, its path, an open file, a PIL picture, or an array or tensor (H, W) or (H, W, C), also
+            (C, H, W) and one picture of a batch, with C = 1, 3 or 4 (or 2: grey and opacity) of uint8, uint16, bool, or
+            floats in [0, 1].
         square: ``picture`` or ``model``, see the module's docstring.
         side: the model's input side in pixels; required for ``square="model"``.
 
@@ -68,17 +70,20 @@ def open_picture(source: Source, *, square: str = "picture", side: int | None = 
     if square == "model" and side is None:
         raise ValueError("square='model' needs the model's side")
     notes: list[str] = []
-    with _DECODE_SLOTS:
-        try:
-            decoder = SquareDecoder(_loaded(source, notes))
-            wanted = side if square == "model" else _native_side(min(decoder.size), side)
-            assert wanted is not None  # checked above
-            pixels = decoder.pixels(wanted, notes)
-        except PictureError:
-            raise
-        except Exception as error:  # decoders raise errors of any kind on malformed files
-            raise _damaged(error) from error
+    with _decoded(source, notes) as decoder:
+        wanted = side if square == "model" else _native_side(min(decoder.size), side)
+        assert wanted is not None  # checked above
+        pixels = decoder.pixels(wanted, notes)
+    if (brightest := int(pixels.max())) < DARK:
+        notes.append(f"The picture is very dark: no value is above {brightest} of 255.")
     return picture_of(pixels, notes=tuple(notes), source_size=decoder.size)
+
+
+def whole_pixels(source: Source) -> np.ndarray:
+    """The whole picture, (H, W, 3) uint8 at its own size; :func:`open_picture` takes the same squares from it as from
+    ``source``. Arguments and errors as there."""
+    with _decoded(source, []) as decoder:
+        return decoder.whole()
 
 
 def picture_of(
@@ -99,56 +104,51 @@ def png_bytes(pixels: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def _loaded(source: Source, notes: list[str]) -> Image.Image:
-    """Any source as a loaded PIL picture, in the mode and orientation of the file."""
+@contextmanager
+def _decoded(source: Source, notes: list[str]) -> Iterator[SquareDecoder]:
+    """A decoded picture; in the block every error is a :class:`PictureError`."""
+    given = read_source(source)
+    with _DECODE_SLOTS:
+        try:
+            yield SquareDecoder(_loaded(given, notes))
+        except PictureError:
+            raise
+        except Exception as error:  # decoders raise errors of any kind on malformed files
+            if isinstance(given, Image.Image) and not isinstance(error, MemoryError):
+                message = "The PIL picture cannot be read: it is closed, or its file is damaged or cut off."
+                raise PictureError(message, "Open it again, and use it before it is closed.") from error
+            raise _damaged(error) from error
+
+
+def _loaded(source: bytes | Image.Image | np.ndarray, notes: list[str]) -> Image.Image:
+    """A loaded PIL picture, in the mode and orientation of the file."""
     if isinstance(source, np.ndarray):
-        image = _from_array(source, notes)
-    elif isinstance(source, Image.Image):
-        image = source
+        _check_size(source.shape[1], source.shape[0])
+        image = array_picture(source, notes)
     else:
-        image = _from_bytes(file_bytes(source) if isinstance(source, str | Path) else bytes(source))
+        image = source if isinstance(source, Image.Image) else _from_bytes(source, notes)
     _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(image.format, LARGEST_PICTURE))
     if getattr(image, "is_animated", False):
         image.seek(0)
-        notes.append("The file holds several pictures; the first one is used.")
+        notes.append(SEVERAL)
     image.load()
     return image
 
 
-def file_bytes(path: str | Path) -> bytes:
-    """The bytes of a file. Error messages show its name without the folder, which may be the server's.
-
-    Raises:
-        PictureError: it is no file, too large, or cannot be read.
-    """
-    path = Path(path)
-    try:
-        if path.is_dir():
-            raise PictureError(f"Expected a picture, but {path.name!r} is a folder.", FORMAT_HINT)
-        if path.is_symlink() and not path.exists():
-            raise PictureError(f"The link {path.name!r} leads nowhere.", "Put the file there, or remove the link.")
-        if not path.exists():
-            raise PictureError(f"There is no file {path.name!r}.", "Check the name and the folder.")
-        if not path.is_file():
-            raise PictureError(f"Expected a picture, but {path.name!r} is not a regular file.", FORMAT_HINT)
-        if (size := path.stat().st_size) > LARGEST_FILE:
-            limit = f"Expected a file of at most {LARGEST_FILE // 10**6} MB"
-            raise PictureError(f"{limit}, but {path.name!r} has {size // 10**6} MB.", "Save it smaller and try again.")
-        return path.read_bytes()
-    except (OSError, ValueError) as error:  # no permission, or an invalid name
-        raise PictureError(f"The file {path.name[:100]!r} cannot be read.", FORMAT_HINT) from error
-
-
-def _from_bytes(data: bytes) -> Image.Image:
+def _from_bytes(data: bytes, notes: list[str]) -> Image.Image:
     """Parse the header; the pixels are decoded after their number has been checked."""
     if not data:
         raise PictureError("Expected a picture, but the file is empty.", FORMAT_HINT)
     try:
+        if data.startswith(MAGIC):
+            return open_tiff(data, notes, _check_size)
         return Image.open(io.BytesIO(data), formats=FORMATS)
+    except PictureError:
+        raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large("far more") from error
-    except Exception as error:  # see open_picture
-        if file_type := _file_type(data[:1024]):
+    except Exception as error:  # as in _decoded
+        if file_type := _file_type(data[:HEAD]):
             raise PictureError(f"Expected a picture, but the file is {file_type}.", FORMAT_HINT) from error
         raise _damaged(error) from error
 
@@ -164,14 +164,7 @@ def _file_type(head: bytes) -> str | None:
             return name
     if head.startswith(_PICTURES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
         return None
-    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    # a kilobyte may end in the middle of a character
-    text = head.decode(encoding, errors="replace" if len(head) < 1024 else "ignore").lower()
-    if not all((c.isprintable() or c.isspace()) and c != "\ufffd" for c in text):
-        return "of no kind known here"
-    if "<svg" in text:
-        return "an SVG drawing, which is not supported"
-    return "a web page" if "<html" in text or "<!doctype html" in text else "plain text"
+    return text_kind(head) or "of no kind known here"
 
 
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:
@@ -189,33 +182,13 @@ def _too_large(size: str, largest: int = LARGEST_PICTURE) -> PictureError:
 def _damaged(error: Exception) -> PictureError:
     if isinstance(error, MemoryError):
         return PictureError("The picture needs more memory than there is.", "Save it smaller.")
+    if isinstance(error, UnidentifiedImageError):  # its first bytes are those of a known format, and its header is not
+        message = (
+            "The picture is damaged or cut off, or of a rare kind that is not supported: its header cannot be read."
+        )
+        return PictureError(message, "Save it as PNG, or download it again.")
     message = "The picture is damaged or cut off: it starts like one but cannot be read to the end."
     return PictureError(message, "Save or download it again.")
-
-
-def _from_array(array: np.ndarray, notes: list[str]) -> Image.Image:
-    """An array as a PIL picture; :func:`open_picture` lists the accepted arrays."""
-    if array.ndim < 2 or array.shape[2:] not in ((), (1,), (3,), (4,)) or 0 in array.shape:
-        shape = " x ".join(map(str, array.shape)) or "a single number"
-        message = f"Expected an array of shape (H, W), (H, W, 3) or (H, W, 4), got {shape}."
-        raise PictureError(message, "Put the colours last.")
-    _check_size(array.shape[1], array.shape[0])
-    array = array[:, :, 0] if array.shape[2:] == (1,) else array
-    if array.dtype == np.bool_:
-        array = array.astype(np.uint8) * 255
-    elif array.dtype == np.uint16:
-        array = np.rint(array / 257.0).astype(np.uint8)
-        notes.append("Brightness was scaled to 8 bit from 16 bit.")
-    elif array.dtype.kind == "f":
-        if not (np.isfinite(array).all() and array.min() >= 0 and array.max() <= 1):
-            hint = "Divide by the largest possible value, or pass uint8."
-            raise PictureError("Expected numbers from 0 to 1 in an array of floats, got others.", hint)
-        array = np.rint(array * 255.0).astype(np.uint8)
-        notes.append("Brightness was scaled to 8 bit from 0-1.")
-    elif array.dtype != np.uint8:
-        message = f"Expected an array of uint8, uint16 or floats from 0 to 1, got {array.dtype}."
-        raise PictureError(message, "Convert it to uint8.")
-    return Image.fromarray(np.ascontiguousarray(array))
 
 
 def _native_side(shorter: int, model_side: int | None) -> int:

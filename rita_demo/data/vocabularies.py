@@ -2,6 +2,7 @@
 
 import difflib
 import importlib.util
+import operator
 import re
 import runpy
 import unicodedata
@@ -9,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rita_demo.data import descriptions
-from rita_demo.records.errors import VocabularyError, did_you_mean
+from rita_demo.records.errors import SettingError, VocabularyError, did_you_mean
+from rita_demo.settings.setting import short_repr
 
 FEWEST_NAMES = 2
 MOST_NAMES = 1200
@@ -129,6 +132,24 @@ def index_of(names: Sequence[str], wanted: str) -> int:
     which = "Closest" if close else "The first ones"
     message = f"There is no class {_short(wanted)} among the {len(names)}."
     raise VocabularyError(message, f"{which}: {', '.join(map(_short, listed))}.")
+
+
+def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
+    """The index of a class that is named, or given by its index. ``what``: the label in error messages.
+
+    Raises:
+        VocabularyError: there is no such class. SettingError: an index outside the classes, or neither name nor index.
+    """
+    if isinstance(label, str):
+        return index_of(names, label)
+    try:
+        index = -1 if "bool" in str(getattr(label, "dtype", type(label))) else operator.index(label)
+    except TypeError:
+        index = -1
+    if not 0 <= index < len(names):
+        got = short_repr(label)
+        raise SettingError(f"The {what} is a class name, or a whole number from 0 to {len(names) - 1}; got {got}.")
+    return index
 
 
 def _entries(text: str) -> list[str]:

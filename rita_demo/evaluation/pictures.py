@@ -15,10 +15,12 @@ from rita_demo.data import textures
 from rita_demo.data.datasets import DATASETS, class_names, load_split, skipped_of, uses_random_split
 from rita_demo.data.folder_sets import SPLITS
 from rita_demo.data.folders import fault_of_name, skipped_text
-from rita_demo.data.pictures import file_bytes, picture_of, png_bytes
-from rita_demo.data.vocabularies import VOCABULARIES, index_of
+from rita_demo.data.picture_sources import Source, file_bytes
+from rita_demo.data.pictures import picture_of, png_bytes, whole_pixels
+from rita_demo.data.vocabularies import VOCABULARIES, index_of, label_index
 from rita_demo.evaluation.usable_pictures import UnusablePicture, choose_usable, unusable_text
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import DataError, PictureError
+from rita_demo.settings.setting import short_repr
 
 PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
 RANDOM_SPLIT_SUFFIX = ":own"  # "test:own": a random split made here, because CoOp's file is missing
@@ -200,23 +202,25 @@ def list_pictures(
 
 
 def own_pictures(
-    name: str, names: tuple[str, ...], pairs: Iterable[tuple[np.ndarray, int | str]], limit: int | None = None
+    name: str, names: tuple[str, ...], pairs: Iterable[tuple[Source, int | str]], limit: int | None = None
 ) -> PictureSet:
-    """A dataset from (picture (H, W, 3) uint8, label) pairs; a label is a class name or its index in ``names``.
+    """A dataset from (picture, label) pairs: pictures as :func:`rita_demo.data.pictures.open_picture` takes them, a label
+    is a class name or its index in ``names``.
 
-    The pictures stay in memory as PNG. ``limit``: as in :func:`collect`.
+    The pictures stay in memory as PNG, whole. ``limit``: as in :func:`collect`.
 
     Raises:
-        DataError: there are none, or one is no such array. SettingError, VocabularyError: no such class.
+        DataError: there are none, or one cannot be used. SettingError, VocabularyError: no such class.
     """
     items = []
-    for number, (picture, label) in enumerate(pairs):
-        pixels = np.asarray(picture)
-        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-            raise DataError(f"Picture {number} is an array (H, W, 3) of uint8; got {pixels.shape} {pixels.dtype}.")
-        index = index_of(names, label) if isinstance(label, str) else int(label)
-        if not 0 <= index < len(names):
-            raise SettingError(f"The label of picture {number} is from 0 to {len(names) - 1}; got {index}.")
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise DataError(f"Item {number} is a pair (picture, label); got {short_repr(pair)}.")
+        try:
+            pixels = whole_pixels(pair[0])
+        except PictureError as error:
+            raise DataError(f"Picture {number}: {error.message}", error.hint) from error
+        index = label_index(names, pair[1], f"label of picture {number}")
         key = picture_of(pixels).key
         items.append(DatasetItem(f"{number:06d}-{key}", index, pixels.nbytes, data=png_bytes(pixels)))
     if not items:

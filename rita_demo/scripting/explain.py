@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from rita_demo.data.descriptions import descriptions_for
-from rita_demo.data.pictures import Source, open_picture
+from rita_demo.data.picture_sources import Source, read_source
+from rita_demo.data.pictures import open_picture
 from rita_demo.data.prompt_templates import prompt_template
 from rita_demo.defences.registry import add_entry_points
 from rita_demo.engine.protocol import Engine
@@ -43,6 +44,7 @@ def explain(
 
     ``options``: those of :func:`rita_demo.pipeline.run.run_picture_steps`. Raises DemoError: what cannot be used.
     """
+    image = read_source(image)
     open_picture(image)
     descriptions_for(names, settings.descriptions)
     prompt_template(settings.hand_prompt, names)

@@ -23,6 +23,7 @@ from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import CacheSnapshot, History
 from tests.conftest import TINY_CONFIG
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
+from tests.data.tiff_files import GREY, LZW, RGB, tiff
 from tests.ui.fake_engine import FakeEngine
 
 ENGINE = FakeEngine(spread=0.2)
@@ -65,6 +66,12 @@ def pictures() -> tuple[bytes, ...]:
     made = [encoded(rgb, kind) for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "AVIF")]
     made += [encoded(deep), encoded(palette, "PNG", transparency=0), encoded(alpha), encoded(grey, "TIFF")]
     made += [encoded(Image.fromarray(rgb), "TIFF", compression=c) for c in ("tiff_lzw", "tiff_adobe_deflate")]
+    floats, deep_rgb = (rgb / 255).astype(np.float32), rgb.astype(np.uint16) * 257
+    made += [
+        tiff(floats, colours=RGB, tile=16, compression=LZW, predictor=3),
+        tiff(deep_rgb, colours=RGB, separate=True),
+    ]
+    made += [tiff(grey[:, :, None].astype(np.uint16) * 16, colours=GREY, bits=12, order=">", big=True)]
     made += [encoded(Image.fromarray(rgb).convert("CMYK"), "JPEG"), rotated_jpeg(6, 40, 30), gif(3)]
     return tuple(made)
 

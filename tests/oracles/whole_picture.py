@@ -27,15 +27,9 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def _levels(values: np.ndarray) -> np.ndarray:
-    whole = values.dtype.kind in "iu"
+    whites = [255, 1023, 4095, 16383, 65535] if values.dtype.kind in "iu" else [1, 255, 1023, 4095, 16383, 65535]
     values = values.astype(np.float64)
     low, high = float(values.min()), float(values.max())
-    if low >= 0 and high <= 1 and (values % 1 != 0).any():
-        scaled = values * 255.0
-    elif not whole and low >= 0 and high <= 255:
-        scaled = values
-    elif low >= 0 and high <= 65535:
-        scaled = values / 257.0
-    else:
-        scaled = (values - low) * (255.0 / max(high - low, 1e-12))
+    enough = [white for white in whites if low >= 0 and high <= white]
+    scaled = values * 255.0 / enough[0] if enough else (values - low) * (255.0 / max(high - low, 1e-12))
     return np.rint(scaled).astype(np.uint8)
