@@ -8,7 +8,7 @@ from typing import Any
 from rita_demo.attacks import registry as attacks
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
-from rita_demo.cli.terminal import ProgressLog, add_command, print_progress, program
+from rita_demo.cli.terminal import ProgressLog, add_command, print_progress, print_warning, program
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.request import EXECUTORS, ORDERS, Request, Traffic, parse_request
@@ -113,7 +113,7 @@ def _evaluate(args: argparse.Namespace) -> int:
             said = ", ".join(f"{setting}={value}" for setting, value in own.items())
             print(f"{name}, as in the paper: {said} (--set wins).")
     try:
-        done = evaluate(request, ProgressLog(), args.executor, _print_line)
+        done = evaluate(request, ProgressLog(), args.executor, _print_line, print_warning)
     finally:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")

@@ -57,6 +57,13 @@ def print_progress(sentence: str) -> None:
         print(f"\r\033[K{sentence[:width]}", end="", file=sys.stderr, flush=True)
 
 
+def print_warning(sentence: str) -> None:
+    """A sentence that stays, on stderr; nothing for ""."""
+    if sentence:
+        print_progress("")
+        print(sentence, file=sys.stderr, flush=True)
+
+
 class ProgressLog:
     """The progress of a long command: as :func:`print_progress` in a terminal, elsewhere the first sentence and then
     one line a minute on stderr."""

@@ -18,7 +18,7 @@ from rita_demo.data.prompt_templates import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
 from rita_demo.process.cuda_graphs import fast_products
-from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet
+from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet, same_prompts_warning
 from rita_demo.records.errors import BackboneError, SettingError
 from rita_demo.settings import Settings, in_groups
 from rita_demo.views.boxes import area_fractions
@@ -31,7 +31,7 @@ from rita_demo.vlm.backbone import (
     is_out_of_memory,
     out_of_memory_error,
 )
-from rita_demo.vlm.prompts import build_prompts
+from rita_demo.vlm.prompts import build_prompts, name_tokens, same_prompts
 from rita_demo.vlm.registry import load
 
 V = TypeVar("V")
@@ -106,7 +106,12 @@ class EncodingEngine:
             temperature=self._backbone.temperature,
             key=class_prompts_key(self.info.name, tuple(names)),
             prompt_template=prompt_template(settings.hand_prompt, names),
+            same_prompts=prompts.same_prompts,
         )
+
+    def names_warning(self, names: Sequence[str]) -> str:
+        """:attr:`ClassPrompts.warning` of class names, which are not encoded for it."""
+        return same_prompts_warning(same_prompts(tuple(names), name_tokens(self._backbone.tower, tuple(names))))
 
     def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
         """Draw the views of a picture and encode each; cached by content."""

@@ -35,11 +35,16 @@ class RunSummary:
 
 
 def evaluate(
-    request: Request, report: Report = lambda _: None, executor: str = "local", report_omission: Report = lambda _: None
+    request: Request,
+    report: Report = lambda _: None,
+    executor: str = "local",
+    report_omission: Report = lambda _: None,
+    warn: Report = lambda _: None,
 ) -> RunSummary:
     """Measure what is requested and not yet stored in the run folder.
 
-    ``executor``: one of ``EXECUTORS``. ``report_omission`` gets each sentence on what is in a dataset and not measured.
+    ``executor``: one of ``EXECUTORS``. ``report_omission`` gets each sentence on what is in a dataset and not measured,
+    ``warn`` one on a dataset's class names that the model cannot tell apart ("" where there are none).
 
     Raises:
         DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
@@ -54,9 +59,9 @@ def evaluate(
     datasets = _picture_sets(request, report, report_omission)
     with _lock_run_folder(request.out):
         if executor == "ray":  # optional, so no import statement names it
-            new = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report)
+            new = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report, warn)
         else:
-            new = _measure(request, datasets, report)
+            new = _measure(request, datasets, report, warn)
     cells, rows = 0, 0
     for name, seed in request.runs:
         count = len(planned_cells.cells_of(settings_for(request, name), seed))
@@ -64,11 +69,13 @@ def evaluate(
     return RunSummary(cells, rows, new, time.perf_counter() - begin)
 
 
-def _measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Report) -> int:
+def _measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Report, warn: Report) -> int:
     """Measure group after group in this process; returns the number of new rows."""
     from rita_demo.engine.engine import Engine  # loads torch
 
     model, new = PictureEvaluator(Engine(request.backbone)), 0
+    for pictures in picture_sets.values():
+        warn(model.names_warning(pictures))
     for part in _guests_last(request):
         groups = RunFolder(part, picture_sets, model.facts).all_groups()
         for step in chain.from_iterable(_group_steps(model, group) for group in groups):
@@ -82,6 +89,7 @@ def evaluate_steps(
     engine: Engine,
     own: Mapping[str, PictureSet] | None = None,
     report_omission: Report = lambda _: None,
+    warn: Report = lambda _: None,
 ) -> Generator[EvaluationStep, None, None]:
     """The same one picture at a time, with an existing engine. ``own``: pictures of datasets that are no files.
 
@@ -93,6 +101,8 @@ def evaluate_steps(
     datasets = own or _picture_sets(request, lambda _: None, report_omission)
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
+        for pictures in datasets.values():
+            warn(model.names_warning(pictures))
         run = RunFolder(request, datasets, model.facts)
         for name, seed in request.runs:
             yield from _round_robin(_group_steps(model, group) for group in run.groups(name, seed))

@@ -51,8 +51,8 @@ def used_settings(run: Run) -> Settings:
 
 
 def notes(run: Run) -> tuple[str, ...]:
-    """Sentences on what the settings ask for and is not done."""
-    return tuple(filter(None, [missing_note(run.settings, used_settings(run))]))
+    """Sentences on what the settings ask for and is not done, and on class names that the model cannot tell apart."""
+    return tuple(filter(None, [missing_note(run.settings, used_settings(run)), run.class_prompts.warning]))
 
 
 def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def run_settings(
     steps: Any = None,
     square: str | None = None,
     seed: Any = None,
-    target: str | None = None,
+    target: str | int | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
     """A preset with options on top; later ones win: ``start`` (``paper``: as it is for that ``vocabulary``), ``saved``

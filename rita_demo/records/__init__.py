@@ -19,6 +19,7 @@ from rita_demo.records.decision import (
     DefenceFault,
     Exclusions,
     ProcrustesPlane,
+    SamePrompt,
     SinkhornHistory,
     TheoremBounds,
     Trace,
@@ -26,6 +27,7 @@ from rita_demo.records.decision import (
     Tuning,
     Verdict,
     ViewContribution,
+    same_prompts_warning,
 )
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome
 from rita_demo.records.run import (

@@ -7,6 +7,31 @@ Array = Any  # numpy.ndarray above the engine, torch.Tensor below it
 
 
 @dataclass(frozen=True)
+class SamePrompt:
+    """Class names whose prompts are the same for the model."""
+
+    names: tuple[str, ...]
+    cut: int  # the number of tokens after which they are cut; 0: they are the same without it
+
+    @property
+    def sentence(self) -> str:
+        """What the names have in common, and what to do."""
+        short = (name if len(name) <= 45 else f"{name[:20]}…{name[-20:]}" for name in self.names[:3])
+        listed = " and ".join(f"“{name}”" for name in short) + " and others" * (len(self.names) > 3)
+        if self.cut:
+            what, other = f"are cut at {self.cut} tokens, and their prompts are the same", "shorter"
+        else:
+            what, other = "are the same prompt for the model", "other"
+        return f"The names {listed} {what}: no method can tell them apart by their names. Write {other} ones."
+
+
+def same_prompts_warning(found: tuple[SamePrompt, ...]) -> str:
+    """A sentence on each group of names that the model cannot tell apart, three at most; "" for none."""
+    more = [f"There are {len(found) - 3} more such groups of names."] if len(found) > 3 else []
+    return " ".join([*(one.sentence for one in found[:3]), *more])
+
+
+@dataclass(frozen=True)
 class ClassPrompts:
     """The classes as prompts. A class may have fewer sentences than another: padding has weight 0."""
 
@@ -19,6 +44,12 @@ class ClassPrompts:
     temperature: float  # 1 / logit scale
     key: str
     prompt_template: str = "a photo of a {}."  # of ``template_features``
+    same_prompts: tuple[SamePrompt, ...] = ()
+
+    @property
+    def warning(self) -> str:
+        """See :func:`same_prompts_warning`."""
+        return same_prompts_warning(self.same_prompts)
 
 
 @dataclass(frozen=True)

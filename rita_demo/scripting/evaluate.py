@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -51,7 +52,8 @@ def evaluate(
 
     Args:
         dataset: names or folders as on the command line, below ``data_root`` (None: ``RITA_DATA``, else ./data); or an
-            iterable of (picture, label) with ``classes``: pictures (H, W, 3) uint8, a label is a class name or index.
+            iterable of (picture, label) with ``classes``: pictures as :func:`rita_demo.run` takes them, a label is a class
+            name or index.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
 
@@ -66,6 +68,11 @@ def evaluate(
         raise VocabularyError(
             "A named dataset has its own class names.", "Leave classes out, or pass (picture, label) pairs."
         )
+
+    def warn(sentence: str) -> None:
+        if sentence:
+            warnings.warn(sentence, stacklevel=4)
+
     own = {} if isinstance(dataset, str | Path) else {OWN: own_pictures(OWN, class_names(classes), dataset, limit)}
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
     asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
@@ -81,6 +88,6 @@ def evaluate(
             backbone=backbone,
             target=target,
         )
-        for step in evaluate_steps(request, engine or load_engine(backbone), own, report):
+        for step in evaluate_steps(request, engine or load_engine(backbone), own, report, warn):
             report(step.sentence)
         return load_runs(request.out)

@@ -1,10 +1,11 @@
 """``run``: one picture from Python."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rita_demo.data.pictures import Source
-from rita_demo.data.vocabularies import index_of
+from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_options import class_names, method_names, run_settings
 from rita_demo.scripting.explain import explain, load_installed_defences
@@ -16,11 +17,11 @@ def run(
     classes: Sequence[str] | str | None = None,
     *,
     vocabulary: str | None = None,
-    label: str | None = None,
+    label: str | int | None = None,
     attack: str = "pgd",
     budget: int = 4,
     steps: int | None = None,
-    target: str | None = None,
+    target: str | int | None = None,
     seed: int | None = None,
     square: str | None = None,
     methods: Sequence[str] | str | None = None,
@@ -32,11 +33,12 @@ def run(
     """Attack a picture and defend it, from an empty memory: ``rita explain`` in Python, with the same numbers.
 
     Args:
-        picture: a path, a file's bytes, a PIL picture, or an array (H, W, 3) uint8 (or floats in [0, 1]).
+        picture: a path, an open file or its bytes, a PIL picture, or an array or tensor: (H, W, 3) or (3, H, W), uint8 or
+            floats in [0, 1]; see :func:`rita_demo.data.pictures.open_picture`.
         classes: the class names, a list or text with commas; or ``vocabulary``: a ready list (caltech101, dtd, imagenet).
-        label: the true class; None: CLIP's own answer on the clean picture.
+        label: the true class, by its name or index; None: CLIP's own answer on the clean picture.
         attack: a name, ``adaptive:METHOD``, or ``none``: then the picture is only defended.
-        budget: in 1/255. steps: gradient steps of the attack. target: the class that the attack aims at.
+        budget: in 1/255. steps: gradient steps of the attack. target: the class that the attack aims at, as the label.
         seed: of the attack and the views. square: ``model`` or ``picture``, which square is attacked.
         methods: who answers beside CLIP, Ensemble and RITA; None: all but RITA's ablations.
         preset, settings: where the settings start, and changes {name: value}, which win over all other options.
@@ -58,7 +60,9 @@ def run(
         target=target,
         changes=settings,
     )
-    label_index, target_index = (None if name is None else index_of(names, name) for name in (label, target))
-    options: dict[str, Any] = {"label": label_index, "target": target_index, "methods": method_names(methods)}
-    used, done = explain(picture, names, chosen, engine or backbone, **options)
+    given = {"label": label, "target": target}
+    options: dict[str, Any] = {n: None if one is None else label_index(names, one, n) for n, one in given.items()}
+    used, done = explain(picture, names, chosen, engine or backbone, methods=method_names(methods), **options)
+    if done.class_prompts.warning:
+        warnings.warn(done.class_prompts.warning, stacklevel=2)
     return RunResult(done, used)

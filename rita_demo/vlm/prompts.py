@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
+from rita_demo.records import SamePrompt
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
 from rita_demo.vlm.backbone import Backbone
@@ -47,7 +48,7 @@ class PromptSet:
     descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
     ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer. ``template_features``
     (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the CPU; ``position`` (K,):
-    index of the pooled token. ``graph``: kept for prompt updates, which all begin with the initial contexts."""
+    index of the pooled token. ``same_prompts``: names that the model cannot tell apart. ``graph``: kept for prompt updates, which all begin with the initial contexts."""
 
     names: tuple[str, ...]
     prompts: tuple[tuple[str, ...], ...]
@@ -61,6 +62,7 @@ class PromptSet:
     position: Tensor
     encoder: PromptEncoder = field(repr=False)
     graph: InitialGraph = field(repr=False)
+    same_prompts: tuple[SamePrompt, ...] = ()
 
     def encode(self, context: Tensor) -> Tensor:
         """Unit features (K, M, D) of all prompts with these contexts (P, L, E), descriptions included. Differentiable
@@ -111,7 +113,7 @@ def build_prompts(
     photo of a", as in TPT. Raises VocabularyError: no names, an empty name, or one of more than 1000 characters."""
     _check_names(names)
     tower = backbone.tower
-    tokens = tower.tokens([sentence(DEFAULT_START, name) for name in names])
+    tokens = name_tokens(tower, names)
     position = tower.position(tokens)
     encoder, context = PromptEncoder(tower, tokens, position), initial_contexts(tower, settings)
     sentences = sentences or tuple(() for _ in names)
@@ -143,6 +145,23 @@ def build_prompts(
         position=position,
         encoder=encoder,
         graph=InitialGraph(recorded=backbone.graphs.enabled),
+        same_prompts=same_prompts(names, tokens),
+    )
+
+
+def name_tokens(tower: TextTower, names: tuple[str, ...]) -> Tensor:
+    """Ids (K, T) of the prompts "a photo of a {name}."."""
+    return tower.tokens([sentence(DEFAULT_START, name) for name in names])
+
+
+def same_prompts(names: tuple[str, ...], tokens: Tensor) -> tuple[SamePrompt, ...]:
+    """The groups of names whose prompts are the same tokens (K, T): cut in the same place, or spelt alike for the tokenizer,
+    which reads no capitals."""
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name, row in zip(names, tokens.tolist()):
+        groups.setdefault(tuple(row), []).append(name)
+    return tuple(
+        SamePrompt(tuple(group), len(row) if row[-1] else 0) for row, group in groups.items() if len(group) > 1
     )
 
 

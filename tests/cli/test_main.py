@@ -16,6 +16,7 @@ from rita_demo.cli import main as cli
 from rita_demo.cli import options, serve, text_tables
 from rita_demo.data import paper_results
 from rita_demo.data.pictures import png_bytes
+from rita_demo.records import SamePrompt
 from rita_demo.records.errors import BackboneError
 from rita_demo.scripting import explain as explain_module
 from rita_demo.settings import PAPER, RECOMMENDED
@@ -163,6 +164,12 @@ def test_the_table_names_every_method_and_the_threat_model(photo, recorded_call,
     assert max(len(line) for line in lines if " %" in line) <= 110
     noted = replace(story.backbone, note="Runs with plain GELU, because it was named so.")
     assert noted.note in text_tables.run_table(replace(story, backbone=noted), "a").splitlines()
+    cut = SamePrompt(("a", "b"), 77)
+    cut_prompts = replace(story.class_prompts, same_prompts=(cut,))
+    assert cut.sentence in text_tables.run_table(replace(story, class_prompts=cut_prompts), "a").splitlines()
+    cut = SamePrompt(("a", "b"), 77)
+    cut_prompts = replace(story.class_prompts, same_prompts=(cut,))
+    assert cut.sentence in text_tables.run_table(replace(story, class_prompts=cut_prompts), "a").splitlines()
 
 
 def test_defend_only_shows_one_answer_per_method(photo, recorded_call, capsys) -> None:

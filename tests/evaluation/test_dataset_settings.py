@@ -9,6 +9,8 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import settings_of
+from rita_demo.data import textures
+from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.dataset_settings import dataset_defaults, settings_for
 from rita_demo.evaluation.report.render import as_markdown
 from rita_demo.evaluation.report.results import result_rows
@@ -17,6 +19,7 @@ from rita_demo.settings import PAPER
 from tests.data.test_datasets import CONTRACT
 from tests.evaluation.conftest import headers
 
+LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是鲜艳的"
 IMAGENET = ("imagenet", "imagenet_a", "imagenet_v2", "imagenet_r", "imagenet_sketch")
 
 
@@ -80,6 +83,31 @@ def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
     assert settings("--vocabulary", "imagenet", "--set", "subset_size=16") == (16, 20.0)
     assert settings("--vocabulary", "dtd") == (64, 50.0)
     assert settings("--classes", "a,b") == (PAPER.subset_size, PAPER.ctpt_weight)
+
+
+def test_class_folders_whose_names_are_cut_to_one_prompt_are_named(command_line, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    for name in ("dotted", "striped", LONG + "红", LONG + "蓝"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(textures.draw("dotted", 1, 64)))
+    more = [
+        "--data-root",
+        str(tmp_path),
+        "--split",
+        "all",
+        "--attack",
+        "none",
+        "--protocols",
+        "off",
+        "--methods",
+        "clip",
+    ]
+    assert cli.main(command_line(tmp_path / "runs", *more, "--dataset", "mine")) == 0
+    said = capsys.readouterr().err
+    assert said.count("mine: The names “") == 1
+    assert "are cut at 77 tokens, and their prompts are the same" in said
+    (tmp_path / "mine" / (LONG + "红")).rename(tmp_path / "mine" / "red")
+    assert cli.main(command_line(tmp_path / "again", *more, "--dataset", "mine")) == 0
+    assert "are cut at" not in capsys.readouterr().err
 
 
 def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -17,6 +17,7 @@ from rita_demo.vlm.registry import load
 from tests.extending.page import code_blocks, picture
 
 pytestmark = pytest.mark.slow
+LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是"
 
 
 def test_an_array_is_a_picture(folder: Path, output_of) -> None:
@@ -131,9 +132,17 @@ def test_an_evaluation_with_a_folder_goes_on(engine: EngineType, tmp_path: Path)
     [
         ("textures", VocabularyError, "A named dataset has its own class names."),
         ([], DataError, "The dataset has no pictures."),
-        ([(np.zeros((8, 8), np.uint8), 0)], DataError, "Picture 0 is an array"),
-        ([(np.zeros((8, 8, 3)), 0)], DataError, "float64"),
+        (
+            [(np.zeros((8, 8, 5), np.uint8), 0)],
+            DataError,
+            "Picture 0: Expected one picture as an array .* got 8 x 8 x 5",
+        ),
+        ([(np.full((8, 8, 3), 9.0), 0)], DataError, "Picture 0: Expected numbers from 0 to 1"),
+        ([([1, 2], 0)], DataError, "Picture 0: Expected a path, .* or a tensor; got list"),
+        ([np.zeros((8, 8, 3), np.uint8)], DataError, r"Item 0 is a pair \(picture, label\)"),
         ([(np.zeros((8, 8, 3), np.uint8), 2)], SettingError, "from 0 to 1; got 2"),
+        ([(np.zeros((8, 8, 3), np.uint8), True)], SettingError, "label of picture 0 is a class name.*got True"),
+        ([(np.zeros((8, 8, 3), np.uint8), 1.0)], SettingError, "label of picture 0 is a class name.*got 1.0"),
         ([(np.zeros((8, 8, 3), np.uint8), "crib")], VocabularyError, "Closest: 'crab'"),
     ],
 )
@@ -148,3 +157,50 @@ def test_a_file_a_pil_picture_and_an_array_are_the_same_picture(engine: EngineTy
     keys = {run(one, "cup, crab", **asked).run.clean.picture.key for one in (path, str(path), Image.open(path))}
     keys.add(run(np.asarray(Image.open(path)), ["cup", "crab"], **asked).run.clean.picture.key)
     assert len(keys) == 1
+
+
+def test_a_label_may_be_an_index_and_the_picture_a_tensor_or_an_open_file(engine: EngineType, tmp_path: Path) -> None:
+    path = picture(tmp_path)
+    asked: dict[str, Any] = {"settings": {"views": 2, "steps": 1}, "methods": [], "engine": engine}
+    pixels = torch.from_numpy(np.array(Image.open(path).convert("RGB")))
+    named = run(path, ["cup", "crab", "cat"], label="crab", target="cat", **asked)
+    with path.open("rb") as file:
+        given = [
+            run(one, ["cup", "crab", "cat"], label=1, target=2, **asked) for one in (pixels.permute(2, 0, 1), file)
+        ]
+    for one in given:
+        assert (one.run.label, one.run.label_given, one.run.attack.target) == (1, True, 2)
+        assert np.array_equal(one.run.attack.pixels, named.run.attack.pixels)
+    for wrong in (3, True, 0.5):
+        with pytest.raises(SettingError, match="The label is a class name, or a whole number from 0 to 2"):
+            run(path, ["cup", "crab", "cat"], label=wrong, **asked)
+
+
+def test_pairs_may_be_tensors_files_and_pil_pictures(engine: EngineType, tmp_path: Path) -> None:
+    asked = ASKED | {"attack": "none", "protocols": "off", "engine": engine}
+    arrays = [textures.draw(name, 1, 96) for name in ("dotted", "woven")]
+    paths = [tmp_path / f"{number}.png" for number in range(2)]
+    for path, pixels in zip(paths, arrays):
+        path.write_bytes(png_bytes(pixels))
+    others: list[list[Any]] = [
+        paths,
+        [path.read_bytes() for path in paths],
+        [Image.open(path) for path in paths],
+        [torch.from_numpy(pixels).permute(2, 0, 1) / 255 for pixels in arrays],
+    ]
+    wanted = evaluate(zip(arrays, (0, 1)), ["dotted", "woven"], **asked)
+    for pictures in others:
+        found = evaluate(zip(pictures, (np.int64(0), "woven")), ["dotted", "woven"], **asked)
+        assert found[["picture", "answer", "probability"]].equals(wanted[["picture", "answer", "probability"]])
+
+
+def test_names_that_the_model_cannot_tell_apart_are_a_warning(engine: EngineType, tmp_path: Path) -> None:
+    names = [LONG + "鲜艳的红", LONG + "深沉的蓝"]
+    asked: dict[str, Any] = {"methods": [], "attack": "none", "settings": {"views": 2}, "engine": engine}
+    with pytest.warns(UserWarning, match="are cut at 77 tokens, and their prompts are the same") as caught:
+        run(picture(tmp_path), names, **asked)
+    assert caught[0].filename == __file__
+    pairs = [(textures.draw("dotted", 1, 64), 0)]
+    with pytest.warns(UserWarning, match="own: The names .* are cut at 77 tokens") as caught:
+        evaluate(pairs, names, **(ASKED | {"attack": "none", "engine": engine}))
+    assert caught[0].filename == __file__

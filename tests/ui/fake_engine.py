@@ -51,6 +51,9 @@ class FakeEngine:
     def weights_key(self) -> str:
         return f"{self.truth}-{self.wrong}-{self.spread}"
 
+    def names_warning(self, names) -> str:
+        return ""
+
     def encode_classes(self, names, settings: Settings) -> ClassPrompts:
         atoms = settings.prompts
         z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names]).numpy()

@@ -6,11 +6,20 @@ import open_clip
 import pytest
 import torch
 
+from rita_demo.records import SamePrompt, same_prompts_warning
 from rita_demo.records.errors import BackboneError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED
 from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.prompts import CONTEXT_LENGTH, DEFAULT_START, TEMPLATES, build_prompts, encode_sentences
+from rita_demo.vlm.prompts import (
+    CONTEXT_LENGTH,
+    DEFAULT_START,
+    TEMPLATES,
+    build_prompts,
+    encode_sentences,
+    name_tokens,
+    same_prompts,
+)
 from rita_demo.vlm.registry import load
 from rita_demo.vlm.shared_prefix import can_share_prefix
 from tests.vlm.comparison import NAMES, assert_same_text_features, randomise_weights
@@ -206,3 +215,36 @@ def test_unknown_words_are_named_and_only_for_the_embedded_model(backbone: Backb
 def test_unusable_names_give_an_error_message(backbone: Backbone, names) -> None:
     with pytest.raises(VocabularyError, match=r"\.$"):
         build_prompts(backbone, names, RECOMMENDED)
+
+
+LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是"
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (("cup", "crab"), ()),
+        ((LONG + "鲜艳的红", "cup", LONG + "深沉的蓝"), (SamePrompt((LONG + "鲜艳的红", LONG + "深沉的蓝"), 77),)),
+        ((LONG[:9] + "红", LONG[:9] + "蓝"), ()),
+        (("ﬁg &amp; plum", "cup", "fig & plum"), (SamePrompt(("ﬁg &amp; plum", "fig & plum"), 0),)),
+    ],
+)
+def test_names_whose_prompts_are_the_same_are_found(
+    names: tuple[str, ...], found: tuple[SamePrompt, ...], backbone: Backbone
+) -> None:
+    assert build_prompts(backbone, names, RECOMMENDED).same_prompts == found
+    assert same_prompts(names, name_tokens(backbone.tower, names)) == found
+    features = build_prompts(backbone, names, RECOMMENDED).template_features
+    for one in found:
+        first, second = (features[names.index(name)] for name in one.names)
+        torch.testing.assert_close(first, second, atol=1e-5, rtol=0)
+
+
+def test_names_that_are_cut_to_one_prompt_get_a_sentence() -> None:
+    cut, alike = SamePrompt(("a" * 99 + "b", "a" * 99 + "c"), 77), SamePrompt(("Cup", "cup", "CUP", "cuP"), 0)
+    assert "aaab” and “" in cut.sentence
+    assert "are cut at 77 tokens, and their prompts are the same" in cut.sentence
+    assert "“Cup” and “cup” and “CUP” and others are the same prompt for the model" in alike.sentence
+    assert same_prompts_warning(()) == ""
+    assert same_prompts_warning((cut, alike)) == f"{cut.sentence} {alike.sentence}"
+    assert same_prompts_warning((cut,) * 5).endswith("There are 2 more such groups of names.")

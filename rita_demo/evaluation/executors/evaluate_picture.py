@@ -16,7 +16,7 @@ import rita_demo
 from rita_demo.data.pictures import open_picture, picture_of, png_bytes
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.pictures import DatasetItem
+from rita_demo.evaluation.pictures import DatasetItem, PictureSet
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, tuning_key
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key
@@ -61,6 +61,11 @@ class PictureEvaluator:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.facts = ModelFacts(engine.info.name, engine.weights_key(), engine.info)
+
+    def names_warning(self, pictures: PictureSet) -> str:
+        """A sentence on the dataset's class names that the model cannot tell apart; "" where there are none."""
+        warning = self.engine.names_warning(pictures.names)
+        return warning and f"{pictures.dataset}: {warning}"
 
     def measure(self, group: CellGroup | WorkUnit, index: int, tuned_as_well: Iterable[Cell] = ()) -> int:
         """Answer picture ``index`` by every cell of a group that lacks it; returns how many these are.

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -36,13 +37,17 @@ POLL_SECONDS = 0.2  # between two checks for Ctrl-C
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Callable[[str], None]) -> int:
+def measure(
+    request: Request, picture_sets: Mapping[str, PictureSet], report: Callable[[str], None], warn: Callable[[str], None]
+) -> int:
     """Measure what a run folder lacks, which the caller has locked; returns the number of new rows."""
     with _cluster(), _raise_on_ctrl_c() as check_ctrl_c:
         pictures = sum(len(picture_sets[name].items) for name, _ in request.runs)
         pool = _WorkerPool(request.backbone, pictures, report, check_ctrl_c)
         try:
             run = RunFolder(request, picture_sets, pool.model_facts())
+            for asked in picture_sets.values():
+                warn(pool.names_warning(replace(asked, items=())))
             return pool.run(Scheduler(run.all_groups()))
         finally:
             pool.stop()
@@ -60,6 +65,10 @@ class Worker:
         except DemoError as error:
             return error
         return self._evaluator.facts
+
+    def names_warning(self, pictures: PictureSet) -> str:
+        """See :meth:`PictureEvaluator.names_warning`."""
+        return self._evaluator.names_warning(pictures)
 
     def execute(self, unit: WorkUnit) -> WorkUnit | DemoError:
         """See :func:`rita_demo.evaluation.executors.scheduler.execute`."""
@@ -105,6 +114,12 @@ class _WorkerPool:
         while self._facts is None:
             self._next_result()
         return self._facts
+
+    def names_warning(self, pictures: PictureSet) -> str:
+        """That of a worker that has loaded the model; "" where it is lost meanwhile."""
+        with suppress(RayError):
+            return ray.get(self._idle[0].names_warning.remote(pictures))
+        return ""
 
     def run(self, scheduler: Scheduler) -> int:
         """Execute all units; returns the number of new rows.
