@@ -91,6 +91,11 @@ class TiffLayout:
         return np.dtype(f"{self.kind}{self.size}")
 
     @property
+    def row(self) -> int:
+        """Bytes of one row of a strip or tile."""
+        return (self.part[0] * (1 if self.separate else self.samples) * self.bits + 7) // 8
+
+    @property
     def positions(self) -> Iterator[tuple[int, int, int]]:
         """(sample, top, left) of every strip or tile; sample 0 where a part has all of them."""
         width, height = self.part
@@ -210,7 +215,9 @@ def _unreadable(layout: TiffLayout) -> str:
     """Why this file does not read it; "" if it does."""
     bits, kind, mode = layout.bits, layout.kind, _MODES[layout.colours]
     whole = {"u": "whole numbers", "i": "signed whole numbers", "f": "floats"}[kind]
-    byte_count = layout.width * layout.height * layout.samples * layout.size
+    width, height = layout.part
+    byte_count = max(layout.width * layout.height * layout.samples * layout.size, layout.row * height)
+    parts = -(-layout.width // width) * -(-layout.height // height) * (layout.samples if layout.separate else 1)
     return next(
         why
         for wrong, why in (
@@ -228,7 +235,7 @@ def _unreadable(layout: TiffLayout) -> str:
             (layout.predictor not in (1, 2, 3) or (layout.packed and layout.predictor != 1), "with a predictor"),
             (layout.predictor == 3 and kind != "f", "with a predictor of floats"),
             (byte_count > LARGEST_SAMPLES, f"of this kind with more than {LARGEST_SAMPLES // 10**6} MB of samples"),
-            (len(layout.offsets) > MOST_PARTS, f"of more than {MOST_PARTS} strips or tiles"),
+            (parts > MOST_PARTS, f"of more than {MOST_PARTS} strips or tiles"),
             (True, ""),
         )
         if wrong
@@ -243,9 +250,7 @@ def _alpha(layout: TiffLayout) -> tuple[int, int] | None:
 
 def _samples(data: bytes, layout: TiffLayout) -> np.ndarray:
     """All samples, (height, width, samples)."""
-    width, height = layout.part
-    each = 1 if layout.separate else layout.samples
-    row = (width * each * layout.bits + 7) // 8  # bytes
+    (width, height), row, each = layout.part, layout.row, 1 if layout.separate else layout.samples
     found, places = np.zeros((layout.height, layout.width, layout.samples), layout.dtype), list(layout.positions)
     sizes = layout.sizes or (len(data),) * len(places)  # without compression they may be left out
     if min(len(layout.offsets), len(sizes)) < len(places):
@@ -302,8 +307,8 @@ def _picture(samples: np.ndarray, layout: TiffLayout, notes: list[str]) -> Image
     mode, alpha, bits = _MODES[layout.colours], _alpha(layout), layout.bits if layout.packed else 0
     count, size = Image.getmodebands(mode), (layout.width, layout.height)
     if mode == "P":
-        table = np.array(layout.palette).reshape(3, -1) >> 8
-        mode, levels = "RGB", np.moveaxis(table[:, samples[:, :, 0]], 0, 2).astype(np.uint8)
+        table = (np.array(layout.palette).reshape(3, -1) >> 8).astype(np.uint8)
+        mode, levels = "RGB", np.moveaxis(table[:, samples[:, :, 0]], 0, 2)
     else:
         # the brightest grey or colour tells how many bits are used; the most ink or the least light does not
         light = layout.colours in (_GREY, _RGB) or layout.kind == "f"

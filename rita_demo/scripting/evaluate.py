@@ -9,15 +9,17 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.load_runs import load_runs
-from rita_demo.evaluation.pictures import own_pictures
+from rita_demo.evaluation.pictures import PictureSet, own_pictures
 from rita_demo.evaluation.request import Words, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_options import class_names
 from rita_demo.process.environment import data_folder
-from rita_demo.records.errors import VocabularyError
+from rita_demo.records.errors import SettingError, VocabularyError
 from rita_demo.scripting.explain import load_engine, load_installed_defences
+from rita_demo.settings.setting import short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,7 @@ def evaluate(
     seeds: Words = 0,
     limit: int | None = None,
     allow_partial: bool = False,
-    target: str = "",
+    target: str | int = "",
     preset: str = "recommended",
     settings: Mapping[str, Any] | None = None,
     data_root: str | Path | None = None,
@@ -53,7 +55,7 @@ def evaluate(
     Args:
         dataset: names or folders as on the command line, below ``data_root`` (None: ``RITA_DATA``, else ./data); or an
             iterable of (picture, label) with ``classes``: pictures as :func:`rita_demo.run` takes them, a label is a class
-            name or index.
+            name or index, as ``target`` is then.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
 
@@ -73,7 +75,13 @@ def evaluate(
         if sentence:
             warnings.warn(sentence, stacklevel=4)
 
-    own = {} if isinstance(dataset, str | Path) else {OWN: own_pictures(OWN, class_names(classes), dataset, limit)}
+    own: dict[str, PictureSet] = {}
+    if not isinstance(dataset, str | Path):
+        names = class_names(classes)
+        own[OWN] = own_pictures(OWN, names, dataset, limit)
+        target = target if isinstance(target, str) else names[label_index(names, target, "target")]
+    elif not isinstance(target, str):
+        raise SettingError(f"The target of a named dataset is a class name, or next; got {short_repr(target)}.")
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
     asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
     asked |= {"protocols": protocols, "assignments": changes}

@@ -194,6 +194,17 @@ def test_pairs_may_be_tensors_files_and_pil_pictures(engine: EngineType, tmp_pat
         assert found[["picture", "answer", "probability"]].equals(wanted[["picture", "answer", "probability"]])
 
 
+def test_the_target_of_pairs_may_be_an_index_and_that_of_a_dataset_is_a_name(engine: EngineType) -> None:
+    asked = ASKED | {"attack": "pgd", "protocols": "off", "engine": engine}
+    pairs = [(textures.draw("dotted", 1, 96), 0)]
+    by_name, by_index = (evaluate(pairs, ["dotted", "woven"], target=one, **asked) for one in ("woven", 1))
+    assert by_index["target"].tolist() == by_name["target"].tolist() == ["woven"] * 3
+    with pytest.raises(SettingError, match="target is a class name, or a whole number from 0 to 1; got 2"):
+        evaluate(pairs, ["dotted", "woven"], target=2, **asked)
+    with pytest.raises(SettingError, match="target of a named dataset is a class name, or next; got 1"):
+        evaluate("textures", target=1, **asked)
+
+
 def test_names_that_the_model_cannot_tell_apart_are_a_warning(engine: EngineType, tmp_path: Path) -> None:
     names = [LONG + "鲜艳的红", LONG + "深沉的蓝"]
     asked: dict[str, Any] = {"methods": [], "attack": "none", "settings": {"views": 2}, "engine": engine}
