@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rita_demo.data.pictures import Source
+from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_options import class_names, method_names, run_settings
