@@ -22,7 +22,7 @@ from rita_demo.pipeline.export import arrays_file, to_arrays, to_json, used_sett
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
 from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
 from rita_demo.process.generators import run_to_end
-from rita_demo.records import Picture, Run, Verdict
+from rita_demo.records import Picture, Run, SamePrompt, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.ui.widgets.wording import OUTCOME_MARKS
@@ -295,3 +295,6 @@ def test_what_is_printed_says_where_there_are_no_descriptions(
             assert json.loads(file.metadata()["settings"])["descriptions"] == used
     plain = run_picture(engine, coffee, ("cup", "piano"), settings.replace(attack="none", descriptions="none"), label=0)
     assert to_json(plain)["notes"] == []
+    cut = SamePrompt(("a", "b"), 77)
+    noted = replace(plain, class_prompts=replace(plain.class_prompts, same_prompts=(cut,)))
+    assert to_json(noted)["notes"] == [cut.sentence]
