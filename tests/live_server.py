@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
-def start_server(log: Path, *words: str) -> Iterator[str]:
-    """``python app.py``, or ``python`` with these words, on a free port, with the embedded model; gives its address, stops it at the end.
+def start_server(log: Path, *words: str, **variables: str) -> Iterator[str]:
+    """``python app.py``, or ``python`` with these words, on a free port, with the embedded model and these environment variables; gives
+    its address, stops it at the end.
 
     Raises:
         RuntimeError: with the end of the log, when it does not answer within two minutes.
@@ -28,7 +29,7 @@ def start_server(log: Path, *words: str) -> Iterator[str]:
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}
     # Folders of their own for streams and datasets: those beside the project are not used.
     environment |= {"RITA_RUNS": str(log.parent / "runs"), "RITA_DATA": str(log.parent / "data")}
-    with running_process(words or ("app.py",), port, log, ROOT, environment) as address:
+    with running_process(words or ("app.py",), port, log, ROOT, environment | variables) as address:
         yield address
 
 

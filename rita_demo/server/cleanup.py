@@ -1,8 +1,7 @@
-"""Periodic cleanup: uploaded files, unused sessions, and Gradio's copies of the page's values.
+"""Periodic cleanup: uploaded files and unused sessions.
 
-Gradio deletes uploads by age alone, so that uploading for an hour could fill the disk. It also stores all values of the
-page for each visitor, some 4 MB, until ten thousand others have come; they are deleted once the page is closed, as are
-sent files. Freed memory is returned to the system.
+Gradio deletes uploads by age alone, so that uploading for an hour could fill the disk. Freed memory is returned to the
+system.
 """
 
 import threading
@@ -15,7 +14,6 @@ from typing import Any
 from rita_demo.process import logging as process_logging
 from rita_demo.process import malloc
 from rita_demo.server.gradio_patches import remove_abandoned
-from rita_demo.ui.framework.downloads import drop_sent_files
 from rita_demo.ui.session.store import Sessions
 
 MAX_UPLOAD_BYTES = 1 << 30  # bytes of uploads on disk
@@ -62,8 +60,7 @@ def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
     """One round; an error of one task is logged, and the next task follows."""
     for task in (
         lambda: page.upload_file_set.difference_update(trim_uploads(page.upload_file_set, max_bytes)),
-        lambda: drop_closed_sessions(page),
-        lambda: drop_sent_files(page),
+        lambda: drop_unread_answers(page),
         lambda: remove_abandoned(page.GRADIO_CACHE),
         sessions.evict,
         malloc.trim,
@@ -74,9 +71,10 @@ def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
             process_logging.log_error("cleanup failed", error)
 
 
-def drop_closed_sessions(page: Any) -> None:
-    if kept := getattr(page, "state_holder", None):  # there is none before the page is served
-        with kept.lock:
-            for visit in [name for name, state in kept.session_data.items() if state.is_closed]:
-                kept.session_data.pop(visit, None)
-                kept.time_last_used.pop(visit, None)
+def drop_unread_answers(page: Any) -> None:
+    """Drop the answers to pages that are gone, which nobody will read; Gradio keeps those of two thousand."""
+    queue, pages = page._queue, page.state_holder
+    running = {event.session_hash for event in list(queue.event_ids_to_events.values())}
+    for answers in (queue.pending_messages_per_session, queue.pending_event_ids_session):
+        for name in [name for name in list(answers) if name not in pages and name not in running]:
+            answers.pop(name, None)

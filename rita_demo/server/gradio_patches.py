@@ -1,5 +1,5 @@
 """Changes of Gradio's behaviour, for this process: lone surrogates in JSON, no remote fetches, uploads without leftovers,
-no work for outputs that do not change, and whole values instead of edits."""
+no work for outputs that do not change, whole values instead of edits, and no copies of a page's values."""
 
 import copy
 import json
@@ -8,17 +8,27 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
 import jinja2
 import orjson
 from fastapi import HTTPException
-from gradio import processing_utils, routes, utils
+from gradio import http_server, networking, processing_utils, route_utils, routes, utils
 from gradio.blocks import BlockFunction
+from gradio.queueing import Queue
+from gradio.state_holder import SessionState
 from gradio.utils import NamedString
 
+from rita_demo.server.connections import LIMITED_UVICORN
+from rita_demo.server.pages import Pages
+
 FETCH_REFUSAL = "This server fetches no addresses."
+FULL_QUEUE = "Too many visitors wait for an answer. Try again in a minute."
+LONG_PAGE_ID = "The random name of a page has at most 100 characters. Reload the page."
+MAX_PAGE_ID = 100  # characters; Gradio's clients send 11 or 36, and it keeps each for long
+RECENT_UPLOADS = 256  # whose progress can be asked for
 TEMP_PREFIX = "rita-arriving-"
 ABANDONED_SECONDS = 3600.0  # without a new byte
 
@@ -26,10 +36,13 @@ _gradio_templates: Any = routes.templates.env.loader
 _gradio_upload = routes.upload_fn
 _gradio_process_file = gr.UploadButton._process_single_file
 _gradio_postprocess = gr.Blocks.postprocess_data
+_gradio_init_state: Any = SessionState.__init__
+_gradio_set_component = SessionState.__setitem__
+_gradio_get_event, _gradio_push = route_utils.get_fn, Queue.push
 
 
 def patch_gradio(opening: str = "") -> None:
-    """Change six things.
+    """Change twelve things.
 
     - Lone surrogates in JSON responses are serialised. User input may hold half of an emoji, and an answer may repeat it.
       UTF-8 cannot encode it: Gradio's writer fails and the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
@@ -43,17 +56,38 @@ def patch_gradio(opening: str = "") -> None:
     - A generator's next value of an output is sent whole. Gradio sends edits of the value before, and its browser client
       makes them in place: a value that a busy page has received but not shown yet becomes the next one, which for an
       output that does not change is no value at all. The page then kept an older picture.
+    - No values of a page's components are stored. Gradio copies all of them for each page (70 ms and a megabyte at
+      least), for links to stored pages, which answer 404 here.
+    - An event of a page whose random name is too long is refused, and one too many for the queue is told so in our words.
+    - The progress of few uploads is kept. Gradio keeps it for each that is not asked for, and an entry for each question.
+    - A connection that sends no whole request ends (:class:`Connection`).
+    - The started server is not asked for its page: where it took three seconds, on a busy machine, the start failed.
+    - A page that is open is not forgotten before one that is not (:class:`Pages`).
     - The document ends with ``opening``, HTML that is shown until Gradio has built the page.
     """
     routes.templates.env.loader = _TemplateLoader(opening)
-    setattr(utils, "diff", _whole_value)  # noqa: B010, an assignment mypy forbids
-    setattr(routes, "orjson", _SurrogateSafeJson())  # noqa: B010, an assignment mypy forbids
-    processing_utils.async_ssrf_protected_get = _refuse_fetch
-    processing_utils.async_ssrf_protected_download = _refuse_fetch
-    routes.secure_url_stream_response = _refuse_file
-    routes.upload_fn = _clean_upload
-    setattr(gr.UploadButton, "_process_single_file", _path_only)  # noqa: B010, an assignment mypy forbids
-    setattr(gr.Blocks, "postprocess_data", _postprocess_changed)  # noqa: B010, an assignment mypy forbids
+    changes: dict[Any, dict[str, Any]] = {
+        http_server: {"uvicorn": LIMITED_UVICORN},
+        networking: {"url_ok": lambda url: True},
+        utils: {"diff": _whole_value},
+        routes: {
+            "orjson": _SurrogateSafeJson(),
+            "secure_url_stream_response": _refuse_file,
+            "upload_fn": _clean_upload,
+            "StateHolder": Pages,
+            "file_upload_statuses": _RecentUploads(),
+        },
+        processing_utils: dict.fromkeys(("async_ssrf_protected_get", "async_ssrf_protected_download"), _refuse_fetch),
+        gr.UploadButton: {"_process_single_file": _path_only},
+        gr.Blocks: {"postprocess_data": _postprocess_changed},
+        Queue: {"push": _push},
+        route_utils: {"get_fn": _get_event},
+        SessionState: {"__init__": _init_state, "__setitem__": _set_component}
+        | dict.fromkeys(("_update_config", "_update_value_in_config"), lambda *_: None),
+    }
+    for owner, names in changes.items():
+        for name, value in names.items():
+            setattr(owner, name, value)
 
 
 class _TemplateLoader(jinja2.BaseLoader):
@@ -101,6 +135,52 @@ async def _postprocess_changed(page: gr.Blocks, event: BlockFunction, answer: An
     done = await _gradio_postprocess(page, narrow, values[0] if len(values) == 1 else values, state) if values else []
     found = dict(zip(changed, done, strict=True))
     return [found.get(one, None if one.stateful else gr.skip()) for one in event.outputs]
+
+
+class _RecentUploads(route_utils.FileUploadProgress):
+    """Gradio's progress of uploads, of the last ones only."""
+
+    def track(self, upload_id: str) -> None:
+        super().track(upload_id)
+        for old in list(self._statuses)[:-RECENT_UPLOADS]:
+            self.stop_tracking(old)
+
+    def stop_tracking(self, upload_id: str) -> None:
+        super().stop_tracking(upload_id)
+        self._signals.pop(upload_id, None)
+
+    async def is_tracked(self, upload_id: str) -> bool:
+        try:
+            return await super().is_tracked(upload_id)
+        finally:
+            if upload_id not in self._statuses:
+                self._signals.pop(upload_id, None)
+
+
+async def _push(queue: Queue, body: Any, request: Any, username: str | None) -> Any:
+    if queue.max_size is not None and len(queue) >= queue.max_size:
+        # 503 would be shown with Gradio's own words
+        raise HTTPException(429, FULL_QUEUE, {"Retry-After": "60"})
+    return await _gradio_push(queue, body, request, username)
+
+
+def _get_event(blocks: gr.Blocks, api_name: str | None, body: Any) -> BlockFunction:
+    """The function of an event; Gradio makes the state of the page that sends it, if there is none."""
+    if len(body.session_hash or "") > MAX_PAGE_ID:
+        raise HTTPException(400, LONG_PAGE_ID)
+    return _gradio_get_event(blocks, api_name, body)
+
+
+def _init_state(state: SessionState, page: gr.Blocks) -> None:
+    """Gradio's state of a page that knows no component whose value is to be stored."""
+    _gradio_init_state(state, SimpleNamespace(default_config=page.default_config, blocks={}))
+
+
+def _set_component(state: SessionState, number: int, value: Any) -> None:
+    if isinstance(state.blocks_config.blocks.get(number), gr.State):
+        _gradio_set_component(state, number, value)
+    else:
+        state.blocks_config.blocks[number] = value
 
 
 async def _refuse_fetch(*args: Any, **kwargs: Any) -> Any:

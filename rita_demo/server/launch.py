@@ -16,11 +16,11 @@ from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
 from rita_demo.server.cleanup import start_cleanup
 from rita_demo.server.gradio_patches import patch_gradio
-from rita_demo.server.request_limits import RequestLimits
-from rita_demo.ui.page import OPENING, launch_options
+from rita_demo.server.pages import Heartbeats
+from rita_demo.server.request_limits import HEALTH, RequestLimits
+from rita_demo.ui.page import MAX_PAGES, OPENING, launch_options
 from rita_demo.ui.session.store import Sessions
 
-HEALTH = "/health"
 MAX_QUEUE = 64  # events in the queue; further ones are refused as busy
 FLUSH_SECONDS = 3.0  # at most, until the last answers are passed to the network
 NETWORK_SECONDS = 0.2  # for the network to send them
@@ -40,7 +40,8 @@ def launch_page(
     it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``failure``:
     why the model could not be loaded, None while nothing is wrong."""
     patch_gradio(OPENING.read_text(encoding="utf-8"))
-    page.queue(max_size=MAX_QUEUE)
+    page.queue(max_size=MAX_QUEUE, api_open=False)  # what waits in the queue cannot be called beside it
+    page._queue.ANALYTICS_MAX_EVENTS = 0  # statistics that nobody asks for, made anew with pandas after each event
     _, address, _ = page.launch(
         server_name=host,
         server_port=port,
@@ -48,7 +49,7 @@ def launch_page(
         prevent_thread_lock=True,
         quiet=True,
         app_kwargs={
-            "routes": [health(lambda: not page._queue.stopped, failure)],
+            "routes": [health(lambda: not page._queue.stopped, failure), Heartbeats(page, MAX_PAGES).route],
             "middleware": [Middleware(RequestLimits)],
             "openapi_url": None,  # the list of all addresses would need no password
         },

@@ -1,22 +1,28 @@
-"""Allowed addresses and request sizes.
+"""Allowed addresses, the login, and limits of requests.
 
 Gradio has some seventy addresses; this page uses a third of them. Others write files that are never deleted (screen
 recordings, stored page values) or are for development servers. Every address that is not listed below answers 404,
-also those of a later Gradio. Gradio limits the size of files but not of events: each address here has a limit, counted
-while the bytes arrive. Malformed bodies get a 400 instead of a server error.
+also those of a later Gradio. Where there is a password, Gradio reads a whole event before it asks for it, and some
+addresses never ask: here all but the public ones do, before a byte is read. Gradio limits the size of files but not of
+events: each address here has a limit, counted while the bytes arrive. Malformed bodies get a 400 instead of a server
+error.
 """
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import anyio
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rita_demo.process import logging as process_logging
 
 MB = 1 << 20
+LOGIN_LIMIT = 4 << 10  # bytes of a name and a password; each part of a larger form would take a temporary file
 SMALL_LIMIT = 64 << 10  # bytes of a request that names things
 QUEUED_EVENT_LIMIT = 2 * MB  # an event in the queue sends settings and class names
 #: Outside the queue: “Save this run” sends the figures of the open tab (0.4 MB for 47 classes).
@@ -25,21 +31,31 @@ DIRECT_EVENT_LIMIT = 40 * MB
 #: requests are never refused because of others.
 TOTAL_LIMIT = 160 * MB
 UPLOAD_LIMIT = 320 * MB  # a dozen of the largest files, or 32 pictures as cameras make them
+#: Values in an event: in memory, a small one takes twenty times its bytes. The figures of a page have two million commas.
+MAX_VALUES = 4_000_000
 DRAIN_SECONDS = 5.0  # seconds to read on from a client that sends too much, so that it gets the answer
+SILENT_SECONDS = 60.0  # between two parts of a body
+#: Requests of one address that are being read or answered. An open page has two, while it loads six more.
+MAX_OPEN_REQUESTS = 200
+TOO_MANY_VALUES = f"This has more values than the page takes at once ({MAX_VALUES // 10**6} million). Send less."
+TOO_MANY_REQUESTS = "Too many requests come from your address at once. Close some pages, then try again."
+TOO_SLOW = f"Nothing has arrived for {SILENT_SECONDS:.0f} seconds. Send it again."
+NO_LOGIN = {"error": "Not authenticated", "auth_message": None}  # as Gradio says it, which its clients read
 BUSY = "The page is busy with what others send. Try again in a moment."
 UNREADABLE = "The page cannot read this request. Reload the page and try again. If it happens again, this number helps to find out why: {}."
 CLOSE_HEADER = {"Connection": "close"}
+HEALTH = "/health"
 
 #: Addresses without a body: ``+`` is one part of a path, ``*`` any path. Launching asks for ``startup-events``, which
 #: starts the queue; ``info`` and ``call`` are for programs.
-GET_PATHS = """
-/ /config /health /logout /theme.css /robots.txt /favicon.ico /manifest.json /static/* /assets/*
+GET_PATHS = f"""
+/ /config {HEALTH} /logout /theme.css /robots.txt /favicon.ico /manifest.json /static/* /assets/*
 /gradio_api/startup-events /gradio_api/app_id /gradio_api/queue/data /gradio_api/info /gradio_api/call/+/+
 /gradio_api/upload_progress /gradio_api/heartbeat/+ /gradio_api/file=*
 """
 #: address -> maximum bytes of a body
 POST_LIMITS = {
-    "/login": SMALL_LIMIT,
+    "/login": LOGIN_LIMIT,
     "/gradio_api/queue/join": QUEUED_EVENT_LIMIT,
     "/gradio_api/run/+": DIRECT_EVENT_LIMIT,  # an event in the queue, and one beside it
     "/gradio_api/call/v2/+": QUEUED_EVENT_LIMIT,  # an endpoint, without gradio_client
@@ -47,6 +63,12 @@ POST_LIMITS = {
     "/gradio_api/cancel": SMALL_LIMIT,
     "/gradio_api/reset": SMALL_LIMIT,
 }
+#: Addresses that answer without a login, also where there are accounts: the form, Gradio's own files, and what launching
+#: and supervisors ask for.
+PUBLIC_PATHS = f"""
+/ {HEALTH} /login /logout /theme.css /robots.txt /favicon.ico /manifest.json /static/* /assets/*
+/gradio_api/startup-events /gradio_api/app_id
+"""
 
 
 def _pattern(address: str) -> re.Pattern[str]:
@@ -57,6 +79,7 @@ _LIMITS = {
     "GET": {_pattern(address): SMALL_LIMIT for address in GET_PATHS.split()},
     "POST": {_pattern(address): most for address, most in POST_LIMITS.items()},
 }
+_PUBLIC = [_pattern(address) for address in PUBLIC_PATHS.split()]
 
 
 def body_limit(method: str, path: str) -> int | None:
@@ -71,40 +94,62 @@ def too_large_text(limit: int) -> str:
 
 
 class RequestLimits:
-    """ASGI middleware before all routes: 404 for unused addresses, 413 for too large bodies, 503 when the bodies of all
-    requests together would be too large, 400 for malformed ones."""
+    """ASGI middleware before all routes: 404 for unused addresses, 401 without a login, 413 for too large bodies, 429 for
+    too many requests of one address, 503 when the bodies of all requests together would be too large, 408 for a body
+    that stops, 400 for malformed ones."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._bytes_in_use = 0  # bytes of large events, from when they arrive to the end of the answer
+        self._open_requests: Counter[str] = Counter()  # by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        most = body_limit(scope["method"], _path(scope))
+        path, address = _path(scope), (scope.get("client") or ("",))[0]
+        most = body_limit(scope["method"], path)
         if most is None:
             return await JSONResponse({"detail": "Not Found"}, 404)(scope, receive, send)
+        if not logged_in(scope) and not any(one.fullmatch(path) for one in _PUBLIC):
+            return await JSONResponse({"detail": NO_LOGIN}, 401, CLOSE_HEADER)(scope, receive, send)
         if _content_length(scope) > most:
             await _drain(receive)
             return await JSONResponse({"detail": too_large_text(most)}, 413, CLOSE_HEADER)(scope, receive, send)
-        begun, came, mine = False, 0, 0
+        if self._open_requests[address] >= MAX_OPEN_REQUESTS and path != HEALTH:
+            headers = CLOSE_HEADER | {"Retry-After": "5"}
+            return await JSONResponse({"detail": TOO_MANY_REQUESTS}, 429, headers)(scope, receive, send)
+        with counted(self._open_requests, address):
+            await self._answer(scope, receive, send, most)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
+        begun, complete, came, values, mine = False, False, 0, 0, 0
 
         async def send_and_note(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
+        async def refuse(status: int, said: str, more: bool, **headers: str) -> HTTPException:
+            if more:
+                await _drain(receive)
+            return HTTPException(status, said, CLOSE_HEADER | headers)
+
         async def receive_limited() -> Message:
-            nonlocal came, mine
-            message = await receive()
-            came += len(message.get("body", b""))
+            nonlocal complete, came, values, mine
+            with anyio.move_on_after(None if complete else SILENT_SECONDS) as wait:
+                message = await receive()
+            if wait.cancelled_caught:
+                raise HTTPException(408, TOO_SLOW, CLOSE_HEADER)
+            body, more_body = message.get("body", b""), bool(message.get("more_body"))
+            complete, came = not more_body, came + len(body)
+            values += sum(map(body.count, (b",", b"[", b"{"))) if most <= DIRECT_EVENT_LIMIT else 0
             more = max(0, came - QUEUED_EVENT_LIMIT) - mine if most == DIRECT_EVENT_LIMIT else 0
-            if came > most or self._bytes_in_use + more > TOTAL_LIMIT:
-                if message.get("more_body"):
-                    await _drain(receive)
-                if came > most:  # the reader of the body passes it on
-                    raise HTTPException(413, too_large_text(most), CLOSE_HEADER)
-                raise HTTPException(503, BUSY, CLOSE_HEADER | {"Retry-After": "5"})
+            if came > most:  # the reader of the body passes it on
+                raise await refuse(413, too_large_text(most), more_body)
+            if values > MAX_VALUES:
+                raise await refuse(413, TOO_MANY_VALUES, more_body)
+            if self._bytes_in_use + more > TOTAL_LIMIT:
+                raise await refuse(503, BUSY, more_body, **{"Retry-After": "5"})
             mine, self._bytes_in_use = mine + more, self._bytes_in_use + more
             return message
 
@@ -121,6 +166,25 @@ class RequestLimits:
             await JSONResponse({"detail": said}, 400, CLOSE_HEADER)(scope, receive, send)
         finally:
             self._bytes_in_use -= mine
+
+
+def logged_in(scope: Scope) -> bool:
+    """Whether the request is of somebody who has logged in, or nobody needs to."""
+    app, cookies = scope["app"], Request(scope).cookies
+    names = (f"{prefix}-{app.cookie_id}" for prefix in ("access-token", "access-token-unsecure"))
+    return app.auth is None or any(cookies.get(name) in app.tokens for name in names)
+
+
+@contextmanager
+def counted(counts: Counter[str], name: str) -> Iterator[None]:
+    """One more of that name until the end of the block."""
+    counts[name] += 1
+    try:
+        yield
+    finally:
+        counts[name] -= 1
+        if not counts[name]:
+            del counts[name]
 
 
 def _path(scope: Scope) -> str:

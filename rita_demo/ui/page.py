@@ -42,7 +42,7 @@ TITLE = """<h1>RITA <span>a defence for CLIP, which matches pictures with words<
 <p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
 OPENING = Path(__file__).with_name("opening.html")  # shown until Gradio has built the page
 MAX_UPLOAD_SIZE = "40mb"
-MAX_PAGES = 256  # pages whose values Gradio stores: open ones and those whose end it did not notice
+MAX_PAGES = 256  # pages whose state is kept: open ones and those whose end was not noticed
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
 
 
@@ -112,7 +112,6 @@ def build(
         menu.bind_events()
         bind_save(save, context)
         add_endpoints(context)
-        context.downloads.use_page(page)
         reset.click(js="() => window.location.assign(window.location.pathname)", api_visibility="private")
         _bind_load_and_unload(page, context, tab, example)
         _disable_pending_status(page, context.visitor)

@@ -1,7 +1,5 @@
 """Uploads and idle sessions stay within their limits, also without any event."""
 
-import gc
-import json
 import os
 import subprocess
 import sys
@@ -10,17 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import gradio as gr
 import pytest
-from gradio.state_holder import StateHolder
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import cleanup
 from rita_demo.server.cleanup import start_cleanup, trim_uploads
 from rita_demo.server.gradio_patches import TEMP_PREFIX, remove_abandoned
+from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
-from tests.ui.http_client import serve_fake_page
 
 
 def files(folder: Path, sizes: list[int]) -> list[str]:
@@ -75,7 +70,8 @@ class FakePage(SimpleNamespace):
     """What the cleanup knows of a page."""
 
     def __init__(self, uploads: list[str]) -> None:
-        super().__init__(upload_file_set=set(uploads), state_holder=StateHolder(), blocks={}, GRADIO_CACHE="nowhere")
+        queue = SimpleNamespace(event_ids_to_events={}, pending_messages_per_session={}, pending_event_ids_session={})
+        super().__init__(upload_file_set=set(uploads), state_holder=Pages(), _queue=queue, GRADIO_CACHE="nowhere")
 
 
 def test_cleanup_runs_without_user_events(tmp_path: Path) -> None:
@@ -86,25 +82,6 @@ def test_cleanup_runs_without_user_events(tmp_path: Path) -> None:
     now[0] = 20.0
     assert wait_until(lambda: not len(sessions) and page.upload_file_set == {str(tmp_path / "2.png")})
     assert [p.name for p in tmp_path.iterdir()] == ["2.png"]
-
-
-@pytest.mark.slow
-def test_gradio_state_of_a_closed_page_is_deleted() -> None:
-    sessions = Sessions()
-    with serve_fake_page(sessions=sessions) as address:
-        stays, leaves = HttpClient(address), HttpClient(address)
-        for visitor in (stays, leaves):
-            visitor.open()
-        kept = gradio_page(stays).state_holder
-        start_cleanup(gradio_page(stays), sessions, interval=0.1)
-        assert {stays.session_hash, leaves.session_hash} <= set(kept.session_data)
-        with leaves.http.stream("GET", f"gradio_api/heartbeat/{leaves.session_hash}") as beat:
-            next(beat.iter_lines())
-        assert wait_until(lambda: leaves.session_hash not in kept.session_data, 30)
-        assert stays.session_hash in kept.session_data
-        assert set(kept.time_last_used) == set(kept.session_data)
-        assert len(sessions) == 1
-        assert "agreement" in stays.choose_tab("memory")
 
 
 def test_partial_uploads_of_a_killed_process_are_deleted_after_an_hour(tmp_path: Path) -> None:
@@ -153,38 +130,11 @@ def test_a_failing_cleanup_task_is_logged_and_cleanup_continues(
     assert len(fits) >= 3, "what comes after the failed task is left out"
 
 
-@pytest.mark.slow
-def test_a_downloaded_file_is_not_retained() -> None:
-    """Gradio keeps every value of an open page: this one goes when the next file is made, or in the next cleanup."""
-    figures = {"rita-plan": "<svg>" + "x" * 300_000}
-    with serve_fake_page() as address:
-        one, two = HttpClient(address), HttpClient(address)
-        for visitor in (one, two):
-            visitor.open()
-        kept = gradio_page(one).state_holder
-        for visitor in (one, two):
-            assert "base64," in visitor.press("save-run", data={"figures": figures})
-        assert "base64," not in values_of(kept, one), "another visitor's page does not replace it"
-        assert "base64," in values_of(kept, two)
-        cleanup.drop_sent_files(gradio_page(one))
-        assert "base64," not in values_of(kept, two)
-        one.choose_tab("memory")
-        assert "base64," in one.press("export", data={"kind": "json"})
-        assert "base64," in values_of(kept, one)
-        assert "base64," in two.press("save-run", data={"figures": {}})
-        assert "base64," not in values_of(kept, one)
-
-
-def values_of(kept: StateHolder, visitor: HttpClient) -> str:
-    """The values of files that Gradio has of a visitor's page."""
-    values = kept.session_data[visitor.session_hash].config_values
-    names = ("save-run", "export")
-    found = [v["props"].get("value") for v in values.values() if v["props"].get("elem_id") in names]
-    assert len(found) == 2
-    return json.dumps(found)
-
-
-def gradio_page(visitor: HttpClient) -> gr.Blocks:
-    """The page that a visitor opened; other tests' pages may not have been collected yet."""
-    running = [page for page in gc.get_objects() if isinstance(page, gr.Blocks) and page.is_running]
-    return next(page for page in running if visitor.session_hash in page.state_holder.session_data)
+def test_answers_to_pages_that_are_gone_are_dropped(tmp_path: Path) -> None:
+    page, answers = FakePage([]), ["waits", "runs", "gone"]
+    page.state_holder.session_data["waits"] = None
+    page._queue.event_ids_to_events["event"] = SimpleNamespace(session_hash="runs")
+    for kept in (page._queue.pending_messages_per_session, page._queue.pending_event_ids_session):
+        kept.update(dict.fromkeys(answers, "x"))
+        cleanup.drop_unread_answers(page)
+        assert list(kept) == ["waits", "runs"]

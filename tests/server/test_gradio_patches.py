@@ -112,3 +112,21 @@ def test_a_generators_next_value_replaces_the_one_before_and_edits_nothing_in_pl
     assert utils.diff(old, copy.deepcopy(old)) == []
     for new in ({"__type__": "update"}, {"clean": {"src": "b"}, "said": ["x", "y"]}):
         assert utils.diff(old, new) == [["replace", [], new]]
+
+
+def test_the_progress_of_the_last_uploads_alone_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradio_patches, "RECENT_UPLOADS", 3)
+    kept = gradio_patches._RecentUploads()
+    for name in "abcde":
+        kept.append(name, "a.png", b"xy")
+        assert finished(kept.is_tracked(name))
+
+    async def ask_for_unknown() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(kept.is_tracked("unknown"), 0.01)
+
+    finished(ask_for_unknown())
+    assert list(kept._statuses) == list(kept._signals) == ["c", "d", "e"]
+    assert kept.pop("e").chunk_size == 2
+    kept.stop_tracking("d")
+    assert list(kept._statuses) == list(kept._signals) == ["c", "e"]

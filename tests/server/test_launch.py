@@ -1,7 +1,9 @@
 """The served page: login, health check, refused addresses."""
 
 import json
+import socket
 from collections.abc import Iterator
+from urllib.parse import urlparse
 
 import gradio as gr
 import httpx
@@ -22,11 +24,10 @@ from tests.ui.http_client import build_fake_page
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))
-#: What answers without a password. No harm in it: health check, login form, Gradio's own files, colours, a random number,
-#: and what concerns an event or a page whose secret random name one knows. Everything else says 401, or 404 where the
-#: page has no use for it (tests/server/test_request_limits.py).
+#: What answers without a password. No harm in it: health check, login form, Gradio's own files, colours, a random number.
+#: Everything else says 401, or 404 where the page has no use for it (tests/server/test_request_limits.py).
 _PUBLIC = """/health / /login /logout /static /assets /favicon.ico /theme.css /robots.txt /manifest.json /app_id
-/startup-events /reset /cancel /heartbeat"""
+/startup-events"""
 PUBLIC_PATHS = _PUBLIC.split()
 _FOREIGN = """/etc/passwd ../../../../etc/passwd app.py ./app.py /proc/self/environ file:///etc/passwd
 http://127.0.0.1:1/x.png https://example.org/x.png"""
@@ -73,6 +74,15 @@ def test_without_the_password_all_but_public_paths_return_401(locked_client: str
         assert answer.status_code == (401 if here else 404), (method, path, answer.status_code)
         asked += here
     assert asked >= 6
+
+
+def test_no_byte_of_a_strangers_request_is_read(locked_client: str) -> None:
+    """Gradio reads all of an event before it asks for the password: 40 MB of it took a gigabyte."""
+    line = f"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Length: {40 << 20}\r\n\r\n"
+    target = urlparse(locked_client)
+    with socket.create_connection((target.hostname, target.port), 20) as stranger:
+        stranger.sendall(line.encode())
+        assert stranger.makefile().read().startswith("HTTP/1.1 401"), "it is answered, and the connection closed"
 
 
 def test_the_login_form_reveals_nothing_about_the_page(locked_client: str) -> None:

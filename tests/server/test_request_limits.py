@@ -6,8 +6,9 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import gradio as gr
@@ -16,7 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rita_demo.bench.http_client import HttpClient
-from rita_demo.server import launch, request_limits
+from rita_demo.server import gradio_patches, launch, request_limits
 from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import build_fake_page
@@ -121,6 +122,18 @@ def test_the_proxy_root_path_is_ignored_by_the_route_list() -> None:
         assert request_limits._path(scope) == path
 
 
+class WithoutLogin:
+    """The application around a middleware; nobody needs to log in."""
+
+    auth, cookie_id, tokens = None, "", ()
+
+    def __init__(self, inside: Any) -> None:
+        self.inside = inside
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.inside(scope | {"app": self}, receive, send)
+
+
 LIMITS = [
     ("queue/join", request_limits.QUEUED_EVENT_LIMIT),
     ("run/predict", request_limits.DIRECT_EVENT_LIMIT),
@@ -143,6 +156,71 @@ def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accep
         assert (answer.status_code == 413) is refused, answer.text[:200]
         if refused:
             assert answer.json() == {"detail": request_limits.too_large_text(most)}
+
+
+def test_an_event_of_very_many_values_is_refused_before_it_is_read(address: str, monkeypatch) -> None:
+    """13 million empty objects, 40 MB, take a gigabyte."""
+    visitor = HttpClient(address)
+    body = {"fn_index": 0, "session_hash": visitor.session_hash, "data": [{}] * 20_000}
+    for most, refused in ((45_000, False), (20_000, True)):
+        monkeypatch.setattr(request_limits, "MAX_VALUES", most)
+        answer = visitor.http.post("gradio_api/run/predict", json=body)
+        assert (answer.status_code == 413) is refused, answer.text[:200]
+    assert answer.json() == {"detail": request_limits.TOO_MANY_VALUES}
+
+
+def test_a_login_form_of_many_parts_is_refused(address: str) -> None:
+    """Each part takes a temporary file: 900 of them took 80 ms."""
+    parts = [("x", (f"{n}", b"")) for n in range(60)]
+    answer = httpx.post(f"{address}login", data={"username": "x", "password": "x"}, files=parts)
+    assert (answer.status_code, answer.json()) == (413, {"detail": request_limits.too_large_text(4 << 10)})
+
+
+def test_a_body_that_stops_arriving_is_ended(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_limits, "SILENT_SECONDS", 0.3)
+    with socket.create_connection((urlparse(address).hostname, urlparse(address).port), 20) as line:
+        line.sendall(b"POST /gradio_api/queue/join HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+        answer = line.makefile().read()
+    assert answer.startswith("HTTP/1.1 408")
+    assert request_limits.TOO_SLOW in answer
+
+
+def test_one_address_has_a_limit_of_open_requests_and_the_health_check_none(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_limits, "MAX_OPEN_REQUESTS", 2)
+    with ExitStack() as open_requests:
+        for n in range(2):
+            beat = open_requests.enter_context(httpx.stream("GET", f"{address}gradio_api/heartbeat/{n}"))
+            assert beat.status_code == 200
+        answer = httpx.get(address)
+        assert (answer.status_code, answer.json()) == (429, {"detail": request_limits.TOO_MANY_REQUESTS})
+        assert httpx.get(f"{address}health").status_code == 200
+        assert httpx.get(address, headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 200
+    assert wait_until(lambda: httpx.get(address).status_code == 200)
+
+
+@pytest.mark.parametrize("path", ["queue/join", "run/predict"])
+def test_a_page_with_a_very_long_random_name_is_refused(address: str, page: gr.Blocks, path: str) -> None:
+    for length, refused in ((100, False), (101, True)):
+        name = "n" * length
+        body = {"fn_index": HttpClient(address).load_event, "data": [], "session_hash": name}
+        answer = httpx.post(f"{address}gradio_api/{path}", json=body)
+        assert (answer.json().get("detail") == gradio_patches.LONG_PAGE_ID) is refused
+        assert (name not in page.state_holder) is refused
+
+
+def test_what_waits_in_the_queue_cannot_be_called_beside_it(address: str) -> None:
+    visitor = HttpClient(address)
+    body = {"fn_index": visitor.event("go", "click")["id"], "data": [], "session_hash": visitor.session_hash}
+    answer = visitor.http.post("gradio_api/run/predict", json=body)
+    assert (answer.status_code, "join the queue" in answer.text) == (404, True)
+
+
+def test_a_full_queue_is_answered_in_our_words(address: str, page: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = HttpClient(address)
+    monkeypatch.setattr(page._queue, "max_size", 0)
+    assert json.loads(visitor.enqueue(visitor.load_event, [])) == {"detail": gradio_patches.FULL_QUEUE}
 
 
 def test_an_endless_body_is_read_only_up_to_the_limit(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +328,7 @@ def test_only_requests_with_a_body_give_a_400() -> None:
     async def breaks(*_: object) -> None:
         raise KeyError("ours")
 
-    client = TestClient(request_limits.RequestLimits(breaks))
+    client = TestClient(WithoutLogin(request_limits.RequestLimits(breaks)))
     assert client.post(f"{API}/queue/join").status_code == 400
     with pytest.raises(KeyError, match="ours"):
         client.get("/")

@@ -38,7 +38,6 @@ class SaveButton(HtmlWidget):
     """The button; ``click`` sends the figures (read them with :func:`posted_figures`), the value is the file."""
 
     template, script = f"{BUTTON}<span role='status'></span>", SCRIPT
-    holds_file = True  # see framework/downloads.py
 
 
 def posted_figures(event: Any) -> dict[str, str]:

@@ -60,8 +60,6 @@ class DownloadButtons(HtmlButtons):
     """One button for each ``kind -> text``; ``click`` reports the kind (read it with :func:`clicked_format`). The
     value, made by :func:`download_value`, is saved as a file by the browser."""
 
-    holds_file = True  # see framework/downloads.py
-
     def __init__(self, kinds: dict[str, str], **html: Any) -> None:
         self.kinds = kinds
         buttons = "".join(

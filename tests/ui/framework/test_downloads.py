@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rita_demo.ui.framework.downloads import MAX_PARALLEL, DownloadSlots, drop_sent_files
+from rita_demo.ui.framework.downloads import MAX_PARALLEL, DownloadSlots
 
 
 def test_the_number_of_concurrent_downloads_is_limited() -> None:
@@ -27,5 +27,3 @@ def test_the_number_of_concurrent_downloads_is_limited() -> None:
     for _ in range(MAX_PARALLEL + 1):  # a failed one releases its slot
         with pytest.raises(ValueError, match="broken"), downloads.slot():
             raise ValueError("broken")
-    with downloads.slot():
-        drop_sent_files(object())  # works before the page is served

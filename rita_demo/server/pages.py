@@ -1,0 +1,96 @@
+"""What Gradio keeps of each open page, and the heartbeat: a connection that a page holds while it is open.
+
+When the last heartbeat of a page ends, all that is kept of the page is deleted. Gradio's own heartbeat runs the page's
+unload event for any id, also an invented one: each built a session on the event loop and took one of the few places.
+Here it builds nothing, and the open ones have a limit. A page with a heartbeat keeps its place before one without.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import gradio as gr
+from gradio.state_holder import StateHolder
+from starlette.requests import Request
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from rita_demo.server.request_limits import counted
+
+HEARTBEAT = "/gradio_api/heartbeat/{session_hash}"
+BEAT_SECONDS = 15.0
+#: Open heartbeats of one address: a class in one room is behind one.
+MAX_BEATS_PER_ADDRESS = 100
+UNKNOWN_SECONDS = 60.0  # after which the heartbeat of a page that has asked for nothing ends
+TOO_MANY_BEATS = "Too many pages are open. Close some of them, then reload this one."
+
+
+class Pages(StateHolder):
+    """Gradio's states of all pages, by their random ids. ``connected``: the number of open heartbeats of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connected: Counter[str] = Counter()
+
+    def update(self, session_id: str) -> None:
+        """Note that a page was used, and make room: the longest unused page without a heartbeat goes first."""
+        with self.lock:
+            if session_id in self.session_data:
+                self.session_data.move_to_end(session_id)
+            if len(self.session_data) > self.capacity:
+                pages = [page for page in self.session_data if page != session_id]
+                self._drop(next((page for page in pages if not self.connected[page]), pages[0]))
+
+    def close(self, page: str) -> None:
+        with self.lock:
+            self._drop(page)
+
+    def _drop(self, page: str) -> None:
+        self.session_data.pop(page, None)
+        self.time_last_used.pop(page, None)
+
+
+class Heartbeats:
+    """The heartbeats of one page's visitors. ``most``: open ones of all addresses."""
+
+    def __init__(self, blocks: gr.Blocks, most: int) -> None:
+        self._blocks, self._most = blocks, most
+        self._of_address: Counter[str] = Counter()
+
+    @property
+    def route(self) -> Route:
+        return Route(HEARTBEAT, self, methods=["GET"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        address, page = request.client.host if request.client else "", request.path_params["session_hash"]
+        if self._of_address[address] >= MAX_BEATS_PER_ADDRESS or self._of_address.total() >= self._most:
+            return await JSONResponse({"detail": TOO_MANY_BEATS}, 429, {"Retry-After": "60"})(scope, receive, send)
+        pages = request.app.state_holder
+        with counted(self._of_address, address):
+            try:
+                with counted(pages.connected, page):
+                    beats = self._beats(page, request.app)
+                    await StreamingResponse(beats, media_type="text/event-stream")(scope, receive, send)
+            finally:
+                if not pages.connected[page]:
+                    self._close(page, pages)
+
+    async def _beats(self, page: str, app: Any) -> AsyncIterator[str]:
+        """One line every now and then, until the server goes down or the page turns out to be none."""
+        waited = 0.0
+        while not app.stop_event.is_set() and (waited < UNKNOWN_SECONDS or page in app.state_holder):
+            yield "data: ALIVE\n\n"
+            with suppress(TimeoutError):
+                await asyncio.wait_for(app.stop_event.wait(), BEAT_SECONDS)
+            waited += BEAT_SECONDS
+
+    def _close(self, page: str, pages: Pages) -> None:
+        """Run the page's unload events and delete what Gradio keeps of it."""
+        pages.close(page)
+        for event in self._blocks.fns.values():
+            if event.fn and any(kind == "unload" for _, kind in event.targets):
+                event.fn(gr.Request(session_hash=page))
