@@ -17,6 +17,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
+from PIL.JpegImagePlugin import JpegImageFile
 
 from rita_demo.data.decode import SquareDecoder
 from rita_demo.data.picture_sources import FORMAT_HINT, Source, array_picture, read_source
@@ -29,8 +30,10 @@ LARGEST_SIDE = 448  # of the square shown and attacked, in pixels
 SMALLEST_SIDE = 32  # a smaller square is enlarged
 DEFAULT_SIDE = 224  # of an enlarged square where no model's side is given
 LARGEST_PICTURE = 64_000_000  # pixels in the file; checked in the header, before decoding
+#: Pixels of a side, checked there as well: a decoder takes some bytes for each row and each column.
+LONGEST_SIDE = 30_000
 #: Smaller limits for decoders that hold several copies of the picture.
-MAX_PIXELS_BY_FORMAT: dict[str | None, int] = {"WEBP": 32_000_000, "AVIF": 32_000_000}
+MAX_PIXELS_BY_FORMAT: dict[str | None, int] = {"WEBP": 32_000_000, "AVIF": 32_000_000, "JPEG in scans": 32_000_000}
 DARK = 64  # a picture without a value from here on is said to be dark: it may hold 12 bit values in a 16 bit file
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
 #: Pictures decoded at once, of all visitors: the largest one takes 256 MB.
@@ -127,7 +130,8 @@ def _loaded(source: bytes | Image.Image | np.ndarray, notes: list[str]) -> Image
         image = array_picture(source, notes)
     else:
         image = source if isinstance(source, Image.Image) else _from_bytes(source, notes)
-    _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(image.format, LARGEST_PICTURE))
+    kind = "JPEG in scans" if _has_scans(image) else image.format
+    _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(kind, LARGEST_PICTURE))
     if getattr(image, "is_animated", False):
         image.seek(0)
         notes.append(SEVERAL)
@@ -167,11 +171,26 @@ def _file_type(head: bytes) -> str | None:
     return text_kind(head) or "of no kind known here"
 
 
+def _has_scans(image: Image.Image) -> bool:
+    """Whether a JPEG that is not yet decoded comes in several scans, a progressive one or one channel after the other:
+    the decoder holds 2 bytes for each value beside the picture."""
+    if not isinstance(image, JpegImageFile) or image.fp is None:
+        return False
+    at = image.fp.tell()  # after the head of the first scan, which has all channels where it is the only one
+    image.fp.seek(max(0, at - 8 - 2 * image.layers))
+    head = image.fp.read(2)
+    image.fp.seek(at)
+    return "progressive" in image.info or head != b"\xff\xda"
+
+
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:
     if width < 1 or height < 1:
         raise PictureError(f"Expected a picture with pixels, but it is {width} x {height}.", FORMAT_HINT)
     if width * height > largest:
         raise _too_large(f"{width} x {height}", largest)
+    if max(width, height) > LONGEST_SIDE:
+        message = f"Expected a picture of at most {LONGEST_SIDE:,} pixels a side, got {width} x {height}."
+        raise PictureError(message, "Cut or save it smaller and try again.")
 
 
 def _too_large(size: str, largest: int = LARGEST_PICTURE) -> PictureError:

@@ -113,7 +113,6 @@ def test_a_nan_brightness_gives_an_error_message_wherever_it_is() -> None:
         open_picture(Image.fromarray(values))
 
 
-SIDE, LIMIT = 7_900, 330  # pixels; MB above what reading a small picture took
 PEAK = """
 import sys
 from pathlib import Path
@@ -128,21 +127,63 @@ before = peak()
 open_picture(sys.argv[1])
 print(peak() - before)
 """
+#: Mode, size, suffix, and how it is saved: each as large as it may be, and less than 5 MB as a file.
+LARGEST = {
+    "RGBA": ("RGBA", (7_900, 7_900), "png", {"compress_level": 1}),
+    "LA": ("LA", (7_900, 7_900), "png", {"compress_level": 1}),
+    "I;16": ("I;16", (7_900, 7_900), "png", {"compress_level": 1}),
+    "F": ("F", (7_900, 7_900), "tif", {"compression": "tiff_lzw"}),
+    "wide": ("RGBA", (30_000, 2_100), "png", {"compress_level": 1}),
+    "high": ("RGBA", (2_100, 30_000), "png", {"compress_level": 1}),
+    "JPEG": ("RGB", (7_900, 7_900), "jpg", {"subsampling": 0}),
+    "progressive JPEG": ("RGB", (5_600, 5_600), "jpg", {"progressive": True, "subsampling": 0}),
+    "CMYK": ("CMYK", (7_900, 7_900), "jpg", {}),
+    "progressive CMYK": ("CMYK", (5_600, 5_600), "jpg", {"progressive": True, "subsampling": 0}),
+    "AVIF": ("RGB", (5_600, 5_600), "avif", {"speed": 10}),
+    "WebP": ("RGB", (5_600, 5_600), "webp", {"method": 0}),
+}
+LIMIT = dict.fromkeys(LARGEST, 330) | {
+    "progressive CMYK": 400,
+    "WebP": 500,
+}  # MB above what reading a small picture took
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is Linux's")
-@pytest.mark.parametrize("mode", ["RGBA", "LA", "I;16", "F"])
-def test_decoding_the_largest_picture_uses_little_extra_memory(mode: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", LARGEST)
+def test_decoding_the_largest_picture_uses_little_extra_memory(kind: str, tmp_path: Path) -> None:
     """Decoded, these have up to 4 bytes per pixel: 250 MB."""
     (tmp_path / "small.png").write_bytes(encoded(photo()))
-    path = tmp_path / ("large.tif" if mode == "F" else "large.png")
-    more = {"compression": "tiff_lzw"} if mode == "F" else {"compress_level": 1}
-    Image.new(mode, (SIDE, SIDE), 0.5 if mode == "F" else 9).save(path, **more)
+    mode, size, suffix, more = LARGEST[kind]
+    path = tmp_path / f"large.{suffix}"
+    Image.new(mode, size, 0.5 if mode == "F" else 9).save(path, **more)
     assert path.stat().st_size < 5e6
     words = [sys.executable, "-c", PEAK, str(path)]
     run = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert float(run.stdout) < LIMIT
+    assert 10 < float(run.stdout) < LIMIT[kind]
+
+
+@pytest.mark.parametrize("size", [(64_000_000, 1), (1, 64_000_000), (30_001, 40)])
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM"])
+def test_a_picture_with_a_very_long_side_is_refused_before_it_is_decoded(kind: str, size: tuple[int, int]) -> None:
+    """64 million pixels in one row took 700 MB."""
+    data = encoded(Image.new("1", size), kind)
+    with pytest.raises(PictureError, match=f"at most 30,000 pixels a side, got {size[0]} x {size[1]}"):
+        open_picture(data)
+    assert open_picture(encoded(Image.new("1", (30_000, 40)), kind)).source_size == (30_000, 40)
+
+
+@pytest.mark.parametrize("channel", [False, True], ids=["progressive", "one channel after the other"])
+def test_a_jpeg_in_scans_has_a_smaller_limit(channel: bool) -> None:
+    """The decoder holds 2 bytes of each of its values until the last scan has come."""
+    colours = Image.new("RGB", (6_000, 5_400))
+    data = encoded(colours, "JPEG", progressive=not channel)
+    if channel:  # the first scan has one channel instead of three
+        at = data.index(b"\xff\xda")
+        data = data[: at + 2] + b"\x00\x08\x01" + data[at + 5 : at + 7] + data[at + 11 :]
+    with pytest.raises(PictureError, match="at most 32 million pixels, got 6000 x 5400"):
+        open_picture(data)
+    assert open_picture(encoded(colours, "JPEG")).source_size == (6_000, 5_400)
 
 
 def test_at_most_two_pictures_are_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
