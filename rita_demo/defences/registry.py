@@ -59,8 +59,9 @@ def add_entry_points() -> list[str]:
             files, written_in = package_files(point.module), code_file(defence.answer)
             file = written_in if written_in in files else sys.modules[point.module].__file__
             _registry.add_loaded(f"{file}:{point.attr}", defence, files)
-        except Exception as error:  # whatever the package does: the other defences stay usable
-            faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {error}")
+        except (Exception, SystemExit) as error:  # whatever the package does: the other defences stay usable
+            said = error if isinstance(error, Exception) else type(error).__name__
+            faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {said}")
     return faults
 
 

@@ -1,6 +1,7 @@
 """Generators that report progress and return a result."""
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from typing import Generic, TypeVar
 
 Y = TypeVar("Y")
@@ -22,6 +23,34 @@ def step_of(steps: Generator[Y, None, R]) -> tuple[Y | None, R | None]:
         return next(steps), None
     except StopIteration as end:
         return None, end.value
+
+
+class EndedError(RuntimeError):
+    """A step ended with an exception that is no error and would end the process, or the thread of all requests."""
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Turn SystemExit, KeyboardInterrupt and their like into an :class:`EndedError`. Not for the main thread, where Ctrl-C
+    is a KeyboardInterrupt, and not around a ``yield``, where a generator that is closed gets a GeneratorExit."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise EndedError(type(error).__name__) from error
+
+
+def contained_steps(steps: Generator[Y, None, R]) -> Generator[Y, None, R]:
+    """The same steps, each :func:`contained`."""
+    with closing(steps):
+        while True:
+            with contained():
+                try:
+                    step = next(steps)
+                except StopIteration as end:
+                    return end.value
+            yield step
 
 
 class Steps(Generic[Y, R]):

@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -94,19 +95,23 @@ def place(spec: str, function: Callable[..., Any] | None = None) -> str:
 
 @contextmanager
 def guest_errors(spec: str) -> Iterator[None]:
-    """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`GuestError`.
-    Errors of other code, and of a device without memory, pass through."""
+    """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`GuestError`, also
+    one that would end the process. Errors of other code, of a device without memory, and Ctrl-C pass through."""
     file = Path(spec.rpartition(":")[0]).absolute()
     try:
         yield
     except DemoError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if Path(frame.filename).absolute() == file]
         if isinstance(error, SyntaxError) and error.filename and Path(error.filename).absolute() == file:
             lines = [error.lineno]
-        if not lines or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        passes = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+        if passes or (not lines and not isinstance(error, SystemExit)):  # such as partial(sys.exit) as an answer
             raise
-        message = f"{file.name}, line {lines[-1]}: {type(error).__name__}"
+        where = f"{file.name}, line {lines[-1]}" if lines else file.name
+        message = f"{where}: {type(error).__name__}"
         raise GuestError(message, detail=str(error)) from error

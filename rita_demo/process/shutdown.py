@@ -20,32 +20,51 @@ class ShuttingDown(DemoError):
         super().__init__("The server is going down; what has been stored stays.", "Reload the page in a minute.")
 
 
+class RunningEvent:
+    """An event while it runs. ``step_began``: monotonic seconds."""
+
+    def __init__(self, state: "ShutdownState") -> None:
+        self._state, self.step_began = state, time.monotonic()
+
+    def next_step(self) -> None:
+        """Called between two steps. Raises ShuttingDown: the grace period is over."""
+        self.step_began = time.monotonic()
+        if self._state.expired:
+            raise ShuttingDown
+
+
 class ShutdownState:
-    """Thread-safe. ``draining``: no new events; ``expired``: running events end at their next step; ``running``:
-    the number of running events."""
+    """Thread-safe. ``draining``: no new events; ``expired``: running events end at their next step."""
 
     def __init__(self) -> None:
         self.draining = self.expired = False
-        self.running = 0
+        self._events: set[RunningEvent] = set()
         self._lock = threading.Lock()
 
+    @property
+    def running(self) -> int:
+        """The number of running events."""
+        return len(self._events)
+
+    @property
+    def step_seconds(self) -> float:
+        """How long the current step of an event has been running; the longest of all events, 0 where none runs."""
+        with self._lock:
+            return max((time.monotonic() - event.step_began for event in self._events), default=0.0)
+
     @contextmanager
-    def track_event(self) -> Iterator[None]:
+    def track_event(self) -> Iterator[RunningEvent]:
         """Count an event while it runs. Raises ShuttingDown: the server takes no new events."""
+        event = RunningEvent(self)
         with self._lock:
             if self.draining:
                 raise ShuttingDown
-            self.running += 1
+            self._events.add(event)
         try:
-            yield
+            yield event
         finally:
             with self._lock:
-                self.running -= 1
-
-    def check(self) -> None:
-        """Called between two steps of an event. Raises ShuttingDown: the grace period is over."""
-        if self.expired:
-            raise ShuttingDown
+                self._events.remove(event)
 
     def drain(self, grace: float) -> int:
         """Take no new events; wait ``grace`` seconds for the running ones to end, then for their next step. Returns the

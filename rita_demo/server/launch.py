@@ -62,14 +62,15 @@ def launch_page(
 
 
 def health(is_serving: Callable[[], bool], failure: Callable[[], object] = lambda: None) -> Route:
-    """The health check: 200 while visitors can be served, else 503. It needs no password and reveals nothing.
-    ``is_serving``: whether the queue of events runs; ``failure``: why the model could not be loaded. While it is being
+    """The health check: 200 while visitors can be served, else 503, and for how long one step of an event has been
+    running: a step that hangs keeps the others waiting. It needs no password and reveals nothing more. ``is_serving``: whether the queue of events runs; ``failure``: why the model could not be loaded. While it is being
     loaded, visitors are served and their first run waits."""
 
     async def state(request: Request) -> JSONResponse:
         said = "no queue" if not is_serving() else "no model" if failure() else "ok"
         said = "going down" if SHUTDOWN.draining else said
-        return JSONResponse({"status": said}, 200 if said == "ok" else 503)
+        answer = {"status": said, "step_seconds": round(SHUTDOWN.step_seconds, 1)}
+        return JSONResponse(answer, 200 if said == "ok" else 503)
 
     return Route(HEALTH, state)
 

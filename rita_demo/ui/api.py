@@ -24,8 +24,7 @@ from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.pipeline.run_options import class_names, method_names, run_settings
 from rita_demo.process import logging as process_logging
-from rita_demo.process.generators import Steps
-from rita_demo.process.shutdown import SHUTDOWN
+from rita_demo.process.generators import Steps, contained_steps
 from rita_demo.records import Run
 from rita_demo.records.errors import BackboneError, DemoError, PictureError, SettingError
 from rita_demo.settings import SETTINGS, get_setting
@@ -91,10 +90,10 @@ def picture_handler(
     def handler(*values: Any) -> Iterator[Any]:
         given = dict(zip(inputs, values, strict=True))
         try:
-            with notice.logged_event(handler, always_log=True), context.activity.track_job():
-                steps = Steps(run_steps(context, {"attack": "none", "methods": []} | given))
+            with notice.logged_event(handler, always_log=True) as event, context.activity.track_job():
+                steps = Steps(contained_steps(run_steps(context, {"attack": "none", "methods": []} | given)))
                 for now in steps:
-                    SHUTDOWN.check()
+                    event.next_step()
                     record = {"doing": now.sentence, "done": now.fraction}
                     yield outputs(tuple(record if kind is Record else None for kind in returns))
                 yield outputs(answer(steps.value))

@@ -151,7 +151,10 @@ def test_defences_of_installed_packages_are_loaded_and_a_broken_one_is_a_sentenc
     monkeypatch.syspath_prepend(tmp_path)
     points = [EntryPoint(n, f"{n}:DEFENCE", registry.ENTRY_POINTS) for n in ("mine", "not_installed")]
     monkeypatch.setattr(registry, "entry_points", lambda group: points)
-    (fault,) = registry.add_entry_points()
+    (tmp_path / "leaves.py").write_text("raise SystemExit")
+    points.append(EntryPoint("leaves", "leaves:DEFENCE", registry.ENTRY_POINTS))
+    fault, leaves = registry.add_entry_points()
+    assert leaves == "The entry point leaves (leaves:DEFENCE) gives no defence: SystemExit"
     assert fault.startswith("The entry point not_installed (not_installed:DEFENCE) gives no defence: No module")
     assert DEFENCES["mine"].guest == f"{tmp_path / 'mine.py'}:DEFENCE"
 

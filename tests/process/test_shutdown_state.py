@@ -41,13 +41,29 @@ def test_a_failed_event_is_no_longer_counted_and_during_shutdown_none_starts() -
     with pytest.raises(ValueError, match="x"), state.track_event():
         raise ValueError("x")
     assert state.running == 0
-    state.check()
+    with state.track_event() as event:
+        event.next_step()
     state.drain(0)
     with pytest.raises(ShuttingDown), state.track_event():
         raise AssertionError("it began")
     with pytest.raises(ShuttingDown, match="going down"):
-        state.check()
+        event.next_step()
     assert state.running == 0
+
+
+def test_the_longest_current_step_of_all_events_is_known() -> None:
+    state = ShutdownState()
+    assert state.step_seconds == 0
+    with state.track_event() as first:
+        time.sleep(0.1)
+        with state.track_event() as second:
+            assert 0.1 <= state.step_seconds < 5
+            first.next_step()
+            time.sleep(0.02)
+            second.next_step()
+            assert second.step_began - first.step_began >= 0.02
+            assert 0.02 <= state.step_seconds < 5
+    assert state.step_seconds == 0
 
 
 def test_the_first_signal_drains_and_the_second_exits() -> None:

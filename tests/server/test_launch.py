@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from urllib.parse import urlparse
 
@@ -18,9 +19,9 @@ from rita_demo.server import launch
 from rita_demo.server.request_limits import body_limit
 from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
-from tests.live_server import free_port
+from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
-from tests.ui.http_client import build_fake_page
+from tests.ui.http_client import ENGINE, build_fake_page
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))
@@ -45,21 +46,43 @@ def locked_client(page: gr.Blocks) -> Iterator[str]:
     page.close(verbose=False)
 
 
-def test_the_health_check_needs_no_password_and_returns_one_word(locked_client: str) -> None:
+def test_the_health_check_needs_no_password_and_returns_one_word_and_one_number(locked_client: str) -> None:
     answer = httpx.get(f"{locked_client}health")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "step_seconds": 0.0})
+
+
+def test_the_health_check_says_for_how_long_a_step_has_been_running(
+    locked_client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor, go_on = HttpClient(locked_client, login=ACCOUNTS[0]), threading.Event()
+    visitor.open()
+    visitor.press("samples", data={"sample": "coffee"})
+    monkeypatch.setattr(ENGINE, "encode_views", lambda *_, **__: go_on.wait(60))  # as on a device that hangs
+
+    def seconds() -> float:
+        return httpx.get(f"{locked_client}health").json()["step_seconds"]
+
+    press = threading.Thread(target=visitor.press, args=["go"])
+    press.start()
+    try:
+        assert wait_until(lambda: seconds() > 1)
+        assert wait_until(lambda: seconds() > 2)
+    finally:
+        go_on.set()
+        press.join()
+    assert wait_until(lambda: seconds() < 1)
 
 
 def test_health_is_503_during_shutdown_and_when_the_queue_is_dead_or_there_is_no_model(
     locked_client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dead = TestClient(Starlette(routes=[launch.health(lambda: False)])).get("/health")
-    assert (dead.status_code, dead.json()) == (503, {"status": "no queue"})
+    assert (dead.status_code, dead.json()["status"]) == (503, "no queue")
     failed = TestClient(Starlette(routes=[launch.health(lambda: True, lambda: True)])).get("/health")
-    assert (failed.status_code, failed.json()) == (503, {"status": "no model"})
+    assert (failed.status_code, failed.json()["status"]) == (503, "no model")
     monkeypatch.setattr(SHUTDOWN, "draining", True)
     answer = httpx.get(f"{locked_client}health")
-    assert (answer.status_code, answer.json()) == (503, {"status": "going down"})
+    assert (answer.status_code, answer.json()["status"]) == (503, "going down")
 
 
 def test_without_the_password_all_but_public_paths_return_401(locked_client: str, page: gr.Blocks) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.process import logging as process_logging
-from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
+from rita_demo.process.generators import contained, contained_steps
+from rita_demo.process.shutdown import SHUTDOWN, RunningEvent, ShuttingDown
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
@@ -38,16 +39,16 @@ def error_html(error: DemoError) -> str:
 
 
 @contextmanager
-def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[None]:
+def logged_event(handler: Any, *, always_log: bool = False) -> Iterator[RunningEvent]:
     """Entered while a handler runs. The log line has the handler's name, seconds, and ``outcome``: ``done``, ``refused``
     (an error message for the visitor; with its kind), ``failed``, ``cut`` (the server shuts down) or ``left`` (the
     visitor left). A short event is logged with ``always_log`` only."""
     name = getattr(handler, "__qualname__", type(handler).__name__).replace("<locals>.", "")
     error: BaseException | None = None
-    with SHUTDOWN.track_event():
+    with SHUTDOWN.track_event() as event:
         started = time.perf_counter()
         try:
-            yield
+            yield event
         except BaseException as caught:
             error = caught
             raise
@@ -88,11 +89,12 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
             def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
                 answered = False
                 try:
-                    with logged_event(handler, always_log=True), closing(handler(*args, **kwargs)) as updates:
-                        for update in updates:
+                    steps = contained_steps(handler(*args, **kwargs))
+                    with logged_event(handler, always_log=True) as event, closing(steps):
+                        for update in steps:
                             answered = True
                             yield update or unchanged
-                            SHUTDOWN.check()
+                            event.next_step()
                 except Exception as error:
                     answered = True
                     yield failed(error)
@@ -104,7 +106,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
         @functools.wraps(handler)
         def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
             try:
-                with logged_event(handler):
+                with logged_event(handler), contained():
                     return handler(*args, **kwargs) or unchanged
             except Exception as error:
                 return failed(error)
