@@ -20,11 +20,17 @@ from gradio.blocks import BlockFunction
 from gradio.queueing import Queue
 from gradio.state_holder import SessionState
 from gradio.utils import NamedString
+from gradio_client import utils as client_utils
 
+from rita_demo.process import logging as process_logging
+from rita_demo.records.errors import did_you_mean
 from rita_demo.server.connections import LIMITED_UVICORN
 from rita_demo.server.pages import Pages
+from rita_demo.server.request_limits import UNREADABLE
+from rita_demo.ui.framework.uploads import uploaded_file
 
 FETCH_REFUSAL = "This server fetches no addresses."
+NO_UPLOAD = "This is no uploaded file. Choose it again: an upload is kept for an hour."
 FULL_QUEUE = "Too many visitors wait for an answer. Try again in a minute."
 LONG_PAGE_ID = "The random name of a page has at most 100 characters. Reload the page."
 MAX_PAGE_ID = 100  # characters; Gradio's clients send 11 or 36, and it keeps each for long
@@ -35,19 +41,22 @@ ABANDONED_SECONDS = 3600.0  # without a new byte
 _gradio_templates: Any = routes.templates.env.loader
 _gradio_upload = routes.upload_fn
 _gradio_process_file = gr.UploadButton._process_single_file
-_gradio_postprocess = gr.Blocks.postprocess_data
+_gradio_preprocess, _gradio_postprocess = gr.Blocks.preprocess_data, gr.Blocks.postprocess_data
+_gradio_check_file = processing_utils._check_allowed
 _gradio_init_state: Any = SessionState.__init__
 _gradio_set_component = SessionState.__setitem__
 _gradio_get_event, _gradio_push = route_utils.get_fn, Queue.push
 
 
 def patch_gradio(opening: str = "") -> None:
-    """Change twelve things.
+    """Change fifteen things.
 
     - Lone surrogates in JSON responses are serialised. User input may hold half of an emoji, and an answer may repeat it.
       UTF-8 cannot encode it: Gradio's writer fails and the visitor's connection breaks. The JSON escape ``\\ud83d`` can.
     - Addresses that a visitor names in place of a file are never fetched. Gradio only refuses private addresses. Downloads
       of models and datasets are our own code and still work.
+    - A file that a visitor names is an uploaded one. Gradio also takes a folder for one, and waits for a named pipe.
+    - Values that no component takes are refused with one sentence; Gradio logs a traceback and says nothing.
     - Every upload is written to a temporary folder first, and what is incomplete is deleted. Gradio leaves files behind
       when a connection breaks, when a file arrives under another name than expected, or when the second of two files
       cannot be stored. It also makes an empty file for each event with an upload.
@@ -59,6 +68,7 @@ def patch_gradio(opening: str = "") -> None:
     - No values of a page's components are stored. Gradio copies all of them for each page (70 ms and a megabyte at
       least), for links to stored pages, which answer 404 here.
     - An event of a page whose random name is too long is refused, and one too many for the queue is told so in our words.
+    - A request to an endpoint that names an unknown input, or lacks one, is told which.
     - The progress of few uploads is kept. Gradio keeps it for each that is not asked for, and an entry for each question.
     - A connection that sends no whole request ends (:class:`Connection`).
     - The started server is not asked for its page: where it took three seconds, on a busy machine, the start failed.
@@ -76,10 +86,13 @@ def patch_gradio(opening: str = "") -> None:
             "upload_fn": _clean_upload,
             "StateHolder": Pages,
             "file_upload_statuses": _RecentUploads(),
+            # not in its module, which clients in this process use as well
+            "client_utils": SimpleNamespace(**vars(client_utils) | {"construct_args": _arguments}),
         },
-        processing_utils: dict.fromkeys(("async_ssrf_protected_get", "async_ssrf_protected_download"), _refuse_fetch),
+        processing_utils: {"_check_allowed": _check_file}
+        | dict.fromkeys(("async_ssrf_protected_get", "async_ssrf_protected_download"), _refuse_fetch),
         gr.UploadButton: {"_process_single_file": _path_only},
-        gr.Blocks: {"postprocess_data": _postprocess_changed},
+        gr.Blocks: {"preprocess_data": _preprocess_untrusted, "postprocess_data": _postprocess_changed},
         Queue: {"push": _push},
         route_utils: {"get_fn": _get_event},
         SessionState: {"__init__": _init_state, "__setitem__": _set_component}
@@ -157,6 +170,20 @@ class _RecentUploads(route_utils.FileUploadProgress):
                 self._signals.pop(upload_id, None)
 
 
+def _arguments(inputs: list[dict[str, Any]], _: Any, given: dict[str, Any]) -> list[Any]:
+    """The values of an endpoint's inputs, in their order, of a request that names them."""
+    defaults = {one["parameter_name"]: one.get("parameter_default") for one in inputs}
+    listed = f"Inputs: {', '.join(defaults) or 'none'}."
+    for name in given:
+        if name not in defaults:
+            said = f"This endpoint has no input {name[:40]!r}. {did_you_mean(name, defaults, listed)}"
+            raise HTTPException(400, said)
+    for one in inputs:
+        if one["parameter_name"] not in given and not one.get("parameter_has_default"):
+            raise HTTPException(400, f"The input {one['parameter_name']!r} is missing. {listed}")
+    return list((defaults | given).values())
+
+
 async def _push(queue: Queue, body: Any, request: Any, username: str | None) -> Any:
     if queue.max_size is not None and len(queue) >= queue.max_size:
         # 503 would be shown with Gradio's own words
@@ -181,6 +208,25 @@ def _set_component(state: SessionState, number: int, value: Any) -> None:
         _gradio_set_component(state, number, value)
     else:
         state.blocks_config.blocks[number] = value
+
+
+def _check_file(path: Any, check_in_upload_folder: bool) -> None:
+    """Raises gr.Error: a file that a visitor names was not uploaded, or is gone."""
+    if not check_in_upload_folder:
+        return _gradio_check_file(path, check_in_upload_folder)
+    if uploaded_file(path) is None:
+        raise gr.Error(NO_UPLOAD, print_exception=False)
+
+
+async def _preprocess_untrusted(page: gr.Blocks, event: BlockFunction, *values: Any, **named: Any) -> list[Any]:
+    """Gradio's ``preprocess_data``. Raises gr.Error: a value that no browser sends."""
+    try:
+        return await _gradio_preprocess(page, event, *values, **named)
+    except gr.Error:
+        raise
+    except Exception as error:
+        number = process_logging.log_bad_request("an event that could not be read", error)
+        raise gr.Error(UNREADABLE.format(number), print_exception=False) from error
 
 
 async def _refuse_fetch(*args: Any, **kwargs: Any) -> Any:

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rita_demo.process import logging as process_logging
+from rita_demo.records.errors import did_you_mean
 
 MB = 1 << 20
 LOGIN_LIMIT = 4 << 10  # bytes of a name and a password; each part of a larger form would take a temporary file
@@ -44,7 +45,7 @@ NO_LOGIN = {"error": "Not authenticated", "auth_message": None}  # as Gradio say
 BUSY = "The page is busy with what others send. Try again in a moment."
 UNREADABLE = "The page cannot read this request. Reload the page and try again. If it happens again, this number helps to find out why: {}."
 CLOSE_HEADER = {"Connection": "close"}
-HEALTH = "/health"
+HEALTH, CALL_PATH = "/health", "/gradio_api/call/v2"
 
 #: Addresses without a body: ``+`` is one part of a path, ``*`` any path. Launching asks for ``startup-events``, which
 #: starts the queue; ``info`` and ``call`` are for programs.
@@ -58,7 +59,7 @@ POST_LIMITS = {
     "/login": LOGIN_LIMIT,
     "/gradio_api/queue/join": QUEUED_EVENT_LIMIT,
     "/gradio_api/run/+": DIRECT_EVENT_LIMIT,  # an event in the queue, and one beside it
-    "/gradio_api/call/v2/+": QUEUED_EVENT_LIMIT,  # an endpoint, without gradio_client
+    f"{CALL_PATH}/+": QUEUED_EVENT_LIMIT,  # an endpoint, without gradio_client
     "/gradio_api/upload": UPLOAD_LIMIT,
     "/gradio_api/cancel": SMALL_LIMIT,
     "/gradio_api/reset": SMALL_LIMIT,
@@ -112,6 +113,8 @@ class RequestLimits:
             return await JSONResponse({"detail": "Not Found"}, 404)(scope, receive, send)
         if not logged_in(scope) and not any(one.fullmatch(path) for one in _PUBLIC):
             return await JSONResponse({"detail": NO_LOGIN}, 401, CLOSE_HEADER)(scope, receive, send)
+        if (unknown := _unknown_endpoint(scope, path)) is not None:
+            return await JSONResponse({"detail": unknown}, 404, CLOSE_HEADER)(scope, receive, send)
         if _content_length(scope) > most:
             await _drain(receive)
             return await JSONResponse({"detail": too_large_text(most)}, 413, CLOSE_HEADER)(scope, receive, send)
@@ -185,6 +188,18 @@ def counted(counts: Counter[str], name: str) -> Iterator[None]:
         counts[name] -= 1
         if not counts[name]:
             del counts[name]
+
+
+def _unknown_endpoint(scope: Scope, path: str) -> str | None:
+    """What is said to a request that calls an endpoint the page does not have; None: it has it, or none is called."""
+    before, _, name = path.rpartition("/")
+    if before != CALL_PATH or scope["method"] != "POST":
+        return None
+    known = [event.api_name for event in scope["app"].get_blocks().fns.values() if event.api_visibility == "public"]
+    if name in known:
+        return None
+    listed = f"Endpoints: {', '.join(map(str, known))}."
+    return f"There is no endpoint {name[:40]!r}. {did_you_mean(name, map(str, known), listed)}"
 
 
 def _path(scope: Scope) -> str:

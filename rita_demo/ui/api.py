@@ -30,6 +30,7 @@ from rita_demo.records.errors import BackboneError, DemoError, PictureError, Set
 from rita_demo.settings import SETTINGS, get_setting
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext
+from rita_demo.ui.framework.uploads import uploaded_file
 
 Record = dict[str, Any]
 CATALOGUE = ("name", "title", "sentence", "cites", "url")  # of a defence and of an attack
@@ -163,12 +164,9 @@ def settings() -> list[Record]:
 
 def _uploaded_file(value: Any) -> Path:
     """The path of an uploaded file. Raises PictureError: anything else, also the path of another file of this machine."""
-    path = value.get("path") if isinstance(value, dict) else None
-    if isinstance(path, str) and "\0" not in path:
-        file = Path(path).resolve()
-        if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file():
-            return file
-    raise PictureError("The picture is an uploaded file.", 'Pass handle_file("picture.png") of gradio_client.')
+    if (file := uploaded_file(value.get("path") if isinstance(value, dict) else None)) is None:
+        raise PictureError("The picture is an uploaded file.", 'Pass handle_file("picture.png") of gradio_client.')
+    return file
 
 
 def _engine(context: AppContext, name: str | None) -> Generator[RunProgress, None, Any]:
