@@ -39,6 +39,7 @@ def serve(
     from rita_demo.process import environment
     from rita_demo.process import logging as process_logging
     from rita_demo.process.shutdown import SignalHandler
+    from rita_demo.process.temp_folder import choose_upload_folder
     from rita_demo.records.errors import DataError, DemoError
 
     signals = SignalHandler()
@@ -48,6 +49,7 @@ def serve(
         style = read("RITA_LOG")
         environment.check()
         process_logging.configure(style, debug=read("RITA_DEBUG"))
+        choose_upload_folder()
         host = host or read("RITA_HOST")
         number = _free_port(host, port or read("RITA_PORT"))
         backbone = backbone or read("RITA_BACKBONE")

@@ -1,8 +1,12 @@
 """Projection of features to the plane: PCA and UMAP."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from rita_demo.process.temp_folder import is_writable, own_temp_folder
 from rita_demo.records.measurement import CloudPoints
 
 ROWS_AT_ONCE = 512  # of the matrix of distances
@@ -48,6 +52,7 @@ def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarr
     Points of the same ``picture`` (P,) are no neighbours of each other: crops of one picture are alike whatever it shows,
     and each picture would be an island of its own. -1 belongs to no picture. It takes seconds: the page calls it in
     :class:`rita_demo.analysis.umap_process.UmapProcess`."""
+    _let_numba_store()
     import umap as library  # imports for many seconds
 
     X = np.asarray(features, np.float32)
@@ -64,6 +69,17 @@ def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarr
     with ThreadpoolController().select(user_api="openmp").limit(limits=None):
         fitted = reducer.fit_transform(X)
     return np.asarray(fitted, np.float64)
+
+
+def _let_numba_store() -> None:
+    """numba stores what it compiles for UMAP beside the packages or in the user's home, and fails where neither can be
+    written: then in a temporary folder."""
+    from numba.core.config import reload_config
+    from numba.misc.appdirs import AppDirs
+
+    if not os.environ.get("NUMBA_CACHE_DIR") and not is_writable(Path(AppDirs("numba", False).user_cache_dir)):
+        os.environ["NUMBA_CACHE_DIR"] = str(own_temp_folder("numba"))
+        reload_config()
 
 
 def _neighbours_elsewhere(X: np.ndarray, neighbours: int, picture: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ import multiprocessing
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ def _process_main(pipe: Any, work: Callable[..., Any]) -> None:
     """The main function of the process: warm up, then compute until the pipe is closed."""
     warnings.simplefilter("ignore")  # UMAP warns that a seed means one thread, which is intended
     if work is umap:
-        umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, np.arange(WARM_UP_POINTS))
+        with suppress(Exception):  # the first call says it
+            umap(np.random.default_rng(0).normal(size=(WARM_UP_POINTS, 8)), 5, np.arange(WARM_UP_POINTS))
     while True:
         try:
             arguments = pipe.recv()
