@@ -16,13 +16,13 @@ from rita_demo.process import malloc
 from rita_demo.server.gradio_patches import remove_abandoned
 from rita_demo.ui.session.store import Sessions
 
-MAX_UPLOAD_BYTES = 1 << 30  # bytes of uploads on disk
+MAX_UPLOAD_BYTES, MAX_UPLOADS = 1 << 30, 10_000  # bytes and files of uploads on disk
 INTERVAL_SECONDS = 20.0
 
 
 def trim_uploads(files: Iterable[str], max_bytes: int = MAX_UPLOAD_BYTES) -> list[str]:
-    """Delete the oldest files until the others have at most ``max_bytes`` bytes; returns the names of the deleted and
-    missing ones."""
+    """Delete the oldest files until the others have at most ``max_bytes`` bytes and are ``MAX_UPLOADS`` at most; returns the
+    names of the deleted and missing ones."""
     found, gone, total = [], [], 0
     for name in list(files):
         try:
@@ -30,9 +30,9 @@ def trim_uploads(files: Iterable[str], max_bytes: int = MAX_UPLOAD_BYTES) -> lis
             found.append((about.st_mtime, about.st_size, name))
         except OSError:  # deleted by age meanwhile
             gone.append(name)
-    for _, size, name in sorted(found, reverse=True):
+    for count, (_, size, name) in enumerate(sorted(found, reverse=True)):
         total += size
-        if total > max_bytes:
+        if total > max_bytes or count >= MAX_UPLOADS:
             Path(name).unlink(missing_ok=True)
             gone.append(name)
     return gone

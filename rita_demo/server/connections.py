@@ -6,6 +6,7 @@ when there are too many, the one that is silent for longest.
 
 import asyncio
 import math
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -57,6 +58,16 @@ class Connection(H11Protocol):
         self._silent_since = math.inf
         if self._timer is not None:
             self._timer.cancel()
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as it may, 65,536 at most: often 1,024 are the default and not the limit."""
+    with suppress(ImportError, OSError, ValueError):  # not on Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 1 << 16 if most == resource.RLIM_INFINITY else min(most, 1 << 16)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 #: What Gradio takes for uvicorn when it starts the server.

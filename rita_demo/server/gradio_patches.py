@@ -3,10 +3,12 @@ no work for outputs that do not change, whole values instead of edits, and no co
 
 import copy
 import json
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,9 +36,11 @@ NO_UPLOAD = "This is no uploaded file. Choose it again: an upload is kept for an
 FULL_QUEUE = "Too many visitors wait for an answer. Try again in a minute."
 LONG_PAGE_ID = "The random name of a page has at most 100 characters. Reload the page."
 MAX_PAGE_ID = 100  # characters; Gradio's clients send 11 or 36, and it keeps each for long
+MAX_UPLOAD_FILES = 256  # of one request; the page adds 32 pictures at once
 RECENT_UPLOADS = 256  # whose progress can be asked for
 TEMP_PREFIX = "rita-arriving-"
 ABANDONED_SECONDS = 3600.0  # without a new byte
+DIGEST = re.compile("[0-9a-f]{64}")  # the name of an upload's folder
 
 _gradio_templates: Any = routes.templates.env.loader
 _gradio_upload = routes.upload_fn
@@ -59,7 +63,7 @@ def patch_gradio(opening: str = "") -> None:
     - Values that no component takes are refused with one sentence; Gradio logs a traceback and says nothing.
     - Every upload is written to a temporary folder first, and what is incomplete is deleted. Gradio leaves files behind
       when a connection breaks, when a file arrives under another name than expected, or when the second of two files
-      cannot be stored. It also makes an empty file for each event with an upload.
+      cannot be stored. It also makes an empty file for each event with an upload. One request has 256 files at most.
     - An output that an event does not change costs nothing. Gradio builds its component anew, 0.7 ms for each of 150
       outputs at every step of a progress line.
     - A generator's next value of an output is sent whole. Gradio sends edits of the value before, and its browser client
@@ -89,12 +93,12 @@ def patch_gradio(opening: str = "") -> None:
             # not in its module, which clients in this process use as well
             "client_utils": SimpleNamespace(**vars(client_utils) | {"construct_args": _arguments}),
         },
+        route_utils: {"get_fn": _get_event, "GradioMultiPartParser": _FewFiles},
         processing_utils: {"_check_allowed": _check_file}
         | dict.fromkeys(("async_ssrf_protected_get", "async_ssrf_protected_download"), _refuse_fetch),
         gr.UploadButton: {"_process_single_file": _path_only},
         gr.Blocks: {"preprocess_data": _preprocess_untrusted, "postprocess_data": _postprocess_changed},
         Queue: {"push": _push},
-        route_utils: {"get_fn": _get_event},
         SessionState: {"__init__": _init_state, "__setitem__": _set_component}
         | dict.fromkeys(("_update_config", "_update_value_in_config"), lambda *_: None),
     }
@@ -148,6 +152,13 @@ async def _postprocess_changed(page: gr.Blocks, event: BlockFunction, answer: An
     done = await _gradio_postprocess(page, narrow, values[0] if len(values) == 1 else values, state) if values else []
     found = dict(zip(changed, done, strict=True))
     return [found.get(one, None if one.stateful else gr.skip()) for one in event.outputs]
+
+
+class _FewFiles(route_utils.GradioMultiPartParser):
+    """Gradio's reader of an upload, which opens a file for each part and closes none before the end."""
+
+    def __init__(self, *request: Any, **options: Any) -> None:
+        super().__init__(*request, **options | {"max_files": MAX_UPLOAD_FILES})
 
 
 class _RecentUploads(route_utils.FileUploadProgress):
@@ -222,9 +233,9 @@ async def _preprocess_untrusted(page: gr.Blocks, event: BlockFunction, *values: 
     """Gradio's ``preprocess_data``. Raises gr.Error: a value that no browser sends."""
     try:
         return await _gradio_preprocess(page, event, *values, **named)
-    except gr.Error:
-        raise
     except Exception as error:
+        if isinstance(error, gr.Error) and not error.print_exception:
+            raise
         number = process_logging.log_bad_request("an event that could not be read", error)
         raise gr.Error(UNREADABLE.format(number), print_exception=False) from error
 
@@ -238,14 +249,16 @@ async def _refuse_file(*args: Any, **kwargs: Any) -> Any:
 
 
 def remove_abandoned(upload_dir: str | Path, max_age: float = ABANDONED_SECONDS) -> None:
-    """Delete temporary upload folders of killed processes, if nothing in them is younger than ``max_age`` seconds."""
-    for folder in Path(upload_dir).glob(f"{TEMP_PREFIX}*"):
-        try:
-            last = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
-        except OSError:  # the upload is being completed
+    """Delete what nothing was written to for ``max_age`` seconds: temporary upload folders of killed processes, and the empty
+    folders of deleted uploads."""
+    for folder in Path(upload_dir).glob("*"):
+        arriving = folder.name.startswith(TEMP_PREFIX)
+        if not arriving and not DIGEST.fullmatch(folder.name):
             continue
-        if time.time() - last > max_age:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # the upload is being completed, or another file has come
+            last = max(path.stat().st_mtime for path in (folder, *(folder.rglob("*") if arriving else ())))
+            if time.time() - last > max_age:
+                shutil.rmtree(folder, ignore_errors=True) if arriving else folder.rmdir()
 
 
 def _path_only(button: gr.UploadButton, file: Any) -> Any:

@@ -15,6 +15,7 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
 from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
 from rita_demo.server.cleanup import start_cleanup
+from rita_demo.server.connections import raise_file_limit
 from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.server.pages import Heartbeats
 from rita_demo.server.request_limits import HEALTH, RequestLimits
@@ -39,6 +40,7 @@ def launch_page(
     """Open the page and start its cleanup; returns its address. ``accounts``: names and passwords of those who may see
     it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``failure``:
     why the model could not be loaded, None while nothing is wrong."""
+    raise_file_limit()
     patch_gradio(OPENING.read_text(encoding="utf-8"))
     page.queue(max_size=MAX_QUEUE, api_open=False)  # what waits in the queue cannot be called beside it
     page._queue.ANALYTICS_MAX_EVENTS = 0  # statistics that nobody asks for, made anew with pandas after each event

@@ -32,13 +32,14 @@ DIRECT_EVENT_LIMIT = 40 * MB
 #: requests are never refused because of others.
 TOTAL_LIMIT = 160 * MB
 UPLOAD_LIMIT = 320 * MB  # a dozen of the largest files, or 32 pictures as cameras make them
-#: Values in an event: in memory, a small one takes twenty times its bytes. The figures of a page have two million commas.
-MAX_VALUES = 4_000_000
+#: Values in an event by its limit of bytes: in memory, a small one takes twenty to a hundred times its bytes, and an event
+#: may wait. Commas in texts count, of class names and of figures.
+MAX_VALUES = {QUEUED_EVENT_LIMIT: 100_000, DIRECT_EVENT_LIMIT: 2_000_000}
 DRAIN_SECONDS = 5.0  # seconds to read on from a client that sends too much, so that it gets the answer
 SILENT_SECONDS = 60.0  # between two parts of a body
 #: Requests of one address that are being read or answered. An open page has two, while it loads six more.
 MAX_OPEN_REQUESTS = 200
-TOO_MANY_VALUES = f"This has more values than the page takes at once ({MAX_VALUES // 10**6} million). Send less."
+TOO_MANY_VALUES = "This has more values than the page takes at once ({:,}). Send less."
 TOO_MANY_REQUESTS = "Too many requests come from your address at once. Close some pages, then try again."
 TOO_SLOW = f"Nothing has arrived for {SILENT_SECONDS:.0f} seconds. Send it again."
 NO_LOGIN = {"error": "Not authenticated", "auth_message": None}  # as Gradio says it, which its clients read
@@ -145,12 +146,12 @@ class RequestLimits:
                 raise HTTPException(408, TOO_SLOW, CLOSE_HEADER)
             body, more_body = message.get("body", b""), bool(message.get("more_body"))
             complete, came = not more_body, came + len(body)
-            values += sum(map(body.count, (b",", b"[", b"{"))) if most <= DIRECT_EVENT_LIMIT else 0
+            values += sum(map(body.count, (b",", b"[", b"{"))) if most in MAX_VALUES else 0
             more = max(0, came - QUEUED_EVENT_LIMIT) - mine if most == DIRECT_EVENT_LIMIT else 0
             if came > most:  # the reader of the body passes it on
                 raise await refuse(413, too_large_text(most), more_body)
-            if values > MAX_VALUES:
-                raise await refuse(413, TOO_MANY_VALUES, more_body)
+            if values > MAX_VALUES.get(most, 0):
+                raise await refuse(413, TOO_MANY_VALUES.format(MAX_VALUES[most]), more_body)
             if self._bytes_in_use + more > TOTAL_LIMIT:
                 raise await refuse(503, BUSY, more_body, **{"Retry-After": "5"})
             mine, self._bytes_in_use = mine + more, self._bytes_in_use + more

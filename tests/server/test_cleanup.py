@@ -27,11 +27,13 @@ def files(folder: Path, sizes: list[int]) -> list[str]:
     return list(map(str, made))
 
 
-def test_the_oldest_uploads_are_deleted_until_the_rest_fits(tmp_path: Path) -> None:
+def test_the_oldest_uploads_are_deleted_until_the_rest_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, gone = files(tmp_path, [50, 40, 30, 20]), str(tmp_path / "gone.png")
     assert set(trim_uploads([*made, gone], 60)) == {*made[:2], gone}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["2.png", "3.png"]
     assert trim_uploads(made[2:], 60) == []
+    monkeypatch.setattr(cleanup, "MAX_UPLOADS", 1)
+    assert trim_uploads(made[2:], 60) == made[2:3]
 
 
 SCRIPT = """
@@ -94,9 +96,14 @@ def test_partial_uploads_of_a_killed_process_are_deleted_after_an_hour(tmp_path:
     (tmp_path / f"{TEMP_PREFIX}still written to" / "half.png").write_bytes(b"xx")
     (tmp_path / "other program's").mkdir()
     os.utime(tmp_path / "other program's", (1000, 1000))
+    for name, seconds in (("a" * 64, 4000), ("b" * 64, 10), ("c" * 64, 4000)):
+        (tmp_path / name).mkdir()
+        if name[0] == "c":
+            (tmp_path / name / "kept.png").write_bytes(b"x")
+        os.utime(tmp_path / name, (time.time() - seconds,) * 2)
     remove_abandoned(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {f"{TEMP_PREFIX}new", f"{TEMP_PREFIX}still written to", "other program's"}
+    assert left == {f"{TEMP_PREFIX}new", f"{TEMP_PREFIX}still written to", "other program's", "b" * 64, "c" * 64}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")

@@ -1,6 +1,8 @@
 """Connections that send no whole request end, and a new one is always accepted."""
 
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,7 +13,7 @@ import pytest
 
 from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import connections, launch
-from tests.live_server import free_port, wait_until
+from tests.live_server import ROOT, free_port, wait_until
 from tests.ui.http_client import build_fake_page
 
 pytestmark = pytest.mark.slow
@@ -76,3 +78,17 @@ def test_of_too_many_connections_the_longest_silent_one_is_closed(
         assert not is_closed(half[-1])
         for _ in range(5):
             assert httpx.get(f"{address}health", timeout=5).status_code == 200
+
+
+LIMIT = """
+import resource
+from rita_demo.server.connections import raise_file_limit
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+raise_file_limit()
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def test_the_process_opens_as_many_files_as_it_may() -> None:
+    run = subprocess.run([sys.executable, "-c", LIMIT], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "(300, 300)\n", run.stderr

@@ -141,6 +141,9 @@ LIMITS = [
 ]
 
 
+LIMITS_BY_PATH = dict(LIMITS)
+
+
 @pytest.mark.parametrize(("path", "most"), LIMITS, ids=[row[0] for row in LIMITS])
 @pytest.mark.parametrize("named", [True, False], ids=["length named", "length not named"])
 def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accepted(
@@ -158,15 +161,18 @@ def test_a_body_above_the_limit_gives_an_error_message_and_at_the_limit_is_accep
             assert answer.json() == {"detail": request_limits.too_large_text(most)}
 
 
-def test_an_event_of_very_many_values_is_refused_before_it_is_read(address: str, monkeypatch) -> None:
-    """13 million empty objects, 40 MB, take a gigabyte."""
-    visitor = HttpClient(address)
-    body = {"fn_index": 0, "session_hash": visitor.session_hash, "data": [{}] * 20_000}
-    for most, refused in ((45_000, False), (20_000, True)):
-        monkeypatch.setattr(request_limits, "MAX_VALUES", most)
-        answer = visitor.http.post("gradio_api/run/predict", json=body)
+@pytest.mark.parametrize("path", ["queue/join", "run/predict"])
+def test_an_event_of_very_many_values_is_refused_before_it_is_read(address: str, path: str) -> None:
+    """13 million empty objects, 40 MB, take a gigabyte, and 64 events may wait."""
+    visitor, limit = HttpClient(address), LIMITS_BY_PATH[path]
+    most = request_limits.MAX_VALUES[limit]
+    for pairs, refused in ((most // 2 - 100, False), (most // 2 + 1, True)):
+        body = {"fn_index": 0, "session_hash": visitor.session_hash, "data": [{}] * pairs}
+        data = json.dumps(body, separators=(",", ":"))
+        assert len(data) < limit
+        answer = visitor.http.post(f"gradio_api/{path}", content=data, headers=JSON_HEADERS)
         assert (answer.status_code == 413) is refused, answer.text[:200]
-    assert answer.json() == {"detail": request_limits.TOO_MANY_VALUES}
+    assert answer.json() == {"detail": request_limits.TOO_MANY_VALUES.format(most)}
 
 
 def test_a_login_form_of_many_parts_is_refused(address: str) -> None:
@@ -263,6 +269,18 @@ def test_a_broken_or_invalid_upload_leaves_no_file(address: str, page: gr.Blocks
         assert visitor.http.post("gradio_api/upload", files=files).status_code in (200, 400)
     assert wait_until(lambda: not leftover_files(page, temporary_folder))
     assert not list((temporary_folder / "uploads").glob("*arriving-*"))
+
+
+def test_an_upload_of_very_many_files_is_refused_and_leaves_none(
+    address: str, page: gr.Blocks, temporary_folder: Path
+) -> None:
+    """Each is open until the last one has come: a thousand are all that a process may have."""
+    for count, status in ((gradio_patches.MAX_UPLOAD_FILES, 200), (gradio_patches.MAX_UPLOAD_FILES + 1, 400)):
+        files = [("files", (f"{n}.png", f"{count} {n}".encode())) for n in range(count)]
+        answer = httpx.post(f"{address}gradio_api/upload", files=files)
+        assert answer.status_code == status, answer.text
+    assert "Too many files" in answer.text
+    assert wait_until(lambda: not leftover_files(page, temporary_folder))
 
 
 def test_two_files_of_one_upload_arrive_and_can_be_used(address: str, page: gr.Blocks, temporary_folder: Path) -> None:

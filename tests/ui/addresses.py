@@ -8,7 +8,7 @@ FILLED = {
     "path_or_url:path": "app.py",
     "path:path": "app.py",
     "url_path:path": "http://127.0.0.1:1/",
-    "api_name": "predict",
+    "api_name": "defences",
     "session_hash": "{page}",
     "hash": "{page}",
     "component_id": "3",
