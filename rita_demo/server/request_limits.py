@@ -3,7 +3,7 @@
 Gradio has some seventy addresses; this page uses a third of them. Others write files that are never deleted (screen
 recordings, stored page values) or are for development servers. Every address that is not listed below answers 404,
 also those of a later Gradio. Where there is a password, Gradio reads a whole event before it asks for it, and some
-addresses never ask: here all but the public ones do, before a byte is read. Gradio limits the size of files but not of
+addresses never ask: here all but the public ones do, and what a stranger sends is discarded. Gradio limits the size of files but not of
 events: each address here has a limit, counted while the bytes arrive. Malformed bodies get a 400 instead of a server
 error.
 """
@@ -113,6 +113,7 @@ class RequestLimits:
         if most is None:
             return await JSONResponse({"detail": "Not Found"}, 404)(scope, receive, send)
         if not logged_in(scope) and not any(one.fullmatch(path) for one in _PUBLIC):
+            await _drain(receive)
             return await JSONResponse({"detail": NO_LOGIN}, 401, CLOSE_HEADER)(scope, receive, send)
         if (unknown := _unknown_endpoint(scope, path)) is not None:
             return await JSONResponse({"detail": unknown}, 404, CLOSE_HEADER)(scope, receive, send)

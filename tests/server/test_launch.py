@@ -10,12 +10,13 @@ import gradio as gr
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.pictures import LARGEST_PICTURE
 from rita_demo.process.shutdown import SHUTDOWN
-from rita_demo.server import launch
+from rita_demo.server import launch, request_limits
 from rita_demo.server.request_limits import body_limit
 from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
@@ -99,13 +100,22 @@ def test_without_the_password_all_but_public_paths_return_401(locked_client: str
     assert asked >= 6
 
 
-def test_no_byte_of_a_strangers_request_is_read(locked_client: str) -> None:
+def test_what_a_stranger_sends_is_discarded(locked_client: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gradio reads all of an event before it asks for the password: 40 MB of it took a gigabyte."""
-    line = f"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Length: {40 << 20}\r\n\r\n"
+    read = list[int]()
+    monkeypatch.setattr(Request, "json", lambda self: read.append(1))
+    body = b'{"data":[' + b"{}," * (10 << 20) + b"{}]}"
+    for path in ("run/predict", "queue/join", "call/v2/explain"):
+        answer = httpx.post(
+            f"{locked_client}gradio_api/{path}", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert (answer.status_code, answer.json()["detail"]["error"]) == (401, "Not authenticated")
+    assert not read
+    monkeypatch.setattr(request_limits, "DRAIN_SECONDS", 0.3)
     target = urlparse(locked_client)
-    with socket.create_connection((target.hostname, target.port), 20) as stranger:
-        stranger.sendall(line.encode())
-        assert stranger.makefile().read().startswith("HTTP/1.1 401"), "it is answered, and the connection closed"
+    with socket.create_connection((target.hostname, target.port), 20) as stranger:  # who sends nothing more
+        stranger.sendall(b"POST /gradio_api/run/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 40000000\r\n\r\n")
+        assert stranger.makefile().read().startswith("HTTP/1.1 401")
 
 
 def test_the_login_form_reveals_nothing_about_the_page(locked_client: str) -> None:
