@@ -18,6 +18,7 @@ from contextlib import contextmanager
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
+from PIL.TiffImagePlugin import TiffImageFile
 
 from rita_demo.data.decode import SquareDecoder
 from rita_demo.data.picture_sources import FORMAT_HINT, Source, array_picture, read_source
@@ -33,7 +34,8 @@ LARGEST_PICTURE = 64_000_000  # pixels in the file; checked in the header, befor
 #: Pixels of a side, checked there as well: a decoder takes some bytes for each row and each column.
 LONGEST_SIDE = 30_000
 #: Smaller limits for decoders that hold several copies of the picture.
-MAX_PIXELS_BY_FORMAT: dict[str | None, int] = {"WEBP": 32_000_000, "AVIF": 32_000_000, "JPEG in scans": 32_000_000}
+MAX_PIXELS_BY_FORMAT = dict.fromkeys(("WEBP", "AVIF", "JPEG in scans", "TIFF in large pieces"), 32_000_000)
+LARGE_PIECE = 4_000_000  # pixels of a compressed strip or tile, which is unpacked beside the picture
 DARK = 64  # a picture without a value from here on is said to be dark: it may hold 12 bit values in a 16 bit file
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
 #: Pictures decoded at once, of all visitors: the largest one takes 256 MB.
@@ -130,8 +132,7 @@ def _loaded(source: bytes | Image.Image | np.ndarray, notes: list[str]) -> Image
         image = array_picture(source, notes)
     else:
         image = source if isinstance(source, Image.Image) else _from_bytes(source, notes)
-    kind = "JPEG in scans" if _has_scans(image) else image.format
-    _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(kind, LARGEST_PICTURE))
+    _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(_kind(image), LARGEST_PICTURE))
     if getattr(image, "is_animated", False):
         image.seek(0)
         notes.append(SEVERAL)
@@ -171,16 +172,20 @@ def _file_type(head: bytes) -> str | None:
     return text_kind(head) or "of no kind known here"
 
 
-def _has_scans(image: Image.Image) -> bool:
-    """Whether a JPEG that is not yet decoded comes in several scans, a progressive one or one channel after the other:
-    the decoder holds 2 bytes for each value beside the picture."""
-    if not isinstance(image, JpegImageFile) or image.fp is None:
-        return False
-    at = image.fp.tell()  # after the head of the first scan, which has all channels where it is the only one
-    image.fp.seek(max(0, at - 8 - 2 * image.layers))
-    head = image.fp.read(2)
-    image.fp.seek(at)
-    return "progressive" in image.info or head != b"\xff\xda"
+def _kind(image: Image.Image) -> str:
+    """The format of a picture that is not yet decoded, and whether its decoder holds more than the picture: of a JPEG in
+    several scans (progressive, or one channel after the other) 2 bytes for each value, of a TIFF a strip or tile."""
+    if isinstance(image, JpegImageFile) and image.fp is not None:
+        at = image.fp.tell()  # after the head of the first scan, which has all channels where it is the only one
+        image.fp.seek(max(0, at - 8 - 2 * image.layers))
+        head = image.fp.read(2)
+        image.fp.seek(at)
+        return "JPEG in scans" if "progressive" in image.info or head != b"\xff\xda" else "JPEG"
+    if isinstance(image, TiffImageFile) and image.info.get("compression") != "raw":
+        tags = image.tag_v2
+        rows, columns = (tags[323], tags[322]) if 322 in tags else (tags.get(278, image.height), image.width)
+        return "TIFF in large pieces" if min(rows, image.height) * columns > LARGE_PIECE else "TIFF"
+    return image.format or ""
 
 
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:

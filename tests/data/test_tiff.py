@@ -172,7 +172,9 @@ REFUSED = {
     "of signed whole numbers of 12 bits": tiff(BRIGHT.astype(np.int16), colours=GREY, bits=12),
     "whose samples differ in size": tiff(COLOURS, colours=RGB, t258=(5, 6, 5)),
     "with more than 64 MB of samples": tiff(stored(COLOURS, "f8"), colours=RGB, t256=(3000,), t257=(3000,)),
-    "of more than 100000 strips": tiff(stored(BRIGHT, "f8"), colours=GREY, t257=(10**6,), t256=(1,), t278=(1,)),
+    "of more than 100000 strips or tiles": tiff(
+        stored(BRIGHT, "f8"), colours=GREY, t256=(400,), t257=(300,), t322=(1,), t323=(1,)
+    ),
     "with a predictor": tiff(stored(COLOURS, "f8"), colours=RGB, predictor=2, t317=(34892,)),
     "with reversed bits": tiff(stored(COLOURS, "f8"), colours=RGB, t266=(2,)),
 }
