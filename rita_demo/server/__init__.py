@@ -1,1 +1,1 @@
-"""The server: launch, request limits, patches of Gradio, cleanup."""
+"""The server: launch, request limits, connections, open pages, patches of Gradio, cleanup."""
