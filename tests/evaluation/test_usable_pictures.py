@@ -95,8 +95,9 @@ def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(
         assert header["left_out"]["cup/0.png"] == "Expected a picture, but the file is empty."
         assert header["names"] == list(CLASSES)
     assert cli.main(["tables", str(tmp_path / "runs")]) == 0
-    sentence = f"Left out, because they cannot be opened: {', '.join(BROKEN)}."
-    assert f"Accuracy on 14 pictures, among 3 prompts. {sentence}" in capsys.readouterr().out
+    left_out = f"Left out, because they cannot be opened: {', '.join(BROKEN)}."
+    scope = "Accuracy on 14 pictures, among 3 prompts. There are no class descriptions for these classes."
+    assert f"{scope} {left_out}" in capsys.readouterr().out
     assert cli.main(["tables", str(tmp_path / "runs"), "--format", "csv"]) == 0
     assert capsys.readouterr().out.count(",14,") == 2  # n
     assert cli.main(command) == 0
