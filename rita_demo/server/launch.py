@@ -19,7 +19,7 @@ from rita_demo.server.connections import raise_file_limit
 from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.server.pages import Heartbeats
 from rita_demo.server.request_limits import HEALTH, RequestLimits
-from rita_demo.ui.page import MAX_PAGES, OPENING, launch_options
+from rita_demo.ui.page import MAX_PAGES, launch_options, opening_html
 from rita_demo.ui.session.store import Sessions
 
 MAX_QUEUE = 64  # events in the queue; further ones are refused as busy
@@ -41,7 +41,7 @@ def launch_page(
     it; none: everybody; ``sessions``: the page's sessions, which the cleanup keeps within their limits; ``failure``:
     why the model could not be loaded, None while nothing is wrong."""
     raise_file_limit()
-    patch_gradio(OPENING.read_text(encoding="utf-8"))
+    patch_gradio(opening_html())
     page.queue(max_size=MAX_QUEUE, api_open=False)  # what waits in the queue cannot be called beside it
     page._queue.ANALYTICS_MAX_EVENTS = 0  # statistics that nobody asks for, made anew with pandas after each event
     _, address, _ = page.launch(

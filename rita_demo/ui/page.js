@@ -31,9 +31,6 @@ function mark() {
 
 new MutationObserver(() => (follow(), mark())).observe(document, { childList: true, subtree: true });
 
-// What is typed into a menu replaces its text.
-document.addEventListener("focusin", (event) => event.target.matches("[role=combobox]") && event.target.select());
-
 // Escape closes a term's explanation, whether it was opened by the keyboard or by a pointer.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
@@ -43,16 +40,6 @@ document.addEventListener("keydown", (event) => {
     tip.parentElement.addEventListener("pointerleave", () => (tip.hidden = false), { once: true });
   }
 });
-
-// A long list of options scrolls, so Chromium makes it a stop of its own: Tab would land in what just closes.
-document.addEventListener(
-  "keydown",
-  (event) => {
-    if (event.key !== "Tab" || !event.target.matches("[role=combobox]")) return;
-    for (const list of document.querySelectorAll("[role=listbox]")) list.tabIndex = -1;
-  },
-  true,
-);
 
 // A button that leads to a place of its own tab or of the first one opens tab and fold, and focuses what one can type in.
 document.addEventListener("click", (event) => {

@@ -35,12 +35,11 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.stream.tab import StreamTab
-from rita_demo.ui.theme import PAGE_SCRIPT, STYLE, TOUCH, theme
+from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TOUCH, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 TITLE = """<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>
 <p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
-OPENING = Path(__file__).with_name("opening.html")  # shown until Gradio has built the page
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose state is kept: open ones and those whose end was not noticed
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
@@ -131,8 +130,8 @@ def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
 
 
 def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample) -> None:
-    early = tab.result.early
-    if example.session is not None:  # it is stored
+    early, stored = tab.result.early, example.session is not None
+    if example.session is not None:
         context.panels.draw_initially(example.session, early)
         early = [panel for panel in early if panel is not tab.result.pictures]  # they are as large as all the rest
 
@@ -147,7 +146,7 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
         if link is not None:
             yield first | tab.apply_link(name, query, link)
             return
-        for updates in _show_example(context, tab, example, context.sessions.get(name), early):
+        for updates in _show_example(context, tab, example, context.sessions.get(name), early, stored):
             yield first | updates
             first = {}
 
@@ -161,10 +160,10 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
 
 
 def _show_example(
-    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session, early: list[Any]
+    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session, early: list[Any], stored: bool
 ) -> Iterator[Updates]:
     """Show the worked example or saved run as soon as it is ready, the panels ``early`` first; until then its
-    progress."""
+    progress. ``stored``: the form was built for it, and is left alone: the visitor may have changed it already."""
     status, waited = context.status, 0.0
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
@@ -186,7 +185,7 @@ def _show_example(
     }
     drawn = context.panels.redraw(session, "run")
     rest = {panel: value for panel, value in drawn.items() if panel not in tab.result.early}
-    yield tab.run_form_updates(run, session.run_sample) | rest
+    yield rest if stored else tab.run_form_updates(run, session.run_sample) | rest
     yield {}  # Gradio sends the last values again when an event ends
     waited = 0.0
     for waited in loading_steps(engine):
@@ -208,13 +207,21 @@ def _example_status(engine: Any, example: WorkedExample) -> str:
     return notice.done_html(str(failure or example.message), routine=failure is None)
 
 
+def opening_html() -> str:
+    """What is shown until Gradio has built the page, and the scripts that Gradio must not run before."""
+    return OPENING.read_text(encoding="utf-8") + _script(DROP) + _script(ORDER)
+
+
+def _script(file: Path) -> str:
+    return f"<script type='module'>{file.read_text(encoding='utf-8')}</script>"
+
+
 def launch_options() -> dict[str, Any]:
     """The arguments of ``page.launch`` besides host and port."""
     return {
         "theme": theme(),
         "css": css_variables() + STYLE.read_text(encoding="utf-8"),
-        "head": FIGURE_HEAD
-        + "".join(f"<script type='module'>{f.read_text(encoding='utf-8')}</script>" for f in (PAGE_SCRIPT, TOUCH)),
+        "head": FIGURE_HEAD + "".join(map(_script, (PAGE_SCRIPT, MENUS, TOUCH))),
         "run_history": False,
         "footer_links": [],
         "max_file_size": MAX_UPLOAD_SIZE,

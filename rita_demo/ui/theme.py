@@ -8,8 +8,10 @@ from rita_demo.plots.theme import PALETTE
 from rita_demo.process.assets import ASSETS
 
 STYLE = ASSETS / "style.css"
-PAGE_SCRIPT = Path(__file__).with_name("page.js")
-TOUCH = Path(__file__).with_name("touch.js")
+OPENING, DROP, ORDER, PAGE_SCRIPT, MENUS, TOUCH = (
+    Path(__file__).with_name(name)
+    for name in ("opening.html", "drop.js", "order.js", "page.js", "menus.js", "touch.js")
+)
 
 #: Role in the palette -> Gradio's variables; each is set for light and for dark.
 ROLES = {

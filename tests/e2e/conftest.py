@@ -3,13 +3,17 @@
 Every request that would leave the machine fails the test, and so does every error in the browser's console.
 """
 
+import base64
+import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.live_server import start_server
@@ -82,3 +86,11 @@ def saved(page: Page, folder: Path, press: Callable[[], object]) -> Path:
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
     return path
+
+
+def square_shown(page: Page, kind: str) -> np.ndarray:
+    """The pixels of a picture on the page; kind: clean or attacked."""
+    source = page.locator(f".pic.{kind} img:not(.before)").get_attribute("src")
+    assert source is not None
+    assert source.startswith("data:image/png;base64,")
+    return np.array(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))))

@@ -1,7 +1,5 @@
 """What a visitor does on the first tab, on the real server with the embedded model."""
 
-import base64
-import io
 import re
 from pathlib import Path
 
@@ -11,17 +9,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.samples import SAMPLES
-from tests.e2e.conftest import saved, upload
+from tests.e2e.conftest import saved, square_shown, upload
 
 pytestmark = pytest.mark.e2e
-
-
-def square_shown(page: Page, kind: str) -> np.ndarray:
-    """The pixels of a picture on the page; kind: clean or attacked."""
-    source = page.locator(f".pic.{kind} img:not(.before)").get_attribute("src")
-    assert source is not None
-    assert source.startswith("data:image/png;base64,")
-    return np.array(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))))
 
 
 def press_and_wait(page: Page, name: str) -> None:
@@ -288,9 +278,11 @@ def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#stop").dispatch_event("click")  # at once: a run takes little more than a second
-    expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost.")
+    status = page.locator("#status")
+    expect(status).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before it could be stopped"))
     expect(page.locator("#stop")).to_be_hidden()
-    expect(table).to_have_text(before, use_inner_text=True)
+    if "Nothing was lost" in status.inner_text():
+        expect(table).to_have_text(before, use_inner_text=True)
     page.locator("#go").click()
     expect(page.locator("#status")).to_contain_text("Done in")
     expect(table).not_to_have_text(before, use_inner_text=True)

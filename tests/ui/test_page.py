@@ -49,6 +49,27 @@ def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClien
     assert [http_client.components[i]["type"] for i in notified] == ["state"]
 
 
+def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_one(http_client: HttpClient) -> None:
+    """Otherwise Gradio's page repeats the first of several clicks, and an older answer may be drawn over a newer one."""
+    parts = http_client.components
+    about = {
+        one["id"]: {parts[i]["props"].get("elem_id") for i, _ in one["targets"] if i}
+        for one in http_client.config["dependencies"]
+    }
+    clicks = [
+        one
+        for one in http_client.config["dependencies"]
+        if not one["queue"] and any(parts[i]["type"] == "html" for i, _ in one["targets"] if i)
+    ]
+    assert len(clicks) > 30
+    assert {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]} == {
+        "save-run",
+        "stream-export",
+    }
+    (steps,) = (one for one in http_client.config["dependencies"] if about[one["id"]] == {"whatif-tuning_steps"})
+    assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice"]
+
+
 def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,15 +14,15 @@ from rita_demo.records import Run, Verdict
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.table import arena_html, measured_html, measured_summary
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_fold, build_heading
+from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import event_data
 
@@ -61,7 +61,7 @@ class ArenaTab:
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
         with build_fold("The same table over many pictures", elem_id="arena-measured"):
-            self.runs = gr.Dropdown([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
+            self.runs = build_menu([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)
 
@@ -70,11 +70,11 @@ class ArenaTab:
         ``show_model`` update."""
         context, visitor, banner = self.context, self.context.visitor, self.context.error_banner
         context.bind_tab(own_tab, [self.runs])
-        job = StoppableJob(context, self.stop_button, self.on_stopped).handler
+        job = StoppableJob(context, self.stop_button, self.on_stopped)
         outputs = [*context.outputs_of("arena"), self.stop_button]
-        self.start_button.click(job(self.fill), [visitor, self.methods], outputs, **ARENA_QUEUE)
+        job.bind_event(self.start_button.click, self.fill, [visitor, self.methods], outputs, **ARENA_QUEUE)
         safe = notice.handle_errors(banner)
-        self.export.click(safe(self.on_export), visitor, [banner, self.export], **IMMEDIATE_EVENT)
+        self.export.click(safe(self.on_export), visitor, [banner, self.export], **immediate_event(self.on_export))
         self.runs.input(safe(self.show_stored), self.runs, [banner, self.measured], **IMMEDIATE_EVENT)
         self.opener.bind_event(self.table.click, self.open_cell, *shown)
 
@@ -111,7 +111,8 @@ class ArenaTab:
                 update |= context.panels.redraw(session, "arena", tab="arena")
             yield update
         context.sessions.evict()
-        yield context.done(f"The arena is filled after {wording.format_seconds(time.perf_counter() - begin)}.")
+        spent = wording.format_seconds(time.perf_counter() - begin)
+        yield Finished(context.done(f"The arena is filled after {spent}."))
 
     def on_stopped(self, session: Session) -> Updates:
         stopped = self.context.done("Stopped. The answers that are there stay.")

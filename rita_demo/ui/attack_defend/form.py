@@ -1,5 +1,6 @@
 """The form: picture, classes and attack; all other settings in accordions."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -14,7 +15,7 @@ from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
 from rita_demo.ui.widgets import setting_controls, wording
-from rita_demo.ui.widgets.blocks import build_fold, place_link
+from rita_demo.ui.widgets.blocks import build_fold, build_menu, place_link
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 
@@ -75,7 +76,7 @@ class Form:
         self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
 
     def _build_menu(self, name: str, label: str, choices: list[Any], value: str, **options: Any) -> None:
-        self.fields[name] = gr.Dropdown(choices, value=value, label=label, **{"elem_id": name} | options)
+        self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)
 
     def _build_methods(self) -> None:
         always = default_methods()
@@ -99,20 +100,22 @@ class Form:
         self.truth_event = typed[0]  # its ``then``: the truth is a name of the list
         settings = {n: c for n, c in fields.items() if n in SETTINGS}
 
-        def preset(name: str) -> dict[Any, Any]:
-            said = {self.differences: setting_controls.differences(PRESETS[name])}
-            return {settings[n]: v for n, v in setting_controls.preset_values(name).items()} | said
-
-        outputs = [*settings.values(), self.differences]
-        self.preset_event = preset_choice.input(preset, preset_choice, outputs, **IMMEDIATE_EVENT)
+        # The browser fills in a preset: an answer of the server could come after a setting that was changed meanwhile.
+        values = {name: setting_controls.preset_values(name) for name in PRESETS}
+        filled = [name for name in settings if name in values["recommended"]]
+        rows = json.dumps({name: [preset[n] for n in filled] for name, preset in values.items()})
+        shown = [settings[name] for name in filled]
+        self.preset_event = preset_choice.input(
+            None, preset_choice, shown, js=f"(name) => ({rows})[name]", **IMMEDIATE_EVENT
+        )
 
         def note(values: Mapping[Any, Any]) -> str:
             return changed_note({name: values[c] for name, c in settings.items()})
 
+        noted: tuple[Any, ...] = (note, set(settings.values()), self.differences)
         # One event for all: the browser looks through the events of the page for each of its components.
-        gr.on(
-            [_edited(c) for c in settings.values()], note, set(settings.values()), self.differences, **IMMEDIATE_EVENT
-        )
+        gr.on([_edited(c) for c in settings.values()], *noted, **IMMEDIATE_EVENT)
+        self.preset_event.then(*noted, **IMMEDIATE_EVENT)
 
     def bind_edits(self, compare: Callable[..., Any], inputs: Any, outputs: Any) -> None:
         """Call ``compare`` when the form may differ from the run on screen."""

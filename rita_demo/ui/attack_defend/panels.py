@@ -19,7 +19,7 @@ from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value
 from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_narrow_fold
+from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_menu, build_narrow_fold
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
 
@@ -162,7 +162,7 @@ def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
             aria, empty = "Cost of every class, clean and attacked", "The classes' costs."
             costs = PlotlyView(aria=aria, narrow_height=640, empty=empty, elem_id="costs")
         with build_fold("Every crop and every sentence: the plan of one class", elem_id="plan-fold"):
-            class_menu = gr.Dropdown([], label="Class shown", allow_custom_value=True, elem_id="class")
+            class_menu = build_menu([], label="Class shown", allow_custom_value=True, elem_id="class")
             aria, empty = "Transport plan of the chosen class", "The plan of the chosen class."
             plan = PlotlyView(aria=aria, narrow_height=420, empty=empty, elem_id="plan")
             cell = gr.HTML(elem_id="cell-detail")
@@ -209,7 +209,7 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
         with gr.Row(elem_id="push"):
             choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
             options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}
-            known = gr.Dropdown(choices, value="rita", label="The attacker knows", **options)
+            known = build_menu(choices, value="rita", label="The attacker knows", **options)
             push = gr.Button("Attack that defence", elem_id="know")
         gr.HTML(
             "<p class='lead'>30 steps against the defence, each on new crops, 30 more if it holds: half a minute."

@@ -23,10 +23,17 @@ from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, IMMEDIATE_EVENT, LONG_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import (
+    BACKGROUND_EVENT,
+    IMMEDIATE_EVENT,
+    LONG_EVENT,
+    AppContext,
+    immediate_event,
+    queued_event,
+)
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
-from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
@@ -82,23 +89,25 @@ class AttackDefendTab(SelectionEvents):
             safe(self.take_upload), [visitor, form.upload, fields["attack"], *lists], noted, **UPLOAD_EVENT
         )
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
-        chosen = form.gallery.click(safe(self.choose_sample), {visitor, fields["attack"]}, noted, **IMMEDIATE_EVENT)
+        chosen = form.gallery.click(
+            safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
+        )
         for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
             button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
-        job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).handler
-        run, known = job(self.attack_and_defend), job(self.attack_known_defence)
-        result.repeat_button.click(job(self.repeat_with_new_views), {visitor}, outputs, **LONG_EVENT)
+        job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
+        job(result.repeat_button.click, self.repeat_with_new_views, {visitor}, outputs, **LONG_EVENT)
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
-        defended = form.defend_button.click(job(self.only_defend), inputs, outputs, **LONG_EVENT)
+        defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **LONG_EVENT)
         defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
+        attack, known = self.attack_and_defend, inputs | {result.known_defence}
         for run_event in (
-            form.run_button.click(run, inputs, outputs, **LONG_EVENT),
-            result.knowing_button.click(known, inputs | {result.known_defence}, outputs, **LONG_EVENT),
-            chosen.success(run, inputs, outputs, **queued),
-            self.starts.change(run, inputs, outputs, **queued),
-            self.link.change(job(self.run_link), {visitor, self.link}, outputs, **queued),
+            job(form.run_button.click, attack, inputs, outputs, **LONG_EVENT),
+            job(result.knowing_button.click, self.attack_known_defence, known, outputs, **LONG_EVENT),
+            job(chosen.success, attack, inputs, outputs, **queued),
+            job(self.starts.change, attack, inputs, outputs, **queued),
+            job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued),
         ):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
             run_event.then(compare, inputs, compared, **IMMEDIATE_EVENT)  # it may have been stopped
@@ -149,7 +158,7 @@ class AttackDefendTab(SelectionEvents):
             session.select(**valid_selection(request.selection, run))
             self.prepare(session)
         context.sessions.evict()
-        yield self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True)
+        yield Finished(self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True))
         yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
         spent = wording.format_seconds(time.perf_counter() - begin)
         yield {context.status: notice.done_html(f"Done in {spent}.", routine=True)}
@@ -235,7 +244,7 @@ class AttackDefendTab(SelectionEvents):
             now = f"Deciding with new crops: {len(found)} of {VIEW_SEEDS}"
             drawn = self.context.panels.redraw(session, "view_seeds")
             yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
-        yield {self.context.status: notice.done_html(f"{VIEW_SEEDS} draws of crops compared.")}
+        yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
     def start_background_work(self, visitor: Any, *, slow: bool = False) -> Iterator[Updates]:
         """After an attack: the stored steps and the other budgets, if they are quick (or also if they are ``slow``)."""

@@ -21,6 +21,7 @@ from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.figures import feature_cloud
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.stoppable import Finished
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 TEXTURES_SOURCE, DATASET_PREFIX = "textures", "dataset:"  # sources that need no stored run
@@ -59,7 +60,8 @@ class FigureJobs:
         yield context.done("Measuring how far the classes are apart") | context.panels.redraw(session, "cloud")
         measured = replace(first, separability=analysis.separabilities(first.cloud))
         session.figures = replace(session.figures, placed_cloud=measured)
-        yield context.done(f"Collected {len(first.cloud.ids)} pictures.") | context.panels.redraw(session, "cloud")
+        text = f"Collected {len(first.cloud.ids)} pictures."
+        yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
 
     def run_umap_for_new(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
         """UMAP for the cloud that was just collected; nothing if collecting failed, which has its own message."""
@@ -93,7 +95,8 @@ class FigureJobs:
             captions = now.captions | {"UMAP": analysis.umap_caption(near)}
             drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
-        yield context.done(f"UMAP placed {len(coordinates)} points.") | context.panels.redraw(session, "cloud")
+        text = f"UMAP placed {len(coordinates)} points."
+        yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
 
     def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
         """Measure a small ablation on drawn textures, without the pictures that were measured before."""
@@ -106,7 +109,7 @@ class FigureJobs:
             for step in steps:
                 yield context.progress(step.sentence, step.done / step.total, begin)
         session.figures = replace(session.figures, setting=setting)
-        yield context.done("Measured.")
+        yield Finished(context.done("Measured."))
 
 
 def is_stored_stream(source: Any) -> bool:

@@ -12,7 +12,7 @@ from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures.jobs import DATASET_PREFIX, TEXTURES_SOURCE
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.blocks import build_fold, build_heading
+from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
@@ -55,7 +55,7 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
 
 
 def _menu(name: str, label: str, choices: Sequence[Any], value: Any, info: str | None = None) -> gr.Dropdown:
-    return gr.Dropdown(choices, value=value, label=label, filterable=False, info=info, elem_id=f"fig-{name}")
+    return build_menu(choices, value=value, label=label, filterable=False, info=info, elem_id=f"fig-{name}")
 
 
 def _slider(name: str, label: str, low: int, high: int, value: int, info: str, step: int = 1) -> gr.Slider:

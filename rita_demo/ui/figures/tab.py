@@ -15,7 +15,7 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
 from rita_demo.ui.figures.jobs import FigureJobs, is_stored_stream
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
@@ -63,7 +63,7 @@ class FiguresTab(SelectionEvents):
             *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
         ]
         for event, handler, inputs, outputs in quick:
-            event(notice.handle_errors(said)(handler), inputs, outputs, **IMMEDIATE_EVENT)
+            event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
         self.context.bind_tab(own_tab, [p["source"], p["run"]])
         self.opener.bind_event(p["lassoed"].click, self.open_picture)
         self._bind_jobs()
@@ -73,11 +73,12 @@ class FiguresTab(SelectionEvents):
         asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views")]
         cloud = StoppableJob(self.context, p["stop"], self.on_stopped)
         near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
-        gathers = p["gather"].click(cloud.handler(self.jobs.collect), [visitor, *asked], outputs, **LONG_EVENT)
+        gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
         gathers.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
-        p["place"].click(cloud.handler(self.jobs.run_umap), near, outputs, **UMAP_EVENT)
-        p["measure"].click(
-            StoppableJob(self.context, p["stop_measuring"], self.on_stopped).handler(self.measure),
+        cloud.bind_event(p["place"].click, self.jobs.run_umap, near, outputs, **UMAP_EVENT)
+        StoppableJob(self.context, p["stop_measuring"], self.on_stopped).bind_event(
+            p["measure"].click,
+            self.measure,
             [visitor, p["setting"], p["pictures"], p["measured_budget"]],
             self.context.outputs(p["stop_measuring"], p["source"], p["run"]),
             **LONG_EVENT,

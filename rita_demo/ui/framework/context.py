@@ -1,5 +1,6 @@
 """What all tabs share: models, sessions, panels, and the places for messages."""
 
+import inspect
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,14 @@ LONG_EVENT = queued_event("engine")
 BACKGROUND_EVENT: dict[str, Any] = {"trigger_mode": "always_last"} | queued_event("attack_steps", 2)
 #: A quick event: outside the queue, and without Gradio's spinner.
 IMMEDIATE_EVENT: dict[str, Any] = {"trigger_mode": "always_last", "queue": False} | _NO_SPINNER
+
+
+def immediate_event(handler: Callable[..., Any]) -> dict[str, Any]:
+    """``IMMEDIATE_EVENT`` for this handler. One that reads what was clicked answers every click: for the last of several
+    Gradio would send the data of the first again."""
+    parameters = inspect.signature(handler).parameters.values()
+    clicked = any(one.annotation is gr.EventData for one in parameters)
+    return IMMEDIATE_EVENT | ({"trigger_mode": "multiple"} if clicked else {})
 
 
 class ModelPool:

@@ -21,21 +21,32 @@ INTERNAL_ERROR = "Something went wrong on our side. It is in the log."
 INTERNAL_ERROR_HINT = "The result of before is still here. Try again, or reset the page."
 
 
+NOTICE = (
+    '<div class="notice" role="alert"><div>{}</div>'
+    '<button class="dismiss" type="button" aria-label="Dismiss this message">Dismiss</button></div>'
+)
+
+
 class ErrorBanner(HtmlWidget):
-    """One sentence on what went wrong and one on what to do; the visitor dismisses them."""
+    """One sentence on what went wrong and one on what to do; the visitor dismisses them. The page's own scripts show
+    theirs by the event "notice" of the document."""
 
     script = """
 element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
 element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
-"""
+const empty = document.createElement('div');
+empty.innerHTML = `TEMPLATE`;
+document.addEventListener('notice', ({ detail }) => {
+  const [message, hint] = empty.querySelectorAll('strong, span');
+  [message.textContent, hint.textContent] = [detail.message, detail.hint];
+  props.value = empty.innerHTML;
+});
+""".replace("TEMPLATE", NOTICE.format("<strong></strong><span></span>"))
 
 
 def error_html(error: DemoError) -> str:
     hint = f"<span>{escape(error.hint)}</span>" if error.hint else ""
-    return (
-        f'<div class="notice" role="alert"><div><strong>{escape(error.message)}</strong>{hint}</div>'
-        '<button class="dismiss" type="button" aria-label="Dismiss this message">Dismiss</button></div>'
-    )
+    return NOTICE.format(f"<strong>{escape(error.message)}</strong>{hint}")
 
 
 @contextmanager

@@ -15,10 +15,11 @@ from gradio.components import Component
 from rita_demo.ui.session.session import Session
 
 #: What an event can change. "run": the whole run; "attack_steps": the stored attack steps and budgets; "budget": the
-#: budget of the displayed attack; "view_seeds": the results with new sets of crops; "inside": a what-if; "crops": the views
-#: of *Inside RITA* are another picture's; "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
+#: budget of the displayed attack; "view_seeds": the results with new sets of crops; "inside": a what-if;
+#: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside RITA* are another
+#: picture's; "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
 TOPICS: tuple[str, ...] = ("run", "attack_steps", "budget", "view_seeds", "class", "view", "step", "side")
-TOPICS += ("memory", "inside", "crops", "figures", "cloud", "arena")
+TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 
 Updates = dict[Component, Any]
 C = TypeVar("C", bound=Component)

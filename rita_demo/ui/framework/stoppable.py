@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 import gradio as gr
+from gradio.components import Component
 
 from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.ui.framework import notice
@@ -14,7 +15,12 @@ from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.session import Session
 
 STOPPING = "Stopping after this step …"
+TOO_LATE = notice.done_html("It was done before it could be stopped.")
 REFUSED = notice.done_html("Not done: the message above says why.")
+
+
+class Finished(dict[Component, Any]):
+    """Updates of a job that has nothing left to compute: they and what follows are shown even if it is stopped now."""
 
 
 class StoppableJob:
@@ -30,9 +36,19 @@ class StoppableJob:
     ) -> None:
         self._context, self._button, self._name = context, button, str(button.elem_id)
         self._on_stopped, self._while_running = on_stopped, while_running
-        safe, shown = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
+        shown = [context.error_banner, context.status]
+        safe = notice.handle_errors(context.error_banner)
+        self._say: tuple[Any, ...] = (safe(self._last_words), context.visitor, shown)
         clicked = button.click(safe(self._on_stop), context.visitor, [*shown, button], **IMMEDIATE_EVENT)
-        clicked.then(safe(self._on_stop_shown), context.visitor, shown, **IMMEDIATE_EVENT)
+        clicked.then(*self._say, **IMMEDIATE_EVENT)
+
+    def bind_event(
+        self, event: Any, work: Callable[..., Iterator[Updates]], inputs: Any, outputs: Any, **options: Any
+    ) -> Any:
+        """Connect an event with a job. When the page shows all of it, it also says if it was stopped too late."""
+        started = event(self.handler(work), inputs, outputs, **options)
+        started.then(*self._say, **IMMEDIATE_EVENT)
+        return started
 
     def handler(self, work: Callable[..., Iterator[Updates]], *, follows: bool = False) -> Any:
         """The handler of an event: ``work`` with the stop button while it runs, and an error message when it fails.
@@ -51,8 +67,10 @@ class StoppableJob:
             try:
                 with self._while_running(), closing(self._with_model(session, work(*values))) as steps:
                     yield {**self._show_button(True), self._context.error_banner: ""}
+                    finished = False
                     for update in steps:
-                        if jobs.stop_requests[name] != asked:
+                        finished = finished or isinstance(update, Finished)
+                        if jobs.stop_requests[name] != asked and not finished:
                             break
                         yield update
             finally:
@@ -61,8 +79,9 @@ class StoppableJob:
                     cut = jobs.stop_requests[name] != asked
                     if cut:
                         jobs.stopped[name] = ""
-            last = self._on_stopped(session) if cut else {}
+            last: Updates = {}
             if cut:
+                last = {self._context.status: TOO_LATE} if finished else self._on_stopped(session)
                 jobs.stopped[name] = last.get(self._context.status, "")
             yield {**last, **self._show_button(False)}
 
@@ -85,10 +104,11 @@ class StoppableJob:
         jobs = self._context.sessions.get(visitor).jobs
         jobs.stop_requests[self._name] += 1
         if not jobs.running[self._name]:  # it ended meanwhile
-            return self._show_button(False)
+            jobs.stopped.setdefault(self._name, TOO_LATE)
+            return {self._context.status: jobs.stopped[self._name], **self._show_button(False)}
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
 
-    def _on_stop_shown(self, visitor: Any) -> Updates:
-        """The page shows that the job stops. The last words of a job that ended before that came too early: again."""
+    def _last_words(self, visitor: Any) -> Updates:
+        """The page shows that the job stops, or all that the job drew. If its last words came before that: again."""
         said = self._context.sessions.get(visitor).jobs.stopped.get(self._name)
         return {self._context.status: said} if said else {}

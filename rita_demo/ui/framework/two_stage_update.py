@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event
 from rita_demo.ui.framework.panels import TOPICS, Updates
 from rita_demo.ui.session.session import Session
 
@@ -53,5 +53,7 @@ class TwoStageUpdate:
             return {c: value for c, value in updates.items() if id(c) not in active_ids}
 
         first, rest = (panels.depending_on(*topics, tab=self.tab, immediate=stage) for stage in (True, False))
-        answered = event(safe(handler), inputs, [context.error_banner, *first, *extra_outputs], **IMMEDIATE_EVENT)
+        answered = event(
+            safe(handler), inputs, [context.error_banner, *first, *extra_outputs], **immediate_event(handler)
+        )
         return answered.then(safe(second_stage), context.visitor, [context.error_banner, *rest], **IMMEDIATE_EVENT)

@@ -25,7 +25,7 @@ from rita_demo.ui.panels import selection_details
 from rita_demo.ui.panels.selection_details import class_choices
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns
+from rita_demo.ui.widgets.blocks import build_columns, build_menu
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
@@ -107,8 +107,8 @@ def _build_below_costs(panels: PanelRegistry) -> Parts:
     panels.add(gr.HTML(elem_id="in-empty"), _empty_classes, "inside")
     menu: dict[str, Any] = {"allow_custom_value": True, "min_width": 200}
     with gr.Row(elem_classes="whatif-row"):
-        class_menu = gr.Dropdown([], label="Selected class", elem_id="in-class", **menu)
-        prompt_menu = gr.Dropdown([], label="Selected prompt", elem_id="in-prompt", **menu)
+        class_menu = build_menu([], label="Selected class", elem_id="in-class", **menu)
+        prompt_menu = build_menu([], label="Selected prompt", elem_id="in-prompt", **menu)
     panels.add(class_menu, class_choices, "class", "inside")
     panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
     return {"class_menu": class_menu, "prompt_menu": prompt_menu}

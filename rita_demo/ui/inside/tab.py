@@ -69,29 +69,28 @@ class InsideTab(SelectionEvents):
                 event(safe(self.on_fold(section, is_open)), visitor, outputs, **IMMEDIATE_EVENT)
         table = LONG_EVENT | {"show_progress": "full", "show_progress_on": p["table"]}
         p["effects"].click(safe(self.on_effects), visitor, [banner, p["table"]], **table)
-        everything = self.context.outputs_of("inside", tab="inside")
-        steps = LONG_EVENT | {"trigger_mode": "always_last"}
-        p["steps"].input(safe(self.on_steps), [visitor, p["steps"]], everything, **steps)
+        # Only quick events draw: their answers come in order, those of the queue whenever they are ready.
+        steps = LONG_EVENT | {"trigger_mode": "always_last", "show_progress_on": p["steps"]}
+        tuned = p["steps"].input(safe(self.on_steps), [visitor, p["steps"]], [banner], **steps)
+        self.two_stage.bind_event(tuned.then, self.on_changed, [visitor], "inside")
 
     def _bind_what_if(self) -> None:
         p, visitor, bind = self.parts, self.context.visitor, self.two_stage.bind_event
         for name, control in p["settings"].items():
-            bind(control.input, self.on_setting(name), [visitor, control], "inside", active=self._active)
+            bind(control.input, self.on_setting(name), [visitor, control], "inside")
         for event, handler, *inputs in (
             *((p[kind].click, self.on_toggle(kind)) for kind in what_if.EXCLUDABLE),
             (p["truth"].input, self.on_truth, p["truth"]),
-            (p["back"].click, self.on_back),
-            (p["paper"].click, self.on_preset(PAPER)),
-            (p["recommended"].click, self.on_preset(RECOMMENDED)),
             (p["pin"].click, self.on_pin),
             (p["unpin"].click, self.on_unpin),
         ):
             bind(event, handler, [visitor, *inputs], "inside")
-
-    @property
-    def _active(self) -> list[Any]:
-        """The controls of the settings. They are not redrawn: the visitor may already be moving the next one."""
-        return [*self.parts["settings"].values(), self.parts["steps"]]
+        for event, handler in (
+            (p["back"].click, self.on_back),
+            (p["paper"].click, self.on_preset(PAPER)),
+            (p["recommended"].click, self.on_preset(RECOMMENDED)),
+        ):
+            bind(event, handler, [visitor], "inside", "what_if_settings")
 
     def prepare(self, session: Session) -> None:
         """Cut the views of both pictures for the screen, and repeat a what-if for the selected attack step."""
@@ -168,12 +167,20 @@ class InsideTab(SelectionEvents):
         return handler
 
     # --- what if
-    def _decide_again(self, visitor: Any, changes: Callable[[Session], dict[str, Any]]) -> Updates:
-        """Decide again with these changes, the arguments of :func:`what_if.change`."""
+    def _decide_again(self, visitor: Any, changes: Callable[[Session], dict[str, Any]], *more: str) -> Updates:
+        """Decide again with these changes, the arguments of :func:`what_if.change`; ``more``: other topics that change."""
+        self._change(visitor, changes)
+        return self.on_changed(visitor, *more)
+
+    def _change(self, visitor: Any, changes: Callable[[Session], dict[str, Any]]) -> None:
         session = self.context.sessions.get(visitor)
         with session.lock:  # nothing else may change the session meanwhile
             what_if.change(self.context.engine_of(session), session, **changes(session))
-        return {self.context.error_banner: "", **self.two_stage.immediate(session, "inside")}
+
+    def on_changed(self, visitor: Any, *more: str) -> Updates:
+        """Draw the what-if."""
+        session = self.context.sessions.get(visitor)
+        return {self.context.error_banner: "", **self.two_stage.immediate(session, "inside", *more)}
 
     def on_toggle(self, kind: str) -> Callable[[Any], Updates]:
         """The event that leaves the selected one of a kind out, or puts it back."""
@@ -181,21 +188,12 @@ class InsideTab(SelectionEvents):
 
     def on_setting(self, name: str) -> Callable[[Any, Any], Updates]:
         """The event of a changed setting."""
-
-        def handler(visitor: Any, value: Any) -> Updates:
-            def changes(session: Session) -> dict[str, Any]:
-                return {"settings": what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})}
-
-            return self._decide_again(visitor, changes)
-
-        return handler
+        return lambda visitor, value: self._decide_again(visitor, _with_setting(name, value))
 
     def on_steps(self, visitor: Any, value: Any) -> Updates:
         """Another number of tuning steps, which takes a second or two."""
-        first = self.on_setting("tuning_steps")(visitor, value)
-        active = {id(control) for control in self._active}
-        rest = self.two_stage.deferred(self.context.sessions.get(visitor), ["inside"])
-        return first | {c: update for c, update in rest.items() if id(c) not in active}
+        self._change(visitor, _with_setting("tuning_steps", value))
+        return {}
 
     def on_truth(self, visitor: Any, name: Any) -> Updates:
         """Another class counts as right."""
@@ -207,8 +205,9 @@ class InsideTab(SelectionEvents):
     def on_back(self, visitor: Any) -> Updates:
         """Back to the run."""
         session = self.context.sessions.get(visitor)
-        session.inside.what_if = WhatIf()
-        return {self.context.error_banner: "", **self.two_stage.immediate(session, "inside")}
+        with session.lock:
+            session.inside.what_if = WhatIf()
+        return self.on_changed(visitor, "what_if_settings")
 
     # --- comparisons
     def on_preset(self, preset: Settings) -> Callable[[Any], Updates]:
@@ -217,7 +216,7 @@ class InsideTab(SelectionEvents):
         def changes(session: Session) -> dict[str, Any]:
             return {"settings": comparisons.as_preset(what_if.run_of(session).settings, preset)}
 
-        return lambda visitor: self._decide_again(visitor, changes)
+        return lambda visitor: self._decide_again(visitor, changes, "what_if_settings")
 
     def on_effects(self, visitor: Any) -> Updates:
         """What each setting in which the presets differ changes on this picture."""
@@ -237,3 +236,10 @@ class InsideTab(SelectionEvents):
         session = self.context.sessions.get(visitor)
         session.inside.pinned = None
         return self.two_stage.immediate(session, "inside")
+
+
+def _with_setting(name: str, value: Any) -> Callable[[Session], dict[str, Any]]:
+    """The arguments of :func:`what_if.change` for a control's value."""
+    return lambda session: {
+        "settings": what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})
+    }

@@ -21,6 +21,7 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.inside.cache_used import selected_slot
 from rita_demo.ui.session.session import Session, WhatIf
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_menu
 from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_html, value_html
 
 #: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
@@ -162,7 +163,7 @@ def build_what_if(panels: PanelRegistry) -> dict[str, Any]:
     with fold, gr.Row(elem_id="whatif-settings"):
         controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
         info = "What counts as right; it changes no cost."
-        truth = gr.Dropdown([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
+        truth = build_menu([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
     return parts | {"back": back, "settings": controls, "truth": panels.add(truth, _truth, "inside")}
 
 
@@ -183,7 +184,8 @@ def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
 
 
 def build_setting(panels: PanelRegistry, name: str) -> Any:
-    """The setting's own control; for a logarithmic one a slider over powers of ten."""
+    """The setting's own control; for a logarithmic one a slider over powers of ten. It is not drawn again where it was
+    moved: the visitor may already be moving the next one."""
     setting, common = SETTINGS[name], dict[str, Any](elem_id=f"whatif-{name}", min_width=220)
 
     def draw(session: Session) -> Any:
@@ -193,11 +195,11 @@ def build_setting(panels: PanelRegistry, name: str) -> Any:
         return gr.update(value=math.log10(value) if setting.log else value)
 
     if not setting.log:
-        return panels.add(build_control(setting, **common), draw, "inside")
+        return panels.add(build_control(setting, **common), draw, "what_if_settings")
     low, high, value = (math.log10(float(v or 1)) for v in (setting.low, setting.high, setting.default))
     title, info = f"{setting.label} {setting.symbol}, as a power of ten", f"{setting.help} −2 is 0.01."
     control = gr.Slider(low, high, value=value, step=0.05, info=info, label=title, **common)
-    return panels.add(control, draw, "inside")
+    return panels.add(control, draw, "what_if_settings")
 
 
 def from_control(name: str, value: Any) -> Any:

@@ -17,6 +17,7 @@ from rita_demo.records.errors import PictureError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.stoppable import Finished
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -140,7 +141,8 @@ def add_steps(
         yield context.panels.redraw(session, "memory")
     after = session.history.cache_before(run.clean.picture.key)
     session.memory.before_after_html = before_after(engine, run, before, after, titles, wrong)
-    yield context.done(f"{len(titles)} pictures decided in {wording.format_seconds(time.perf_counter() - begin)}.")
+    spent = wording.format_seconds(time.perf_counter() - begin)
+    yield Finished(context.done(f"{len(titles)} pictures decided in {spent}."))
 
 
 def before_after(

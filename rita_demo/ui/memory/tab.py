@@ -12,10 +12,10 @@ from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext, immediate_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
-from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
@@ -122,20 +122,20 @@ class MemoryTab(SelectionEvents):
             (self.remove_button.click, self.on_remove),
             (self.import_button.upload, self.on_import, self.import_button),
         ):
-            event(safe(handler), [visitor, *more], changed, **IMMEDIATE_EVENT)
+            event(safe(handler), [visitor, *more], changed, **immediate_event(handler))
         exported = [*changed, self.export_buttons]
-        self.export_buttons.click(safe(self.on_export), visitor, exported, **IMMEDIATE_EVENT)
+        self.export_buttons.click(safe(self.on_export), visitor, exported, **immediate_event(self.on_export))
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
         stop, busy, stopped = self.stop_contribute, context.activity.track_job, context.done("Stopped.")
-        contribute = StoppableJob(context, stop, lambda _: stopped, busy).handler(self.contribute)
-        self.contribute_button.click(contribute, [visitor], [*changed, stop], **LONG_EVENT)
-        job = StoppableJob(context, self.stop_button, self.on_stopped, busy).handler
+        contribute = StoppableJob(context, stop, lambda _: stopped, busy).bind_event
+        contribute(self.contribute_button.click, self.contribute, [visitor], [*changed, stop], **LONG_EVENT)
+        job = StoppableJob(context, self.stop_button, self.on_stopped, busy).bind_event
         outputs = context.outputs(self.stop_button)
         uploads = [visitor, self.bulk_upload, self.attack_first]
-        self.bulk_upload.upload(job(self.add_uploads), uploads, outputs, **LONG_EVENT)
-        self.attacked_samples_button.click(job(self.add_attacked_samples), [visitor], outputs, **LONG_EVENT)
+        job(self.bulk_upload.upload, self.add_uploads, uploads, outputs, **LONG_EVENT)
+        job(self.attacked_samples_button.click, self.add_attacked_samples, [visitor], outputs, **LONG_EVENT)
 
     def on_compare(self, visitor: Any) -> Updates:
         session, panels = self.context.sessions.get(visitor), self.context.panels
@@ -253,7 +253,7 @@ class MemoryTab(SelectionEvents):
         session.memory.contributions = Contributions(run, entry, snapshot, by_item)
         took = wording.format_seconds(time.perf_counter() - begin)
         done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
-        yield self.context.done(done_text) | self.context.panels.redraw(session, "memory")
+        yield Finished(self.context.done(done_text) | self.context.panels.redraw(session, "memory"))
 
     def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)

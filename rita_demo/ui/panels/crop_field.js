@@ -13,7 +13,6 @@ let at = 0; // the attack step on screen, a fraction while it plays
 let counted = 0; // 0: crops as the model sees them; 1: as RITA counts them
 let view = props.view; // the chosen crop
 let wanted = null; // the step that the page was asked for and does not show yet
-let asking = 0; // the timer that sends it again
 let timer = 0; // of the animation frame
 let nodes = null;
 let width = 0;
@@ -312,19 +311,12 @@ function run() {
   timer = requestAnimationFrame(move);
 }
 
-// The page follows the stored step that is nearest. Of events in quick succession Gradio may drop the last: it is sent
-// again until the page shows the wanted step.
+// The page follows the stored step that is nearest.
 function send() {
-  at = wanted = nearest().step;
+  at = nearest().step;
   draw();
-  clearTimeout(asking);
-  ask(20);
-}
-
-function ask(tries) {
-  if (wanted === props.step || !tries) return void (wanted = null);
-  trigger("release", { step: wanted });
-  asking = setTimeout(() => wanted !== null && ask(tries - 1), 700);
+  if (wanted !== null || at !== props.step) wanted = at;
+  trigger("release", { step: at });
 }
 
 function slide() {
@@ -409,6 +401,7 @@ function show() {
 }
 
 function follow() {
+  if (wanted === props.step) wanted = null;
   if (data) moving();
   if (!data || timer || wanted !== null) return;
   at = Math.min(props.step ?? data.last, data.last);

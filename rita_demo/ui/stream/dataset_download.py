@@ -14,7 +14,7 @@ from rita_demo.evaluation.page import DataFolders
 from rita_demo.records.errors import DataError
 from rita_demo.ui.framework.context import AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.stoppable import StoppableJob
+from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.widgets.blocks import build_fold
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
@@ -59,9 +59,10 @@ class DatasetDownload:
     def bind_events(self) -> None:
         """Connect the events."""
         stopped = self.context.done("Stopped. “Download it” goes on from there.")
-        job = StoppableJob(self.context, self.stop_button, lambda _: stopped).handler(self.download_chosen)
+        job = StoppableJob(self.context, self.stop_button, lambda _: stopped)
         shown = [self.context.error_banner, self.context.status, self.dataset_menu, self.dataset, self.stop_button]
-        self.start_button.click(job, [self.context.visitor, self.dataset_menu], shown, **DOWNLOAD_QUEUE)
+        asked = [self.context.visitor, self.dataset_menu]
+        job.bind_event(self.start_button.click, self.download_chosen, asked, shown, **DOWNLOAD_QUEUE)
 
     def download_chosen(self, visitor: Any, name: Any) -> Iterator[Updates]:
         """Download a dataset. It can be stopped at every update; what was downloaded stays."""
@@ -75,8 +76,8 @@ class DatasetDownload:
                 if time.perf_counter() - updated > UPDATE_INTERVAL or at.done == at.total:
                     updated = time.perf_counter()
                     yield context.progress(at.sentence, at.done / max(at.total, 1), begin)
-        yield {
-            **context.done(f"{DATASETS[archive.dataset].title} is here: choose it above."),
+        choices: Updates = {
             self.dataset_menu: gr.update(choices=missing_datasets(self.folders), value=None),
             self.dataset: gr.update(choices=dataset_choices(self.folders), value=archive.dataset),
         }
+        yield Finished(context.done(f"{DATASETS[archive.dataset].title} is here: choose it above.") | choices)

@@ -15,7 +15,7 @@ from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
+from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History
@@ -27,7 +27,7 @@ from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.stream.panels import ShownStream, shown_stream
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
+from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.setting_controls import settings_from
@@ -58,7 +58,7 @@ class StreamTab:
             self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
             lead = "Runs of this page, and those that <code>evaluate</code> made with RITA and the protocol <code>stream</code>."
             with build_fold("Open a stored run", lead, elem_id="stored"):
-                self.stored_menu = gr.Dropdown([], label="Stored run", elem_id="stored-run")
+                self.stored_menu = build_menu([], label="Stored run", elem_id="stored-run")
                 with gr.Row(elem_classes="whatif-row"):
                     self.open_button = gr.Button("Open it", size="sm", elem_id="open-run")
             with gr.Row(elem_id="stream-buttons"):
@@ -86,7 +86,7 @@ class StreamTab:
         )
         listed, asked = dataset_choices(self.folders), dict[str, Any]()
         with gr.Row(elem_classes="stream-form"):
-            asked["dataset"] = gr.Dropdown(
+            asked["dataset"] = build_menu(
                 listed, value=listed[0][1], label="Pictures", filterable=False, scale=3, elem_id="stream-dataset"
             )
             asked["pictures"] = gr.Slider(
@@ -156,7 +156,7 @@ class StreamTab:
     def _build_comparison(self) -> None:
         m = memory_panels
         build_heading("Does the memory help?")
-        menu = gr.Dropdown(
+        menu = build_menu(
             [m.MEMORY_OFF], value=m.OFF, label="This stream against", filterable=False, elem_id="stream-other"
         )
         self.other_menu = self.panels.add(menu, lambda session: m.other_choices(session, self.folders))
@@ -180,7 +180,7 @@ class StreamTab:
             with gr.Row(elem_classes="stream-form"):
                 hint, orders = "class, file, wrong, attacked", [(title, name) for title, name, _ in m.ORDERS]
                 self.search = gr.Textbox(label="Search", placeholder=hint, elem_id="stream-search", scale=2)
-                self.order = gr.Dropdown(
+                self.order = build_menu(
                     orders, value="class", label="Sorted by", filterable=False, elem_id="stream-sort"
                 )
                 self.listed = gr.Radio(m.LISTED, value="held", label="Views", elem_id="stream-listed")
@@ -228,11 +228,11 @@ class StreamTab:
             (self.export.click, self.on_export),
         ]
         for event, handler, *inputs in quick:
-            event(safe(handler), [visitor, *inputs], outputs, **IMMEDIATE_EVENT)
+            event(safe(handler), [visitor, *inputs], outputs, **immediate_event(handler))
         self.context.bind_tab(own_tab, own)
         classes = self.figures["classes"]
         shown = self.context.outputs(*self.panels.depending_on("class"))
-        classes.click(safe(self.click_class), visitor, shown, **IMMEDIATE_EVENT)
+        classes.click(safe(self.click_class), visitor, shown, **immediate_event(self.click_class))
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(self.views.click, self.open_remembered)

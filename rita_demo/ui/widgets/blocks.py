@@ -5,9 +5,14 @@ Texts are HTML already: callers escape what users or files wrote.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import gradio as gr
+
+#: Gradio's menu with all its choices: it would list a hundred, and open at the top where the chosen one comes later. (It
+#: takes None, which stands for all, for a hundred.)
+build_menu = partial(gr.Dropdown, num_choices_shown=10_000)
 
 
 def build_heading(title: str, lead: str = "") -> None:

@@ -3,7 +3,7 @@
 Controls are kept by the name of their setting. What a client sends is untrusted: ``Setting.parse`` checks it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -13,7 +13,7 @@ from gradio.components import Component
 from rita_demo.attacks import ATTACKS
 from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.setting import Setting, number_text
-from rita_demo.ui.widgets.blocks import build_fold
+from rita_demo.ui.widgets.blocks import build_fold, build_menu
 
 FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
 MENU_KINDS = ("choice", "file", *FREE_KINDS)
@@ -95,13 +95,13 @@ def value_html(name: str, settings: Settings) -> str:
 def build_control(setting: Setting, **changes: Any) -> Component:
     """The component that fits the setting: checkbox, menu, slider, or a number field where a slider is too coarse."""
     low, high, whole = setting.low, setting.high, setting.kind == "int"
-    kind: type[Component] = LenientSlider
+    kind: Callable[..., Component] = LenientSlider
     options: dict[str, Any] = {"minimum": low, "maximum": high, "step": 0.01 if high <= 1 else 0.05}
     if setting.kind == "bool":
         kind, options = gr.Checkbox, {}
     elif setting.kind in MENU_KINDS:
         free = {"allow_custom_value": True} if setting.kind in FREE_KINDS else {"filterable": False}
-        kind, options = gr.Dropdown, {"choices": [(choice_text(c), c) for c in setting.choices]} | free
+        kind, options = build_menu, {"choices": [(choice_text(c), c) for c in setting.choices]} | free
     elif setting.log or (whole and high - low > MAX_SLIDER_STEPS):
         kind, options = gr.Number, {"precision": 0 if whole else None, "step": None}
     elif whole:

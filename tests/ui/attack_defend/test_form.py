@@ -9,6 +9,7 @@ import pytest
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS
+from rita_demo.pipeline import example
 from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
@@ -44,6 +45,20 @@ def test_a_run_that_is_filled_in_brings_its_attack(form) -> None:
     values = {name: component.value for name, component in form.fields.items()}
     assert form.show(values | {"attack": "adaptive"})[form.fields["attack"]] == "adaptive"
     assert form.fields["attack"] not in form.show(values | {"attack": "none"}), "it is not in the menu"
+
+
+def test_the_form_is_built_as_the_stored_example_needs_it_so_that_opening_the_page_changes_nothing_in_it() -> None:
+    sample, run = example.stored()
+    with gr.Blocks():
+        form = Form(sample)
+    shown = {n: form.show(form_values(run))[c] for n, c in form.fields.items() if n not in ("own_names", "attack")}
+    for name, update in shown.items():
+        wanted = update["value"] if isinstance(update, dict) else update
+        assert form.fields[name].value == wanted, name
+    assert form.fields["attack"].value == run.settings.attack
+    assert not form.fields["own_names"].visible
+    listed = [name for _, name in form.fields["target"].choices]
+    assert listed == [NOT_GIVEN, *(n for n in run.class_prompts.names if n != run.class_prompts.names[run.label])]
 
 
 def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:

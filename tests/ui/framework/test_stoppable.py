@@ -7,7 +7,7 @@ import gradio as gr
 import pytest
 
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.stoppable import STOPPING, StoppableJob
+from rita_demo.ui.framework.stoppable import STOPPING, TOO_LATE, Finished, StoppableJob
 from rita_demo.ui.inside.tab import InsideTab
 
 STOPPED_TEXT = notice.done_html("Stopped.")
@@ -30,6 +30,8 @@ class Job:
         try:
             for step in range(3):
                 yield {self.status: f"step {step}"}
+            yield Finished({self.status: "all is computed"})
+            yield {self.status: "and drawn"}
         finally:
             self.closed += 1
 
@@ -56,12 +58,12 @@ def test_a_running_job_shows_its_stop_button(job: Job) -> None:
     assert next(steps)[job.button] == gr.update(visible=True)
     assert job.context.activity.running_jobs == 1
     *updates, last = steps
-    assert [one[job.status] for one in updates] == ["step 0", "step 1", "step 2"]
+    assert [one[job.status] for one in updates] == ["step 0", "step 1", "step 2", "all is computed", "and drawn"]
     assert last[job.button] == gr.update(visible=False)
     assert job.context.activity.running_jobs == 0
 
 
-@pytest.mark.parametrize("steps_before", [2, 4])  # 4: a stop after the last step
+@pytest.mark.parametrize("steps_before", [2, 3])
 def test_a_stopped_job_sets_the_final_status_and_runs_no_follow_up(job: Job, steps_before: int) -> None:
     steps = job.start()
     for _ in range(steps_before):
@@ -76,6 +78,17 @@ def test_a_stopped_job_sets_the_final_status_and_runs_no_follow_up(job: Job, ste
     assert job.closed == 1, "what follows began although the job was stopped"
 
 
+@pytest.mark.parametrize("steps_before", [4, 5, 6, 7])  # computed; computed and sent; drawn; ended
+def test_a_stop_that_comes_when_all_is_computed_lets_it_be_drawn_and_says_so(job: Job, steps_before: int) -> None:
+    steps = job.start()
+    updates = [next(steps) for _ in range(steps_before)]
+    assert job.stop()[job.status] == (TOO_LATE if steps_before == 7 else notice.done_html(STOPPING))
+    updates += steps
+    assert [one.get(job.status) for one in updates[-3:-1]] == ["all is computed", "and drawn"]
+    assert job.shown(job.visitor)[job.status] == TOO_LATE, "also when the page has drawn everything"
+    job.assert_nothing_follows()
+
+
 def test_the_follow_up_of_a_finished_job_runs_and_can_be_stopped(job: Job) -> None:
     list(job.start())
     steps = job.start(follows=True)
@@ -86,15 +99,15 @@ def test_the_follow_up_of_a_finished_job_runs_and_can_be_stopped(job: Job) -> No
 
 def test_stopping_a_finished_job_does_not_affect_later_jobs(job: Job) -> None:
     list(job.start())
-    assert job.status not in job.stop()
-    assert len(list(job.start())) == 5
+    assert job.stop()[job.status] == TOO_LATE
+    assert len(list(job.start())) == 7
 
 
 def test_other_sessions_and_other_buttons_are_not_affected(job: Job) -> None:
     other, elsewhere = job.start(job.context.sessions.open()), Job(job.context, "another").start(job.visitor)
     next(other), next(elsewhere)
     job.stop()
-    assert len(list(other)) == len(list(elsewhere)) == 4
+    assert len(list(other)) == len(list(elsewhere)) == 6
 
 
 def test_a_failed_job_releases_its_slot_and_hides_the_button(job: Job) -> None:

@@ -1,0 +1,106 @@
+"""A picture dropped on the page, or pasted, is taken like an upload; nothing that is dropped replaces the page."""
+
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import square_shown, visit
+from tests.live_server import wait_until
+
+pytestmark = pytest.mark.e2e
+
+DROP = """([query, files, text]) => {
+  const data = new DataTransfer();
+  for (const [name, type, content] of files)
+    data.items.add(new File([Uint8Array.from(atob(content), (c) => c.charCodeAt())], name, { type }));
+  if (text) data.setData("text/plain", text);
+  const kinds = ["dragenter", "dragover", "drop"];
+  const events = kinds.map((kind) => new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+  return events.map((event) => !document.querySelector(query).dispatchEvent(event));
+}"""
+PASTE = """([query, files, text]) => {
+  const data = new DataTransfer();
+  for (const [name, type, content] of files)
+    data.items.add(new File([Uint8Array.from(atob(content), (c) => c.charCodeAt())], name, { type }));
+  if (text) data.setData("text/plain", text);
+  const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+  return !document.querySelector(query).dispatchEvent(event);
+}"""
+File = tuple[str, str, str]
+
+
+def picture(seed: int) -> tuple[File, np.ndarray]:
+    """A small picture as a file of the browser, and its pixels."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (96, 96, 3), np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return ("x.png", "image/png", base64.b64encode(buffer.getvalue()).decode()), pixels
+
+
+def text_file(name: str = "diary.txt") -> File:
+    return name, "text/plain", base64.b64encode(b"Dear diary, this is not a picture.").decode()
+
+
+def expect_shown(page: Page, pixels: np.ndarray) -> None:
+    """The page shows this picture, pixel for pixel, and takes it for an upload."""
+    assert wait_until(lambda: np.array_equal(square_shown(page, "clean"), pixels), 60)
+    expect(page.locator("#chosen")).to_contain_text("Your picture.")
+    expect(page.locator("#status")).to_contain_text("Done in")
+
+
+def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload(page: Page) -> None:
+    for turn, (how, query) in enumerate(((DROP, "body"), (DROP, "#field"), (PASTE, "body"), (PASTE, "#truth input"))):
+        file, pixels = picture(turn)
+        assert page.evaluate(how, [query, [file], ""]), "the browser itself would open the file"
+        expect_shown(page, pixels)
+
+
+def test_a_drop_on_another_tab_goes_to_the_first_one(page: Page) -> None:
+    file, pixels = picture(9)
+    page.get_by_role("tab", name="Memory (cache)").click()
+    expect(page.locator("#memory-strip")).to_be_visible()
+    assert page.evaluate(DROP, ["#memory", [file], ""]) == [True] * 3
+    expect(page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
+    expect_shown(page, pixels)
+
+
+def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> None:
+    address, before = page.url, page.locator("#verdicts").inner_text()
+    (one, _), alert = picture(1), page.get_by_role("alert")
+    for files, text, sentence in (
+        ([text_file()], "", "Expected a picture, but the file is plain text."),
+        ([("empty.png", "image/png", "")], "", "Expected a picture, but the file is empty."),
+        ([one, one], "", "Expected one picture, but 2 files were dropped."),
+        ([], "https://example.org/fox.png", "Expected a picture, but what was dropped is text or a link."),
+    ):
+        assert page.evaluate(DROP, ["body", files, text]) == [True] * 3
+        expect(alert).to_contain_text(sentence)
+        page.get_by_role("button", name="Dismiss this message").click()
+        expect(alert).to_be_hidden()
+    assert page.evaluate(PASTE, ["body", [text_file()], ""])
+    expect(alert).to_contain_text("Expected a picture, but the file is plain text.")
+    assert (page.url, page.locator("#verdicts").inner_text()) == (address, before)
+
+
+def test_text_stays_text_in_a_field(page: Page) -> None:
+    file, _ = picture(2)
+    for files in ([], [file]):  # a word processor copies both
+        assert not page.evaluate(PASTE, ["#truth input", files, "fox"]), "the field takes the text"
+    assert page.evaluate(DROP, ["#truth input", [], "fox"]) == [False] * 3
+    assert not page.evaluate(PASTE, ["body", [], "fox"])
+    page.locator("#truth input").focus()
+    page.keyboard.insert_text("piano")
+    expect(page.locator("#truth input")).to_have_value("piano")
+    expect(page.locator("#chosen")).to_have_text("")
+
+
+def test_a_picture_dropped_before_the_page_is_built_waits_for_it(browser: Browser, address: str) -> None:
+    file, pixels = picture(3)
+    with visit(browser, address) as page:
+        page.goto(address, wait_until="domcontentloaded")
+        assert page.evaluate(DROP, ["body", [file], ""]) == [True] * 3
+        expect_shown(page, pixels)

@@ -1,0 +1,142 @@
+"""What is set is applied, and what was pressed last is shown, in whatever order the server's answers would come."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, expect
+
+from tests.busy import busy_machine
+from tests.e2e.conftest import visit
+
+pytestmark = pytest.mark.e2e
+
+PATIENCE_MS = 2000  # ms for later events to overtake one whose answer is held back
+SETTINGS = (("cache_weight", "1"), ("transported_mass", "0.8"), ("max_entropy", "0.6"))
+CHANGES = ("α 1 instead", "ρ 0.8 instead", "γ 0.6 instead")
+
+
+@contextmanager
+def answer_held_back(page: Page, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[list[Route]]:
+    """The server's answer to the first quick event that is ``wanted`` arrives at the end of the block and not before."""
+    held: list[Route] = []
+    answers: list[Any] = []
+
+    def handle(route: Route, request: Request) -> None:
+        if held or not wanted(request.post_data_json):
+            return route.continue_()
+        held.append(route)
+        answers.append(route.fetch())
+
+    page.route("**/run/predict*", handle)
+    yield held
+    page.wait_for_timeout(PATIENCE_MS)
+    for route, answer in zip(held, answers):
+        route.fulfill(response=answer)
+    page.unroute("**/run/predict*")
+
+
+def open_settings(page: Page) -> None:
+    """Open the what-if settings once the tab is drawn."""
+    page.get_by_role("tab", name="Inside RITA").click()
+    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
+    page.get_by_role("button", name="Change a setting").click()
+
+
+def change_settings(page: Page) -> None:
+    for name, value in SETTINGS:
+        box = page.locator(f"#whatif-{name} input[type=number]")
+        box.fill(value)
+        box.press("Enter")
+
+
+def test_no_setting_is_lost_when_an_older_answer_comes_last(page: Page) -> None:
+    open_settings(page)
+    with answer_held_back(page, lambda event: event["data"][1:] == [0.8]) as held:
+        change_settings(page)
+    assert held
+    for words in CHANGES:
+        expect(page.locator("#whatif-banner")).to_contain_text(words)
+
+
+def test_no_setting_is_lost_on_a_busy_machine(page: Page) -> None:
+    with busy_machine():
+        open_settings(page)
+        change_settings(page)
+        for words in CHANGES:
+            expect(page.locator("#whatif-banner")).to_contain_text(words, timeout=180_000)
+    page.get_by_role("button", name="Back to the run").click()
+    expect(page.locator("#whatif-banner")).to_contain_text("This is the run as it was made")
+    expect(page.locator("#whatif-cache_weight input[type=number]")).to_have_value("0.1")
+
+
+def test_a_stop_while_the_last_figures_are_drawn_says_that_it_came_too_late(page: Page) -> None:
+    with busy_machine():
+        page.evaluate("""new MutationObserver((_, observer) => {
+          if (!/Drawing the figures|The figures are drawn/.test(document.querySelector("#status").textContent)) return;
+          observer.disconnect();
+          document.querySelector("#stop").click();
+        }).observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true })""")
+        page.locator("#samples [data-sample=brick]").click()
+        status = page.locator("#status")
+        expect(status).to_contain_text("It was done before it could be stopped.", timeout=180_000)
+        expect(page.locator("#stop")).to_be_hidden()
+        expect(page.locator("#verdicts")).to_contain_text("true class, grid")
+        page.wait_for_timeout(PATIENCE_MS)
+        expect(status).to_contain_text("It was done before it could be stopped.")
+
+
+def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
+    with answer_held_back(page, lambda event: event["event_data"] == {"sample": "coffee"}) as held:
+        page.locator("#samples [data-sample=coffee]").click()
+        page.locator("#samples [data-sample=brick]").click()
+    assert held
+    expect(page.locator("#verdicts")).to_contain_text("true class, grid")
+    expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#truth input")).to_have_value("grid")
+
+
+def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None:
+    crops = page.locator("#views button")
+    with answer_held_back(page, lambda event: event["event_data"] == {"data": [5]}) as held:
+        for number in (5, 6, 7):
+            crops.nth(number).click()
+    assert held
+    expect(page.locator("#view-detail")).to_contain_text("View 7:")
+    expect(page.locator("#views button[aria-pressed=true]")).to_have_attribute("data-index", "7")
+
+
+def test_a_setting_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
+    page.get_by_role("button", name="All settings").click()
+    weight = page.locator("#setting-cache_weight input[type=number]")
+    page.locator("#fold-cache button").first.click()
+    before = weight.input_value()
+    with answer_held_back(page, lambda event: event["data"] == ["paper"]):
+        page.get_by_role("radio", name="as in the paper").check()
+        weight.fill("1.5")
+        weight.press("Tab")
+    expect(page.locator("#differs")).to_contain_text("1.5 instead of")
+    expect(weight).to_have_value("1.5")
+    page.get_by_role("radio", name="recommended").check()
+    expect(weight).to_have_value(before)
+    expect(page.locator("#differs")).to_have_text("")
+
+
+def test_the_form_can_be_changed_before_the_server_has_answered_that_the_page_was_opened(
+    browser: Browser, address: str
+) -> None:
+    with visit(browser, address) as page:
+        held: list[Route] = []
+        page.route("**/queue/join*", lambda route: held.append(route))
+        page.goto(address, wait_until="commit")
+        box = page.locator("#setting-budget input[type=number]")
+        box.fill("6")
+        box.press("Tab")
+        for route in held:
+            route.continue_()
+        page.unroute("**/queue/join*")
+        expect(page.locator("#status")).not_to_have_text("")
+        expect(page.locator("#views button").first).to_be_visible()
+        page.wait_for_timeout(PATIENCE_MS)
+        expect(box).to_have_value("6")
