@@ -30,7 +30,9 @@ def add_explain(commands: Any) -> None:
     add = parser.add_argument
     add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
     words = parser.add_mutually_exclusive_group(required=True)
-    words.add_argument("--classes", metavar="a,b,c", help="class names, separated by commas")
+    words.add_argument(
+        "--classes", metavar="a,b,c", help='class names, separated by commas; one with a comma in "quotes"'
+    )
     words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
     add("--label", help="the true class (default: CLIP's own answer)")
     options.add_backbone(parser)

@@ -20,6 +20,8 @@ FEWEST_NAMES = 2
 MOST_NAMES = 1200
 LONGEST_NAME = 100  # characters
 _JOINERS = "\u200c\u200d"
+#: One name of a typed list up to its separator: in quotes as in a CSV file, or as it is.
+_ENTRY = re.compile(r'[^\S\r\n]*"((?:[^"\r\n]|"")*)"[^\S\r\n]*(?:[,;\r\n]|\Z)|([^,;\r\n]*)(?:[,;\r\n]|\Z)')
 
 _CALTECH101_CREDIT = "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)"
 _IMAGENET_CREDIT = "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip"
@@ -75,7 +77,8 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Class names that a user typed, separated by commas, semicolons or new lines.
+    """Class names that a user typed, separated by commas, semicolons or new lines; a name that holds one of them is in
+    quotes as in a CSV file: ``"fox, red", cup``. The inverse of :func:`format_names`.
 
     Spaces are trimmed and control characters, empty entries and repeated names (in any capitals) dropped. Emoji and
     angle brackets stay: output escapes them.
@@ -84,6 +87,12 @@ def parse_names(text: str) -> tuple[str, ...]:
         VocabularyError: fewer than 2 or more than 1200 different names, or one over 100 characters.
     """
     return check_names(_entries(text))
+
+
+def format_names(names: Sequence[str], separator: str = ", ") -> str:
+    """Class names as text that :func:`parse_names` reads. Links and forms hold it."""
+    quoted = (f'"{name.replace(chr(34), chr(34) * 2)}"' if re.search(r'^"|[,;]', name) else name for name in names)
+    return separator.join(quoted)
 
 
 def check_names(entries: Sequence[str]) -> tuple[str, ...]:
@@ -153,7 +162,8 @@ def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
 
 
 def _entries(text: str) -> list[str]:
-    return re.split(r"[,;\r\n]", text)
+    found = (match.groups() for match in _ENTRY.finditer(text))
+    return [plain if quoted is None else quoted.replace('""', '"') for quoted, plain in found]
 
 
 def _folded(name: str) -> str:

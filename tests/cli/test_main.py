@@ -132,11 +132,11 @@ def test_options_become_settings_and_later_ones_override(words, expected, photo,
 
 
 def test_classes_label_and_target_are_found_by_name(photo, recorded_call, capsys) -> None:
-    words = ["--classes", "cup,<b>crab</b>,sea horse,CUP", "--label", "Cup", "--target", "sea_horse"]
+    words = ["--classes", 'cup,<b>crab</b>,sea horse,CUP,"fox, red"', "--label", "Cup", "--target", "sea_horse"]
     status, _, err = run(capsys, "explain", photo, *words, "--backbone", "A:b")
     assert status == 0
     assert "used once: CUP" in err
-    assert recorded_call[0]["names"] == ("cup", "<b>crab</b>", "sea horse")
+    assert recorded_call[0]["names"] == ("cup", "<b>crab</b>", "sea horse", "fox, red")
     assert (recorded_call[0]["label"], recorded_call[0]["target"], recorded_call[0]["backbone"]) == (0, 2, "A:b")
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of, parse_names, vocabulary
+from rita_demo.data.vocabularies import VOCABULARIES, duplicates, format_names, index_of, parse_names, vocabulary
 from rita_demo.records.errors import VocabularyError
 
 GOOD: list[tuple[str, tuple[str, ...]]] = [
@@ -23,12 +23,27 @@ GOOD: list[tuple[str, tuple[str, ...]]] = [
     ("sea_horse, yin-yang", ("sea_horse", "yin-yang")),
     ("x" * 100 + ", crab", ("x" * 100, "crab")),
     (",".join(map(str, range(1200))), tuple(map(str, range(1200)))),
+    ('"fox, red", cup', ("fox, red", "cup")),
+    ('cup,"fox; red" \n"a ""b"", c"', ("cup", "fox; red", 'a "b", c')),
+    ('12" pizza, "open, "x" y', ('12" pizza', '"open', '"x" y')),
+    ('"a\nb", cup', ('"a', 'b"', "cup")),
 ]
 
 
 @pytest.mark.parametrize(("text", "names"), GOOD)
 def test_typed_names_are_split(text: str, names: tuple[str, ...]) -> None:
     assert parse_names(text) == names
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("fox, red", "cup"), ('"quoted"', "a;b"), ('12" pizza', '"open', 'x "y", z'), *(names for _, names in GOOD)],
+)
+@pytest.mark.parametrize("separator", [", ", ",", "; ", "\n"])
+def test_a_list_that_is_written_out_is_read_back_whatever_its_names_hold(
+    names: tuple[str, ...], separator: str
+) -> None:
+    assert parse_names(format_names(names, separator)) == names
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from rita_demo.ui.widgets.sample_gallery import gallery_html
 
 ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
+COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
 
@@ -59,8 +60,8 @@ class Form:
         own, kind = chosen == OWN_CLASSES, str(SETTINGS["attack"].default)
         with gr.Column(elem_id="classes"):
             self._build_menu("vocabulary", "Class names", lists, chosen, filterable=False)
-            typed: dict[str, Any] = {"label": "My own list", "info": "Separated by commas.", "lines": 2, "max_lines": 6}
-            text = ", ".join(names) if own else OWN_EXAMPLE
+            typed: dict[str, Any] = {"label": "My own list", "info": COMMAS, "lines": 2, "max_lines": 6}
+            text = vocabularies.format_names(names) if own else OWN_EXAMPLE
             self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
             self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
         with gr.Column(elem_id="attack"):
@@ -131,7 +132,7 @@ class Form:
 
     def show_sample(self, one: samples.Sample) -> dict[Any, Any]:
         """Updates for a sample: its class names and its true class."""
-        own = {} if one.vocabulary else {"value": ", ".join(one.names)}
+        own = {} if one.vocabulary else {"value": vocabularies.format_names(one.names)}
         return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
 
     def show_upload(self, picture: Picture, before: samples.Sample | None, listed: Sequence[Any]) -> dict[Any, Any]:

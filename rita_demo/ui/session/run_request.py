@@ -109,7 +109,7 @@ def form_values(run: Run) -> dict[str, Any]:
     target = None if run.attack is None else run.attack.target
     return run.settings.every_value() | {
         "vocabulary": lists.get(names, OWN_CLASSES),
-        "own_names": "" if names in lists else ", ".join(names),
+        "own_names": "" if names in lists else vocabularies.format_names(names),
         "truth": names[run.label] if run.label_given else NOT_GIVEN,
         "target": NOT_GIVEN if target is None else names[target],
         "methods": [name for name in run.methods if name not in default_methods()],

@@ -49,7 +49,8 @@ def query(session: Session) -> str:
     one, names, form, at = samples.SAMPLES[sample], run.class_prompts.names, form_values(run), session.selection
     pairs: dict[str, Any] = {"sample": sample}
     if names != one.names:
-        pairs["classes"] = ",".join(names) if form["vocabulary"] == OWN_CLASSES else form["vocabulary"]
+        own = form["vocabulary"] == OWN_CLASSES
+        pairs["classes"] = vocabularies.format_names(names, ",") if own else form["vocabulary"]
     if form["truth"] != one.label:
         pairs["truth"] = "" if form["truth"] == NOT_GIVEN else form["truth"]
     if form["target"] != NOT_GIVEN:
@@ -79,7 +80,7 @@ def parse_link(params: Mapping[str, str]) -> ShareLink | None:
         raise SettingError(f"This link has an unknown part: {unknown[0][:40]!r}.", BROKEN_LINK_HINT)
     one = samples.sample(given.get("sample", ""))
     form = settings_from(given).every_value()
-    listed = given.get("classes", one.vocabulary or ",".join(one.names))
+    listed = given.get("classes", one.vocabulary or vocabularies.format_names(one.names))
     known = listed in vocabularies.VOCABULARIES
     form |= {
         "vocabulary": listed if known else OWN_CLASSES,

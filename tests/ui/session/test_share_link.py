@@ -12,7 +12,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, parse_request
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, form_values, names_of, parse_request
 from rita_demo.ui.session.session import AttackDefendState, Session
 from rita_demo.ui.session.share_link import MAX_QUERY_LENGTH, ShareLink, parse_link, query, valid_selection
 from tests.ui.fake_engine import FakeEngine
@@ -42,6 +42,15 @@ def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
     assert request.picture.key == SAMPLES["motorcycle"].load(side=128).key
     assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3, "side": "clean"}
     assert valid_selection(link.selection, changed) == link.selection
+
+
+def test_names_with_commas_come_back_from_the_link_and_the_form() -> None:
+    names, picture = ("motorbike, red", "fox, red", '"cup"', "crab; blue"), SAMPLES["motorcycle"].load()
+    run = run_module.run_picture(FakeEngine(spread=0.2), picture, names, RECOMMENDED, label=0)
+    assert names_of(form_values(run)) == names
+    link = read(query(make_session(run)))
+    request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
+    assert (request.names, request.label) == (names, 0)
 
 
 def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
