@@ -9,7 +9,7 @@ from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sent
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
-from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Traffic
+from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.records import ThreatModel
 from rita_demo.records.errors import SettingError, join_names
 from rita_demo.settings import SETTINGS
@@ -84,7 +84,7 @@ def header_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[st
         "columns": columns,
         "pool": planned_cells.digest(columns),
         "seed": cell.seed,
-        "traffic": asdict(cell.traffic),
+        "traffic": cell.traffic.as_header(),
         "target": cell.target,
         "attack_revision": get_attack(cell.requested.attack).revision,
         "seeds": "every picture has its own, made from the seed and its name" if free else "given by hand",
@@ -115,7 +115,7 @@ def cell_of(header: dict[str, Any]) -> Cell:
         raise SettingError("This run was made by another version.", "Measure it again.")
     requested = with_used_descriptions(settings_of(knobs), header.get("names", ()))
     fixed = frozenset(name for name in SEEDS if name in knobs)
-    traffic = Traffic(**header["traffic"]) if "traffic" in header else DEFAULT_TRAFFIC
+    traffic = Traffic.from_header(header.get("traffic", {}))
     settings = planned_cells.canonical_settings(method, requested, fixed)
     return Cell(method, header["seed"], requested, settings, fixed, traffic, header.get("target", ""))
 

@@ -100,6 +100,12 @@ class PictureSet:
             mixed.sort(key=lambda item: _hashed_seed("class order", seed, self.names[item.label]))
         return tuple(mixed)
 
+    def attacked(self, seed: int, share: int) -> frozenset[str]:
+        """The ids of the pictures that arrive attacked in a run with ``seed``: ``share`` percent of them, rounded, and
+        at least one."""
+        drawn = sorted(self.items, key=lambda item: _hashed_seed("traffic", seed, item.id))
+        return frozenset(item.id for item in drawn[: max(1, (len(drawn) * share + 50) // 100)])
+
 
 def picture_seed(seed: int, item: DatasetItem) -> int:
     """The seed of one picture's attack and views in a run with ``seed``.
@@ -132,11 +138,6 @@ def find_picture(dataset: str, picture: str, root: Path | None) -> Path | np.nda
         f"The picture {picture[:100]!r} of this run is not in the server's data folder.",
         "To open it, start the server with the run's --data-root.",
     )
-
-
-def is_attacked(seed: int, item: DatasetItem, share: int) -> bool:
-    """Whether this picture is one of the ``share`` percent that arrive attacked in a run with ``seed``."""
-    return int.from_bytes(_hashed_seed("traffic", seed, item.id)[:4], "big") < share * 2**32 // 100
 
 
 def collect(

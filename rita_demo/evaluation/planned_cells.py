@@ -206,6 +206,8 @@ def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> 
         del settings["hand_prompt"]
     value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names}
     value |= _target_and_form(cell) | cell.traffic.non_default()
+    if cell.traffic.share != 100:
+        value["traffic"] = cell.traffic.as_header()
     if code := DEFENCES[cell.method].digest:
         value["guest_defence"] = code
     if (code := _known_code(cell)) and code != DEFENCES[cell.method].digest:

@@ -21,7 +21,8 @@ EXECUTORS = ("local", "ray")  # this process, or a Ray cluster
 @dataclass(frozen=True)
 class Traffic:
     """How the pictures arrive: ``share`` percent of them attacked (1 to 100; which ones depends on the seed and the
-    picture's name), in random ``order`` or one class after the other.
+    picture's name), in random ``order`` or one class after the other. ``exact``: False for stored runs of before, in
+    which every picture was drawn by itself, so that about that share is attacked.
 
     Raises:
         SettingError: a share or an order that is not allowed.
@@ -29,6 +30,7 @@ class Traffic:
 
     share: int = 100
     order: str = "random"
+    exact: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.share, int) or not 1 <= self.share <= 100:
@@ -38,6 +40,16 @@ class Traffic:
             )
         if self.order not in ORDERS:
             raise SettingError(f"The order is one of {', '.join(ORDERS)}; got {str(self.order)[:40]!r}.")
+
+    @classmethod
+    def from_header(cls, stored: Mapping[str, Any]) -> "Traffic":
+        """The traffic of a stored run."""
+        return cls(**{"exact": stored.get("share", 100) == 100} | stored)
+
+    def as_header(self) -> dict[str, Any]:
+        """The inverse of :meth:`from_header`."""
+        mixed = {"exact": self.exact} if self.share != 100 else {}
+        return {"share": self.share, "order": self.order} | mixed
 
     def non_default(self) -> dict[str, Any]:
         """What differs from the default traffic, as the tables print it."""

@@ -18,7 +18,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.cell_header import header_of
 from rita_demo.evaluation.dataset_settings import settings_for
-from rita_demo.evaluation.pictures import DatasetItem, PictureSet, is_attacked, picture_seed
+from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
@@ -155,6 +155,7 @@ class CellGroup:
         self._pictures, self._model = run.picture_sets[dataset], run.facts
         self.cells = cells
         self.stream = self._pictures.stream(seed, cells[0].traffic.order)
+        self._attacked = self._pictures.attacked(seed, cells[0].traffic.share)
         self.files = [self._file(cell) for cell in cells]
         self._cells_by_attacked = {True: cells, False: [cell.clean for cell in cells]}
         stored = sum(file.count for file in self.files) / len(self.files)
@@ -169,7 +170,7 @@ class CellGroup:
     def request(self, index: int) -> PictureRequest:
         """Picture number ``index`` of the stream."""
         seed, item = self._seed, self.stream[index]
-        attacked = is_attacked(seed, item, self.cells[0].traffic.share)
+        attacked = item.id in self._attacked
         view_cell = self._cells_by_attacked[attacked][0]
         return PictureRequest(self._pictures.names, item, picture_seed(seed, item), attacked, view_cell)
 
