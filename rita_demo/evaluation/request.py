@@ -44,7 +44,7 @@ class Traffic:
     @classmethod
     def from_header(cls, stored: Mapping[str, Any]) -> "Traffic":
         """The traffic of a stored run."""
-        return cls(**{"exact": stored.get("share", 100) == 100} | stored)
+        return cls(**{"exact": stored.get("share", 100) == 100, **stored})
 
     def as_header(self) -> dict[str, Any]:
         """The inverse of :meth:`from_header`."""

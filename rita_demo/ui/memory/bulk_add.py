@@ -25,8 +25,7 @@ from rita_demo.ui.widgets.blocks import html_table, table_row
 
 MAX_FILES = 32
 MAX_LISTED_ERRORS = 3  # refused files that are listed
-MAX_SAMPLES = 3  # different attacked samples
-SEEDS = 2  # attacked versions of each sample: a class with a single view costs as much as an empty one
+MAX_SAMPLES = 6  # attacked samples
 
 #: A picture to add, with its key in the history (adding it again replaces its earlier views) and the name of its true
 #: class, "" if that is not known.
@@ -71,15 +70,13 @@ def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
     names = run.class_prompts.names
     found: list[PictureToAdd] = []
     for one in (one for one in samples.available().values() if one.label in names):
-        if len(found) == MAX_SAMPLES * SEEDS:
+        if len(found) == MAX_SAMPLES:
             break
         picture = one.load(square=run.settings.square, side=engine.info.side)
-        if picture.key == run.clean.picture.key:
+        if one.key == session.run_sample or picture.key == run.clean.picture.key:
             continue
-        label = names.index(one.label)
-        for seed in range(SEEDS):
-            request = _request(run, picture, label, f"{one.title}, attacked (seed {seed})", True, attack_seed=seed)
-            found.append((f"{picture.key} {seed}" if seed else picture.key, request, one.label))
+        request = _request(run, picture, names.index(one.label), f"{one.title}, attacked", True)
+        found.append((picture.key, request, one.label))
     if not found:
         raise PictureError(
             "No other sample shows a class of the list.",
@@ -88,14 +85,12 @@ def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
     return found
 
 
-def _request(run: Run, picture: Picture, label: int | None, title: str, attack: bool, **changes: Any) -> RunRequest:
+def _request(run: Run, picture: Picture, label: int | None, title: str, attack: bool) -> RunRequest:
     """A picture with the classes and settings of ``run``, attacked or as it is."""
-    if not attack:
-        changes["attack"] = "none"
-    elif run.settings.attack == "none":
-        changes["attack"] = "pgd"
+    used = run.settings.attack if run.settings.attack != "none" else "pgd"
+    settings = run.settings.replace(attack=used if attack else "none")
     target = run.attack.target if attack and run.attack and run.attack.target != label else None
-    return RunRequest(picture, run.class_prompts.names, run.settings.replace(**changes), label, target, title)
+    return RunRequest(picture, run.class_prompts.names, settings, label, target, title)
 
 
 def add_steps(
@@ -142,7 +137,7 @@ def add_steps(
     after = session.history.cache_before(run.clean.picture.key)
     session.memory.before_after_html = before_after(engine, run, before, after, titles, wrong)
     spent = wording.format_seconds(time.perf_counter() - begin)
-    yield Finished(context.done(f"{len(titles)} pictures decided in {spent}."))
+    yield Finished(context.done(f"{_count(titles)} decided in {spent}."))
 
 
 def before_after(
@@ -163,11 +158,15 @@ def before_after(
             f"({wording.percent(sum(wrong) / len(wrong))}).</p>"
         )
     return (
-        f"<h3>What the {len(titles)} pictures changed</h3><p class='quiet small'>Added: {escape('; '.join(titles))}.</p>"
+        f"<h3>What {_count(titles)} changed</h3><p class='quiet small'>Added: {escape('; '.join(titles))}.</p>"
         f"{entered}{table}<p class='quiet small'>RITA’s answer and "
         f"{wording.term_html('margin')}; below, what the true class and the class that moved most cost in the memory. The "
         "picture’s own views are left out of the memory here.</p>"
     )
+
+
+def _count(titles: Sequence[str]) -> str:
+    return "1 picture" if len(titles) == 1 else f"{len(titles)} pictures"
 
 
 def _cost_rows(run: Run, before: Trace, after: Trace) -> list[str]:

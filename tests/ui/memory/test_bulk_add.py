@@ -8,7 +8,9 @@ import pytest
 from PIL import Image
 
 from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline.run import run_picture
 from rita_demo.records.errors import DemoError
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import bulk_add
 from rita_demo.ui.widgets import wording
 from tests.ui.conftest import NAMES
@@ -26,15 +28,35 @@ def test_attacked_samples_are_added_and_before_after_has_the_numbers_of_both_mem
             trace, _ = engine.decide(*given, tuning=side.trace.tuning)
             for said in (f"{trace.cache_distance[example_run.label]:.4f}", wording.margin(trace.verdict)):
                 assert said in client.session.memory.before_after_html
-    truth = {f"{s.title}, attacked": s.label for s in SAMPLES.values()}
-    added = client.session.history.entries[moments:]
-    titles = [entry.title.split(", attacked")[0] for entry in added]
-    assert {*titles} == {"A cup of coffee"}, "the other samples show other classes, and the motorbike is on screen"
-    assert len(added) == bulk_add.SEEDS
-    assert all(title in client.session.memory.before_after_html for title in titles)
-    wrong = [NAMES[e.label] != truth[entry.title.split(" (seed")[0]] for entry in added for e in entry.events]
+    (added,) = client.session.history.entries[moments:]
+    assert added.title == "A cup of coffee, attacked", "the others show other classes, and the motorbike is on screen"
+    assert added.title in client.session.memory.before_after_html
+    assert "What 1 picture changed" in client.session.memory.before_after_html
+    wrong = [NAMES[e.label] != SAMPLES["coffee"].label for e in added.events]
     entered = f"{wording.view_count(len(wrong))} entered, {sum(wrong)} of them under a wrong class"
     assert entered in client.session.memory.before_after_html
+
+
+def test_no_picture_is_added_twice_and_adding_or_running_it_again_replaces_its_views(engine, client) -> None:
+    names = (*NAMES, *(one.label for one in SAMPLES.values() if one.label not in NAMES))
+    run = run_picture(engine, SAMPLES["motorcycle"].load(), names, RECOMMENDED, label=0)
+    session = client.session
+    session.show(run, sample="motorcycle")
+    session.add_to_history(run, "A motorbike")
+    found = bulk_add.attacked_samples(session, engine)
+    assert len({key for key, *_ in found}) == len(found) == bulk_add.MAX_SAMPLES
+    client.run(client.tab.add_attacked_samples(client.name))
+    once, moments = [item.picture for item in client.items], len(session.history.entries)
+    client.run(client.tab.add_attacked_samples(client.name))
+    again = session.history.entries[moments:]
+    assert all("again (its earlier views were taken out)" in entry.title for entry in again)
+    assert sorted(item.picture for item in client.items) == sorted(once)
+    key, request, _ = found[0]
+    assert request.title in once
+    clean = run_picture(engine, request.picture, names, RECOMMENDED, cache=session.history.cache_before(key), label=1)
+    session.show(clean)
+    session.add_to_history(clean, "run on the first tab")
+    assert request.title not in [item.picture for item in client.items]
 
 
 def test_uploads_are_added_in_order_and_an_invalid_one_is_named(client, coffee_file: str, tmp_path: Path) -> None:
