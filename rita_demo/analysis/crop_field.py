@@ -1,6 +1,7 @@
 """The crops of a run: on which of two answers' sides they and each defence stand (the crop field), some of them in a plane
 with some sentences, and their entropy before and after the prompt update."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ class CropField:
     rival: int  # the class it is compared with
     boxes: Array  # (N, 4) left, top, right, bottom of each crop as shares of the side
     steps: tuple[CropFieldStep, ...]  # in order, the last is the delivered picture
+    reach: float  # the axis goes from -reach to reach, whatever steps are stored: it is made for the first and the last
 
 
 def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropField:
@@ -40,7 +42,10 @@ def crop_field(run: Run, step_results: Sequence[AttackStepResult] = ()) -> CropF
     sides |= {0: run.clean, last: run.attacked}
     pair = [run.label, rival_class(run)]
     steps = tuple(_at_step(run, step, sides[step], pair) for step in sorted(sides))
-    return CropField(pair[0], pair[1], np.asarray(run.attacked.encoded_views.views.boxes), steps)
+    most = max(np.abs([*at.crops, *at.counted, *at.methods.values()]).max() for at in (steps[0], steps[-1]))
+    # a little more than that, in steps of 0.05, so that most pictures and strengths have the same axis
+    reach = max(0.05, math.ceil(21.2 * most) / 20)
+    return CropField(pair[0], pair[1], np.asarray(run.attacked.encoded_views.views.boxes), steps, reach)
 
 
 def rival_class(run: Run) -> int:

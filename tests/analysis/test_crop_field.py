@@ -44,6 +44,23 @@ def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: FakeEn
                 assert (position > 0) == (answer == field.reference)
 
 
+def test_the_axis_holds_the_first_and_the_last_step_and_is_the_same_whatever_steps_are_stored(
+    run: Run, engine: FakeEngine
+) -> None:
+    results = list(attack_step_results(engine, run))
+    wild = replace(
+        results[2].image_result,
+        encoded_views=replace(run.clean.encoded_views, features=-9 * run.clean.encoded_views.features),
+    )
+    results[2] = replace(results[2], image_result=wild)
+    alone, whole = crop_field(run), crop_field(run, results)
+    assert alone.reach == whole.reach
+    assert round(20 * alone.reach, 6) % 1 == 0
+    most = max(float(np.abs([*s.crops, *s.counted, *s.methods.values()]).max()) for s in alone.steps)
+    assert most < alone.reach < 1.06 * most + 0.05 + 1e-9
+    assert np.abs(whole.steps[2].crops).max() > alone.reach
+
+
 def test_clip_stands_where_the_cosines_of_the_whole_picture_put_it(run: Run, engine: FakeEngine) -> None:
     field = crop_field(run)
     template, whole = run.class_prompts.template_features, run.attacked.encoded_views.features[0]

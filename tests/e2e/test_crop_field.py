@@ -69,6 +69,25 @@ def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(fi
     expect(field.locator("#field circle[data-index='9']")).to_have_class("on-reference")
 
 
+@pytest.mark.parametrize("page", ["?sample=coffee&budget=4"], indirect=True)
+def test_a_method_that_answers_a_third_class_is_pale_and_says_which(page: Page) -> None:
+    answers = {
+        row.locator("th").inner_text().split()[0]: row.locator("td b").nth(1).inner_text()
+        for row in page.locator("#verdicts tbody tr").all()
+    }
+    sides = [
+        re.sub("[◀▶ ]", "", page.locator(f"#field .side-{side}").text_content() or "")
+        for side in ("rival", "reference")
+    ]
+    third = {method: name for method, name in answers.items() if name not in sides}
+    assert third, "choose another sample: no method says a third class here"
+    told = ", ".join(f"{method} says {name}" for method, name in third.items())
+    expect(page.locator(".field-says")).to_contain_text(f"Neither of the two: {told} (pale).")
+    expect(page.locator("#field :is(.whole, .marker).other")).to_have_count(len(third))
+    for name in third.values():
+        expect(page.locator("#field text.name", has_text=f"says {name}")).to_have_count(1)
+
+
 def test_boxes_and_heat_map_are_painted_on_the_attacked_picture(field: Page) -> None:
     painted = """() => { const c = document.querySelector('.pic.attacked canvas'); if (!c) return 0;
       return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 === 3 && v).length; }"""

@@ -55,6 +55,27 @@ def test_the_true_class_is_outlined_and_the_selected_one_has_a_band(example_run:
         assert clear == [3]
 
 
+def test_the_scale_is_that_of_the_run_whatever_steps_are_stored_and_what_lies_outside_stands_at_its_end(
+    example_run: Run,
+):
+    trace = example_run.attacked.trace
+    moved = replace(trace.prompt_transport, distance=trace.prompt_transport.distance * 9 - 4)
+    far = replace(example_run.attacked, trace=replace(trace, prompt_transport=moved, total=trace.total * 9 - 4))
+    alone = class_costs(example_run, 3)
+    first, between = (
+        class_costs(replace(example_run, attacked=side), 3, along=(far, example_run.attacked))
+        for side in (example_run.attacked, far)
+    )
+    low, high = alone.layout.xaxis2.range
+    for figure in (first, between):
+        assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (low, high)
+    assert all(low < x < high for trace in _totals(first) for x in trace.x)
+    outside = _totals(between)[1]
+    assert set(outside.x) <= {low, high} | set(far.trace.total.tolist())
+    assert low in outside.x
+    assert min(d[3] for d in outside.customdata) < low, "the number is told as it is"
+
+
 def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run: Run):
     pinned = make_run(seed=9)
     figure = class_costs(example_run, 2, pinned=pinned)

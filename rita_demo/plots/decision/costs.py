@@ -30,17 +30,20 @@ def class_costs(
     Args:
         run: both sides are drawn; one panel without an attack.
         selected: a class to mark with a band, the others are dimmed; it is always among the rows.
-        along: the attacked side at other steps of the attack, the delivered one last. Rows and scale are the same for
-            all of them, so that they stay fixed from step to step.
+        along: the attacked side at other steps of the attack, the delivered one last. The rows are the same for all of
+            them, so that they stay fixed from step to step; so is the scale, which is that of the run without them: a
+            cost that lies outside is drawn at its end.
         pinned: another run whose totals are drawn as empty squares in the same rows. Classes are matched by name.
     """
-    sides = sides_of(run)
-    shown = shown_classes(replace(run, attacked=along[-1]) if along else run, selected, MAX_CLASSES, also=along)
+    sides, whole = sides_of(run), replace(run, attacked=along[-1]) if along else run
+    shown = shown_classes(whole, selected, MAX_CLASSES, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
     earlier = {name: _pinned_totals(run, name, shown, pinned) for name in sides}
-    seen = [cost[shown] for side in (run.clean, run.attacked, *along) for cost in _costs(side)]
+    without = shown_classes(whole, selected, MAX_CLASSES)
+    seen = [cost[without] for side in (whole.clean, whole.attacked) for cost in _costs(side)]
     values = np.concatenate([*seen, *(list(totals.values()) for totals in earlier.values())])
-    low, span = float(values.min()), max(float(values.max()) - float(values.min()), 1e-3)
+    span = max(float(values.max()) - float(values.min()), 1e-3)
+    scale = float(values.min()) - 0.1 * span, float(values.max()) + TAGS_SPACE * span
     figure, names, said = Figure(), run.class_prompts.names, []
     layout: dict[str, Any] = {}
     stroke = f'<span style="color:{COLOURS["cache"]}"><b>━</b></span> '
@@ -51,8 +54,8 @@ def class_costs(
     narrow: dict[str, Any] = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
     for name, suffix, domain, stacked in zip(sides, ("", "2"), WIDE_DOMAINS, STACKED_DOMAINS):
         x, y = f"x{suffix}", f"y{suffix}"
-        _draw_side(figure, run, name, rows, selected, earlier[name], {"xaxis": x, "yaxis": y})
-        notes += _labels(run, name, rows, x, y)
+        _draw_side(figure, run, name, rows, selected, earlier[name], scale, {"xaxis": x, "yaxis": y})
+        notes += _labels(run, name, rows, scale, x, y)
         total = getattr(run, name).trace.total
         best, true = int(total.argmin()), run.label
         cheapest = f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}"
@@ -62,8 +65,7 @@ def class_costs(
         shapes.append(outline | {"xref": f"{x} domain", "yref": y})
         shapes += row_band(None if selected is None else rows.get(selected), xref=f"{x} domain", yref=y)
         across = {"anchor": y, "domain": domain if len(sides) > 1 else (0, 1), "nticks": 5}
-        ends = [low - 0.05 * span, float(values.max()) + TAGS_SPACE * span]
-        layout[f"xaxis{suffix}"] = axis(range=ends, title="cosine distance (does not start at 0)", **across)
+        layout[f"xaxis{suffix}"] = axis(range=[*scale], title="cosine distance (does not start at 0)", **across)
         at = {"anchor": x, "domain": (0, 1), "showticklabels": not suffix}
         labels = [class_label(run, k, 18) for k in shown]
         layout[f"yaxis{suffix}"] = category_axis(labels, top_first=True, size=12, edge=0.1, **at)
@@ -125,12 +127,14 @@ def _draw_side(
     rows: dict[int, int],
     selected: int | None,
     pinned: dict[int, float],
+    scale: tuple[float, float],
     panel: dict[str, str],
 ) -> None:
     prompt, total = (costs.tolist() for costs in _costs(getattr(run, name)))
     style, y = SIDE_STYLES[name], list(rows.values())
     names = [escaped(one) for one in run.class_prompts.names]
-    starts, ends, opacity = [prompt[k] for k in rows], [total[k] for k in rows], dim_marks(rows, selected)
+    starts, ends = (np.clip([costs[k] for k in rows], *scale).tolist() for costs in (prompt, total))
+    opacity = dim_marks(rows, selected)
     figure.add_line(COLOURS["cache"], 4, x=segments(starts, ends), y=segments(y, y), **panel)
     ring = {"symbol": "circle", "size": 9, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
     ring["opacity"], title = opacity, f"{style['title']}: d_OT"
@@ -158,7 +162,7 @@ def _draw_side(
         )
 
 
-def _labels(run: Run, name: str, rows: dict[int, int], x: str, y: str) -> list[dict]:
+def _labels(run: Run, name: str, rows: dict[int, int], scale: tuple[float, float], x: str, y: str) -> list[dict]:
     """The heading of the panel, and the answers of RITA and CLIP beside their rows."""
     side, style = getattr(run, name), SIDE_STYLES[name]
     font = {"size": 13, "color": style["colour"]}
@@ -169,7 +173,7 @@ def _labels(run: Run, name: str, rows: dict[int, int], x: str, y: str) -> list[d
         tags = [tag for method, tag in (("rita", rita), ("clip", "◁ CLIP")) if side.verdicts[method].label == k]
         if tags:
             at = {"xref": x, "yref": y, "xshift": 9, "yanchor": "middle"}
-            found.append(annotation("  ".join(tags), float(side.trace.total[k]), row, **at))
+            found.append(annotation("  ".join(tags), float(np.clip(side.trace.total[k], *scale)), row, **at))
     return found
 
 

@@ -59,7 +59,7 @@ def posted_figures(event: Any) -> dict[str, str]:
 def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
     """The visitor's run as a zip. Raises DemoError: there is none yet, or it cannot be saved."""
     with session.lock:
-        run, crops, arena = session.run, dict(session.crops), session.arena
+        run, crops, steps, arena = session.run, dict(session.crops), session.attack_steps, session.arena
     if run is None:
         raise DemoError("There is no run to save yet.", "Choose a picture and run it first.")
     for side in SIDES:
@@ -68,7 +68,9 @@ def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
     tables = {}
     if arena is not None and arena.fits(run):
         tables = {"arena.csv": arena_csv(arena), "arena.json": arena_json(arena)}
-    return bundle_write.write_bundle(run, standalone(run, crops), cache_before_run(session, run), figures, tables)
+    return bundle_write.write_bundle(
+        run, standalone(run, crops, steps), cache_before_run(session, run), figures, tables
+    )
 
 
 def cache_before_run(session: Session, run: Run) -> bytes | None:

@@ -16,7 +16,7 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.export import to_json
 from rita_demo.plots import css_variables
 from rita_demo.plots.figure import PLOTLY_JS, Figure
-from rita_demo.records import Run
+from rita_demo.records import AttackStepResult, Run
 from rita_demo.ui.panels import figure_caption, verdict_table
 from rita_demo.ui.panels.crop_field import SCRIPT, TEMPLATE, crop_field_value
 from rita_demo.ui.panels.picture_triptych import TITLES, pictures_value
@@ -30,10 +30,12 @@ CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 _DARK = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
 
 
-def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
-    """The page of a run as HTML. ``crops``: side -> its views for the screen, (N, s, s, 3) uint8."""
+def standalone(run: Run, crops: Mapping[str, np.ndarray], steps: tuple[AttackStepResult, ...] = ()) -> str:
+    """The page of a run as HTML. ``crops``: side -> its views for the screen, (N, s, s, 3) uint8; ``steps``: the stored
+    steps of its attack."""
     session = Session()
     session.show(run)
+    session.attack_steps = steps
     title = escape(f"RITA: {wording.summary(run)[0]}")
     answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
     field = {"value": crop_field_value(session), "step": None, "view": None}
@@ -41,7 +43,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray]) -> str:
         f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(run)}{_pictures(session)}",
         _widget("field", "", TEMPLATE, field | {"frame": ".three figure:not(:nth-child(2)) .frame"}, SCRIPT),
         f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
-        *_figures(run, crops),
+        *_figures(session, run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_effect(run)}"
         f"{verdict_table.cache_contents(session)}",
         f"<section id='threat'>{verdict_table.threat(run).replace('<details', '<details open')}</section>{verdict_table.unknown_words(run)}",
@@ -72,11 +74,11 @@ def _pictures(session: Session) -> str:
     return f"<div class='three'>{found}</div>"
 
 
-def _figures(run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
+def _figures(session: Session, run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
     k, side = run.attacked.verdicts["rita"].label, "clean"
     steps = []
     if run.attack is not None:
-        side, drawn = "attacked", plots.attack_steps(run, (), last_step(run))
+        side, drawn = "attacked", plots.attack_steps(run, session.attack_steps, last_step(run))
         steps = ["<h2>Along the attack</h2>", _figure("steps", "Loss and verdict, by attack step", 290, drawn, 360)]
     grid = sprite_value(crops[side], "grid") + grid_value(run, side)
     return [
@@ -84,7 +86,7 @@ def _figures(run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:
         f"{verdict_table.heading_html(wording.heading_views(run), 3)}<div class='grid' id='grid'>{grid}</div>",
         _figure("entropies", "Entropy of every view", 240, plots.view_entropies(run, side), 240),
         verdict_table.heading_html(wording.heading_costs(run), 4),
-        _figure("costs", "Cost of every class", 400, plots.class_costs(run, k), 640),
+        _figure("costs", "Cost of every class", 400, plots.class_costs(run, k, along=session.attacked_by_step), 640),
         _figure("plan", "Transport plan of RITA's answer", 360, plots.plan_heatmap(run, side, k), 420),
     ]
 

@@ -16,7 +16,6 @@ let wanted = null; // the step that the page was asked for and does not show yet
 let timer = 0; // of the animation frame
 let nodes = null;
 let width = 0;
-let scale = {}; // the axis of this picture: the largest so far
 let lengths = {}; // pixels of a label
 
 const make = (tag, attributes, text) => {
@@ -57,13 +56,9 @@ function build() {
   width = svg.clientWidth || 640;
   const high = svg.clientHeight || 230;
   const edge = width < 480 ? 34 : 48;
-  const all = data.steps.flatMap((s) => [...s.crops, ...s.counted, ...Object.values(s.methods)]);
-  const picture = data.key.split(" ")[0];
-  const before = scale.picture === picture ? scale.most : 0;
-  // in steps of 0.05, so that most pictures and strengths have the same axis
-  const most = Math.max(0.05, before, Math.ceil(21.2 * Math.max(...all.map(Math.abs))) / 20);
-  scale = { picture, most };
-  const x = (value) => edge + ((value + most) / (2 * most)) * (width - 2 * edge);
+  const most = data.reach;
+  const inside = (value) => Math.min(Math.max(value, -most), most); // a step between may go a little further
+  const x = (value) => edge + ((inside(value) + most) / (2 * most)) * (width - 2 * edge);
   const bottom = high - 6;
   const [reference, rival] = data.names;
   lengths = {};
@@ -93,7 +88,7 @@ function build() {
   const meanLabel = svg.appendChild(make("text", { y: top - 8, class: "note" }));
   const markers = data.methods.map((method, i) => {
     const y = first + lane * i;
-    const shape = i ? make("path", { class: "marker" }) : make("circle", { r: 8, cy: y, class: "whole" });
+    const shape = i ? make("path", {}) : make("circle", { r: 8, cy: y });
     shape.style.setProperty("--ink", method.colour);
     const text = make("text", { y: y + 4, class: "name" });
     svg.append(shape, text);
@@ -138,9 +133,10 @@ function draw() {
   nodes.markers.forEach(({ shape, text, y }, i) => {
     const name = data.methods[i].name;
     const value = between(a.methods[name], b.methods[name], t);
-    if (i) set(shape, { d: `M${x(value)} ${y - 7}l7 7l-7 7l-7 -7z` });
-    else set(shape, { cx: x(value), class: "whole " + (value > 0 ? "on-reference" : "on-rival") });
-    const third = kept.third[name] ? `: ${kept.third[name]}` : "";
+    const third = kept.third[name] ? ` says ${kept.third[name]}` : "";
+    const other = third && " other"; // pale, as a crop that says another class
+    if (i) set(shape, { d: `M${x(value)} ${y - 7}l7 7l-7 7l-7 -7z`, class: "marker" + other });
+    else set(shape, { cx: x(value), class: "whole " + (value > 0 ? "on-reference" : "on-rival") + other });
     const titles = i ? [data.methods[i].title] : ["whole picture (CLIP)", "CLIP"];
     label(text, x(value), 13, titles.map((title) => title + third));
   });
@@ -168,12 +164,14 @@ function sentence(kept) {
   const crossed = [lost && `${lost} to ${rival}`, won && `${won} to ${reference}`].filter(Boolean).join(", ");
   const since = at > 0 ? ` (${right + lost - won} before the attack; crossed: ${crossed || "none"})` : "";
   const third = pale ? `; ${pale} (pale) say${pale === 1 ? "s" : ""} another class` : "";
+  const others = data.methods.filter(({ name }) => kept.third[name]).map(({ name, title }) => `${title} says ${kept.third[name]}`);
+  const markers = others.length ? ` Neither of the two: ${others.join(", ")} (pale).` : "";
   const heat = find(".heat").getAttribute("aria-pressed") === "true";
   const legend = heat ? ` Heat map: blue fits ${reference}, orange ${rival}; paler is less clear.` : "";
   const weights = counted ? " A larger dot counts more for RITA." : "";
   const text =
     `${right} of ${seen.length} crops fit${right === 1 ? "s" : ""} ${reference} better than ${rival}${since}. ` +
-    `${say} say${say === 1 ? "s" : ""} ${reference}${third}.${weights}${legend}`;
+    `${say} say${say === 1 ? "s" : ""} ${reference}${third}.${markers}${weights}${legend}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }

@@ -51,6 +51,7 @@ def crop_field_value(session: Session) -> str | None:
     value = {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
         "last": last_step(run),
+        "reach": field.reach,
         "names": [truncated(run.class_prompts.names[k], 24) for k in labels],  # the reference class, its rival, others
         "boxes": field.boxes.round(4).tolist(),
         "methods": [

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from rita_demo import plots
+from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.records import Run
 from rita_demo.ui.header.standalone_page import standalone
+from rita_demo.ui.panels.crop_field import crop_field_value
+from rita_demo.ui.session.session import Session
+from tests.ui.fake_engine import FakeEngine
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +38,24 @@ def test_standalone_page_shows_the_record_and_loads_nothing_from_the_network(exa
         assert text in html, text
     assert html.count("<img src='data:image/png;base64,") == 3
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=['\"](?!data:)", html)
+
+
+def test_the_saved_page_has_the_axes_of_the_page_with_the_stored_steps_and_without(
+    example_run: Run, crops: dict
+) -> None:
+    steps = tuple(attack_step_results(FakeEngine(spread=0.2), example_run))
+    session = Session()
+    session.show(example_run)
+    reaches = set()
+    for stored in ((), steps):
+        session.attack_steps = stored
+        drawn = figures(standalone(example_run, crops, stored))
+        live = plots.class_costs(example_run, session.selection.k, along=session.attacked_by_step)
+        assert drawn["field"]["value"] == crop_field_value(session)
+        assert json.loads(drawn["costs"]["value"]) == json.loads(live.to_json())
+        assert live.layout.xaxis.range == plots.class_costs(example_run, session.selection.k).layout.xaxis.range
+        reaches.add(json.loads(drawn["field"]["value"])["reach"])
+    assert len(reaches) == 1
 
 
 def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
