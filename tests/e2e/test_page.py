@@ -235,6 +235,35 @@ def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_ran
     expect(page.locator("#threat")).to_contain_text("more than 16/255")
 
 
+def test_the_strength_rests_where_it_limits_nothing_and_keeps_its_value(page: Page) -> None:
+    strength, kind = page.locator("#setting-budget"), page.locator("#setting-attack input")
+    for name, usable in (("A patch", False), ("One step (FGSM)", True), ("A wrong word on the picture", False)):
+        kind.click()
+        page.get_by_role("option", name=name, exact=True).click()
+        for box in strength.locator("input").all():
+            expect(box).to_be_enabled() if usable else expect(box).to_be_disabled()
+        said = expect(strength).not_to_contain_text if usable else expect(strength).to_contain_text
+        said("This attack has no such limit.")
+    expect(strength.locator("input[type=number]")).to_have_value("4")
+
+
+def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "white.png"
+    Image.new("RGB", (96, 96), "white").save(path)
+    upload(page, path)
+    expect(page.locator("#status")).to_contain_text("Done in")
+    edges = """() => [...document.querySelectorAll("img, .rita-view .crop")].filter((one) => one.checkVisibility()).map((one) => {
+      const edge = getComputedStyle(one.closest(".pic .frame") || one).boxShadow;
+      return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
+    })"""
+    for tab in ("Attack & defend", "Inside RITA", "Memory (cache)"):
+        page.get_by_role("tab", name=tab).click()
+        page.wait_for_timeout(1500)
+        found = page.evaluate(edges)
+        assert len(found) > 2
+        assert [edge for edge in found if "none" in edge or not edge.endswith("0px 0px 0px 1px")] == []
+
+
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
     before = page.locator("#verdicts").inner_text()
     page.get_by_role("button", name="Model: Embedded model").click()

@@ -74,7 +74,11 @@ class Form:
             self.fields["budget"] = setting_controls.build_control(SETTINGS["budget"], **shown)
             with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
-        self.fields["attack"].change(wording.attacker_html, self.fields["attack"], knows, **IMMEDIATE_EVENT)
+
+        def about(kind: Any) -> list[Any]:
+            return [wording.attacker_html(kind), setting_controls.strength_update(kind)]
+
+        self.fields["attack"].change(about, self.fields["attack"], [knows, self.fields["budget"]], **IMMEDIATE_EVENT)
 
     def _build_menu(self, name: str, label: str, choices: list[Any], value: str, **options: Any) -> None:
         self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from rita_demo import analysis
+from rita_demo.attacks import get_attack
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.process.generators import Steps
@@ -121,7 +122,9 @@ def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:
     strength, count = SETTINGS["budget"].parse(budget), SETTINGS["views"].parse(views)
     if count < 2:
         raise SettingError(f"The figure needs at least 2 views of a picture; got {count}.")
-    name = SETTINGS["attack"].parse(attack) if strength else "none"
+    name = SETTINGS["attack"].parse(attack)
+    if not strength and get_attack(name).bounded:
+        name = "none"
     return RECOMMENDED.replace(square="model", budget=strength, views=count, attack=name)
 
 

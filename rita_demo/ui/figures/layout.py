@@ -21,6 +21,7 @@ from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
+STRENGTH_INFO = "0 is no attack"
 POINT_TEXT = (
     "<p class='empty'>Point at or tap a mark<span class='keys'>, or select it with the arrow keys and Enter,</span> to see its "
     "picture.</p>"
@@ -80,7 +81,7 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
         attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
         parts["attack"] = _menu("attack", "Attack", attack_choices(), attack, "with its usual steps")
-        parts["budget"] = _slider("budget", "Strength (/255)", 0, 16, budget, "0 is no attack")
+        parts["budget"] = _slider("budget", "Strength (/255)", 0, 16, budget, STRENGTH_INFO)
         parts["views"] = _slider("views", "Views", 16, 64, 32, "crops of each picture", step=16)
         info = "few: small groups; many: the overall shape"
         parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)

@@ -24,6 +24,7 @@ from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
+from rita_demo.ui.widgets.setting_controls import strength_update
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
 LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
@@ -54,7 +55,7 @@ class FiguresTab(SelectionEvents):
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
-            (p["source"].input, self.pick_source, [p["source"]], live),
+            *((p[name].input, self.pick_source, [p["source"], p["attack"]], live) for name in ("source", "attack")),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
             (p["one_hot"].click, self.on_cloud_class, [visitor], of("class", "cloud")),
             (p["brackets"].click, self.on_class, [visitor], of("class")),
@@ -165,10 +166,11 @@ class FiguresTab(SelectionEvents):
 
         yield from self.opener.steps(session, find)
 
-    def pick_source(self, source: Any) -> Updates:
+    def pick_source(self, source: Any, attack: Any) -> Updates:
         """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
         live = not is_stored_stream(source)
-        return {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
+        updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
+        return updates | {self.parts["budget"]: strength_update(attack, layout.STRENGTH_INFO, usable=live)}
 
     def on_chip(self, visitor: Any, event: gr.EventData) -> Updates:
         """A class was pressed: it is selected, or deselected if it was."""

@@ -19,6 +19,8 @@ FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
 MENU_KINDS = ("choice", "file", *FREE_KINDS)
 MAX_SLIDER_STEPS = 1000  # a setting with more is a number field
 
+RESTS = "This attack has no such limit."
+
 #: Choices in plain words; others show their code name with spaces.
 CHOICE_TEXT = {
     "share_of_log_k": "share of log K",
@@ -69,6 +71,13 @@ class LenientSlider(gr.Slider):
 def attack_choices() -> list[tuple[str, str]]:
     """Every attack as a list offers it: title and name."""
     return [(attack.title, name) for name, attack in ATTACKS.items() if name != "none"]
+
+
+def strength_update(attack: Any, info: str = "", *, usable: bool = True) -> Any:
+    """The control of the strength: it rests, and says so, beside an attack that it does not limit; else it has ``info``.
+    ``usable``: whether the controls beside it can be used. An unknown attack has its own message."""
+    limits = attack not in ATTACKS or (ATTACKS[attack].bounded and attack != "none")
+    return gr.update(interactive=usable and limits, info=info if limits else RESTS)
 
 
 def choice_text(choice: str) -> str:

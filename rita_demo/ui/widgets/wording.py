@@ -79,8 +79,7 @@ def attacker_html(name: str) -> str:
         row = get_attack(name)
     except SettingError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
-    limit = "" if row.bounded else " The strength above does not limit it."
-    return f'<p class="quiet small">{escape(f"{row.sentence} {row.knowledge_sentence}{limit}")}</p>'
+    return f'<p class="quiet small">{escape(f"{row.sentence} {row.knowledge_sentence}")}</p>'
 
 
 EARLIER_MARK = "‡"  # behind a number that was measured with an attack that was replaced since

@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS
@@ -59,6 +60,15 @@ def test_the_form_is_built_as_the_stored_example_needs_it_so_that_opening_the_pa
     assert not form.fields["own_names"].visible
     listed = [name for _, name in form.fields["target"].choices]
     assert listed == [NOT_GIVEN, *(n for n in run.class_prompts.names if n != run.class_prompts.names[run.label])]
+
+
+def test_the_strength_rests_beside_every_attack_that_it_does_not_limit() -> None:
+    resting = {n for n in ATTACKS if setting_controls.strength_update(n)["interactive"] is False}
+    assert resting == {"none", *(name for name, attack in ATTACKS.items() if not attack.bounded)}
+    assert resting >= {"patch", "typographic", "cw_l2", "none"}
+    for name in (*ATTACKS, "nobody"):
+        info = setting_controls.strength_update(name, "usual")["info"]
+        assert info == (setting_controls.RESTS if name in resting else "usual"), name
 
 
 def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:

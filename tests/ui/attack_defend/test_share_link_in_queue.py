@@ -88,7 +88,7 @@ def test_links_and_button_runs_are_queued_in_order(address: str, recorder: Simpl
     assert '"active":false' in people[4].tick()
     after = [d for d in people[0].config["dependencies"] if d["trigger_after"] == event]
     (follows,) = (d for d in after if d["trigger_only_on_success"])
-    assert len(after) == 2, "the other one compares the form with the run, whatever became of it"
+    assert len(after) == 3, "the others compare the form with the run and repeat its last words, whatever became of it"
     assert '"success":true' in people[0].call(follows["id"], [None])
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import HOME_TAB
+from rita_demo.ui.widgets import setting_controls
 from tests.plots.clouds import make_cloud
 from tests.ui.conftest import build_tab, open_tab
 from tests.ui.fake_engine import FakeEngine
@@ -163,7 +165,16 @@ def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> Non
 
 def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
     for source, live in ((figures_jobs.TEXTURES_SOURCE, True), ("dataset:dtd", True), ("run/cells/x", False)):
-        assert {update["interactive"] for update in client.tab.pick_source(source).values()} == {live}
+        assert {update["interactive"] for update in client.tab.pick_source(source, "pgd").values()} == {live}
+    strength = client.tab.parts["budget"]
+    for attack, info in (
+        ("pgd", "0 is no attack"),
+        ("patch", setting_controls.RESTS),
+        ("typographic", setting_controls.RESTS),
+    ):
+        update = client.tab.pick_source(figures_jobs.TEXTURES_SOURCE, attack)[strength]
+        assert update == gr.update(interactive=attack == "pgd", info=info)
+    assert [figures_jobs._cloud_settings(name, 0, 32).attack for name in ("pgd", "patch")] == ["none", "patch"]
 
 
 def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
