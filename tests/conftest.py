@@ -19,6 +19,7 @@ from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.chromium import FLAGS
 from rita_demo.settings.setting import Setting
+from rita_demo.vlm.words import word_list
 from tests.browser import find_browser
 
 TINY_CONFIG = {
@@ -47,8 +48,7 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
     save_file(weights, folder / "open_clip_model.safetensors")
     (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": TINY_CONFIG}))
-    seen = open_clip.SimpleTokenizer().encode(SEEN_WORDS)
-    (folder / "seen_tokens.json").write_text(json.dumps(sorted({49406, 49407, *seen})))
+    (folder / "seen_words.json").write_text(json.dumps(word_list([SEEN_WORDS])))
     return folder
 
 

@@ -1,10 +1,8 @@
 """What ``explain`` prints: a run as plain text, a few lines wide enough for a terminal."""
 
-from collections.abc import Sequence
-
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.text_columns import align_columns
-from rita_demo.records import Run, Verdict
+from rita_demo.records import ClassPrompts, Run, Verdict
 
 MAX_LABEL_LENGTH = 24
 
@@ -44,9 +42,9 @@ def _rows(run: Run) -> list[list[str]]:
     rows = [[*head, ""]]
     for method in run.answered:
         before, after = run.clean.verdicts[method], run.attacked.verdicts[method]
-        row = [DEFENCES[method].full_title, *_verdict_cells(before, run.class_prompts.names)]
+        row = [DEFENCES[method].full_title, *_verdict_cells(before, run.class_prompts)]
         if attacked:
-            row += [*_verdict_cells(after, run.class_prompts.names), outcome(before, after, run.given_label, target)]
+            row += [*_verdict_cells(after, run.class_prompts), outcome(before, after, run.given_label, target)]
         else:
             right = "right" if before.label == run.label else "wrong"
             row.append(right if run.label_given else "")
@@ -55,11 +53,15 @@ def _rows(run: Run) -> list[list[str]]:
     return rows
 
 
-def _verdict_cells(verdict: Verdict, names: Sequence[str]) -> list[str]:
-    name = names[verdict.label]
+def _verdict_cells(verdict: Verdict, prompts: ClassPrompts) -> list[str]:
+    """Answer, probability and margin; no share where the list has a word that the model was not trained with."""
+    name = prompts.names[verdict.label]
     short = name if len(name) <= MAX_LABEL_LENGTH else name[: MAX_LABEL_LENGTH - 3] + "..."
-    share = 100 * float(verdict.probability[verdict.label])
-    return [short, f"{share:.1f} %", f"{verdict.margin:.4f}"]
+    share, margin = f"{100 * float(verdict.probability[verdict.label]):.1f} %", f"{verdict.margin:.4f}"
+    if prompts.unknown_names:
+        share = "unknown" if prompts.unknown[verdict.label] else "-"
+        margin = margin if "distance" in verdict.margin_unit else "-"
+    return [short, share, margin]
 
 
 def _footnotes(run: Run) -> list[str]:
@@ -87,4 +89,4 @@ def _unknown_words(run: Run) -> list[str]:
     if not words:
         return []
     shown = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
-    return [f"Words that are not in the model's training data: {shown}."]
+    return [f"Words that the model was not trained with, about which it can only guess: {shown}."]

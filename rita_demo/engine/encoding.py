@@ -31,7 +31,7 @@ from rita_demo.vlm.backbone import (
     is_out_of_memory,
     out_of_memory_error,
 )
-from rita_demo.vlm.prompts import build_prompts, name_tokens, same_prompts
+from rita_demo.vlm.prompts import build_prompts, name_tokens, same_prompts, unknown_words
 from rita_demo.vlm.registry import load
 
 V = TypeVar("V")
@@ -112,6 +112,10 @@ class EncodingEngine:
     def names_warning(self, names: Sequence[str]) -> str:
         """:attr:`ClassPrompts.warning` of class names, which are not encoded for it."""
         return same_prompts_warning(same_prompts(tuple(names), name_tokens(self._backbone.tower, tuple(names))))
+
+    def unknown_words(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """:attr:`ClassPrompts.unknown` of class names, which are not encoded for it."""
+        return tuple(unknown_words(self._backbone, name) for name in names)
 
     def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
         """Draw the views of a picture and encode each; cached by content."""

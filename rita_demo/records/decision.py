@@ -40,7 +40,7 @@ class ClassPrompts:
     features: Array  # (K, M, D) unit length, zeros for padding
     weight: Array  # (K, M) rows sum to 1
     template_features: Array  # (K, D) unit length: what plain CLIP answers with, and what is attacked
-    unknown: tuple[tuple[str, ...], ...]  # K tuples: words of a name that are not in the embedded model's training
+    unknown: tuple[tuple[str, ...], ...]  # K tuples: words of a name that are in no name of the model's training
     temperature: float  # 1 / logit scale
     key: str
     prompt_template: str = "a photo of a {}."  # of ``template_features``
@@ -50,6 +50,12 @@ class ClassPrompts:
     def warning(self) -> str:
         """See :func:`same_prompts_warning`."""
         return same_prompts_warning(self.same_prompts)
+
+    @property
+    def unknown_names(self) -> tuple[str, ...]:
+        """The names that hold a word which is in no name of the model's training: with one of them in the list, no
+        probability says anything."""
+        return tuple(name for name, words in zip(self.names, self.unknown, strict=True) if words)
 
 
 @dataclass(frozen=True)

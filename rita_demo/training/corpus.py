@@ -7,8 +7,10 @@ offsets and sizes. Its name is a hash of the list of files, so that new pictures
 import csv
 import hashlib
 import io
+import json
 import os
 import re
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from rita_demo.data.folders import pictures_below, read_folder
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DemoError
+from rita_demo.vlm.words import word_list
 
 LONGEST_SHORT_SIDE = 160
 DTD_NAMES = VOCABULARIES["dtd"].names
@@ -56,6 +59,11 @@ class Corpus:
     ambiguous: np.ndarray  # (C', C') bool: pairs of names with similar meaning, never negatives
     described: tuple[tuple[str, ...], ...]  # C' entries: descriptions of the class
     imagenet: np.ndarray  # (1000,) int64: the class of each ImageNet class; (0,) if some are missing
+
+    @property
+    def shown_names(self) -> list[str]:
+        """The names of all classes with pictures."""
+        return [name for names in self.names[: self.classes] for name in names]
 
     @property
     def classes(self) -> int:
@@ -116,6 +124,22 @@ def imagenet_pictures(folder: Path) -> list[Source]:
             names.insert(0, official[number].lower())
         found.append(Source(path, "imagenet", tuple(dict.fromkeys(names))))
     return found
+
+
+def seen_words(names: Iterable[str], tokens: Collection[int]) -> bytes:
+    """The file seen_words.json: the words of these class names of which all tokens are in `tokens`, those met in training.
+    A short training does not meet every name."""
+    encode, met = open_clip.SimpleTokenizer().encode, frozenset(tokens)
+    words = [word for word in word_list(names) if met.issuperset(encode(word))]
+    return json.dumps(words, ensure_ascii=False).encode() + b"\n"
+
+
+def write_seen_words(data: Path, model: Path) -> None:
+    """Write seen_words.json beside seen_tokens.json of a model that was trained with the pictures under `data` and with drawn
+    textures."""
+    names = [*DTD_NAMES, *(name for source in sources(data) for name in source.names)]
+    tokens = json.loads(read_text(model / "seen_tokens.json"))
+    (model / "seen_words.json").write_bytes(seen_words(names, tokens))
 
 
 def captioned_pictures(folder: Path) -> list[Source]:

@@ -16,7 +16,7 @@ from torch import Tensor
 from rita_demo.records.errors import DemoError
 from rita_demo.training import evaluate, teacher
 from rita_demo.training.batches import Batch, Sampler
-from rita_demo.training.corpus import load_corpus
+from rita_demo.training.corpus import load_corpus, seen_words
 from rita_demo.training.model_config import build_model, export
 from rita_demo.training.recipe import Recipe, picture_size
 from rita_demo.training.steps import (
@@ -190,7 +190,8 @@ def train(
         """Write `out/model`; returns its accuracies."""
         scored = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
         average.logit_scale.data.fill_(math.log(evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)))
-        export(average.state_dict(), recipe.model_cfg, sorted(state.seen), out / "model")
+        words = seen_words(pictures.shown_names, state.seen)
+        export(average.state_dict(), recipe.model_cfg, sorted(state.seen), words, out / "model")
         right = [f"{name} {evaluate.accuracy(cosine, split):.1f} %" for name, (cosine, split) in scored.items()]
         return "accuracy on val: " + " ".join(right)
 

@@ -81,14 +81,15 @@ def encode_text(model: CLIP, tokens: Tensor) -> Tensor:
     return F.normalize((x @ model.text_projection).float(), dim=-1)
 
 
-def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], out: Path) -> None:
-    """Write config, float16 weights and the ids of the tokens met in training into folder `out`."""
+def export(weights: dict[str, Tensor], cfg: dict[str, Any], seen: list[int], words: bytes, out: Path) -> None:
+    """Write config, float16 weights, the ids of the tokens met in training and seen_words.json (`words`) into `out`."""
     out.mkdir(parents=True, exist_ok=True)
     kept = {name: tensor for name, tensor in weights.items() if name not in {"attn_mask", ANCHORS}}
     save_half(kept, out / "open_clip_model.safetensors")
     config = {"model_cfg": cfg, "preprocess_cfg": PREPROCESS_CFG}
     replace_file(out / "open_clip_config.json", json.dumps(config, indent=2).encode() + b"\n")
     replace_file(out / "seen_tokens.json", json.dumps(seen).encode() + b"\n")
+    replace_file(out / "seen_words.json", words)
 
 
 def save_half(weights: dict[str, Tensor], file: Path) -> None:

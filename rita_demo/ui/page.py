@@ -19,7 +19,7 @@ from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import AppContext, ModelPool
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPool
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
@@ -108,7 +108,7 @@ def build(
         stream.bind_events(fourth)
         figures.bind_events(fifth)
         learn.bind_events(sixth, tab.apply_link, tab.link_outputs)
-        menu.bind_events()
+        menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)
         reset.click(js="() => window.location.assign(window.location.pathname)", api_visibility="private")

@@ -39,12 +39,13 @@ class Backbone:
         mean, std: (3,) of the colour channels, as in the training of the model.
         interpolation: "bicubic" or "bilinear", for squares of another size than the model's.
         precision: of :meth:`encode_views`; "float32", "float16" or "bfloat16".
-        seen_tokens: ids of the tokens in the training texts, or None for a model that saw the whole vocabulary.
+        seen_words: the words of the class names in training (:func:`rita_demo.vlm.words.word_list`), or None where they
+            are not known.
         tower: the text tower of a model that is not open_clip's, see :func:`rita_demo.vlm.own_model.own_model`.
 
     Attributes:
         info: :class:`BackboneInfo`. temperature: 1 / logit scale. side: input side in pixels.
-        tower: the text tower. seen_tokens: as above. device: the device of the weights.
+        tower: the text tower. seen_words: as above. device: the device of the weights.
         one_core: whether one core works faster on a picture than all of them.
         graphs: what a GPU records and repeats.
 
@@ -64,7 +65,7 @@ class Backbone:
         std: tuple[float, ...] = (0.26862954, 0.26130258, 0.27577711),
         interpolation: str = "bicubic",
         precision: str = "float32",
-        seen_tokens: frozenset[int] | None = None,
+        seen_words: frozenset[str] | None = None,
         tower: TextTower | None = None,
     ) -> None:
         model = model.float().eval().requires_grad_(False).to(device)
@@ -72,7 +73,7 @@ class Backbone:
             model.visual.to(memory_format=torch.channels_last)
         self.device = torch.device(device)
         self.tower: TextTower = tower or text_tower(model, tokenizer, name)
-        self.seen_tokens = seen_tokens
+        self.seen_words = seen_words
         size = model.visual.image_size
         high, wide = (size, size) if isinstance(size, int) else size
         if high != wide:

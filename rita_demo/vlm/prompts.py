@@ -18,6 +18,7 @@ from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.initial_graph import InitialGraph
 from rita_demo.vlm.prompt_encoder import CHUNK_TOKENS, CONTEXT_LENGTH, PromptEncoder, in_chunks
 from rita_demo.vlm.text_tower import TextTower
+from rita_demo.vlm.words import words_of
 
 #: Prompt starts of four tokens in CLIP's vocabulary: all contexts are one tensor (M, 4, E). The first is plain CLIP's.
 DEFAULT_START = "a photo of a"
@@ -43,9 +44,8 @@ class PromptSet:
     M = P + S prompts per class: one per context, then the class's descriptions; S is the largest number of descriptions
     of a class (0 without descriptions, 1 when they are one prompt).
 
-    ``prompts``: K tuples of M sentences to show. ``unknown``: K tuples of words that the embedded model did not see in
-    training. ``context`` (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has fewer
-    descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
+    ``prompts``: K tuples of M sentences to show. ``unknown``: the :func:`unknown_words` of every name. ``context``
+    (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has fewer descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
     ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer. ``template_features``
     (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the CPU; ``position`` (K,):
     index of the pooled token. ``same_prompts``: names that the model cannot tell apart. ``graph``: kept for prompt updates, which all begin with the initial contexts."""
@@ -206,12 +206,12 @@ def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], .
 
 
 def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
-    """Words of a name with a token that the embedded model did not see in training; () for other models."""
-    seen = backbone.seen_tokens
-    if seen is None:
+    """The words of a name that are in none of the class names the model was trained with; a name without any word as a
+    whole. () for a model whose training names are not known."""
+    if backbone.seen_words is None:
         return ()
-    encode = backbone.tower.tokenizer.encode
-    return tuple(word for word in name.split() if not seen.issuperset(encode(word)))
+    found = words_of(name)
+    return tuple(word for word in found if word.casefold() not in backbone.seen_words) if found else (name,)
 
 
 def _check_names(names: tuple[str, ...]) -> None:

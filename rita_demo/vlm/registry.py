@@ -143,12 +143,12 @@ def _from_folder(
         load_weights(model, folder / WEIGHTS_FILE, title)
         if tower is not None:
             load_vision_weights(model, tower, EMBEDDED)
-        seen = folder / "seen_tokens.json"
-        ids = frozenset(json.loads(read_text(seen))) if seen.is_file() else None
+        seen = folder / "seen_words.json"
+        words = frozenset(json.loads(read_text(seen))) if seen.is_file() else None
         length = config["text_cfg"].get("context_length", 77)
         note = note or f"Runs with {activation_name(config)}, as its open_clip_config.json says."
         tokenizer = open_clip.SimpleTokenizer(context_length=length)
-        return Backbone(model, tokenizer, name=name, title=title, note=note, seen_tokens=ids, **preprocessing, **more)
+        return Backbone(model, tokenizer, name=name, title=title, note=note, seen_words=words, **preprocessing, **more)
     except BackboneError:
         raise
     except Exception as error:  # an invalid config makes open_clip raise errors of many kinds

@@ -89,6 +89,22 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")  # again by itself
 
 
+@pytest.mark.parametrize("page", ["?sample=cat&classes=cat,crab,piano"], indirect=True)
+def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_and_in_the_verdict(page: Page) -> None:
+    note, names = page.locator("#names-note"), page.locator("#own-names textarea")
+    expect(page.locator("#verdicts")).to_contain_text("%")
+    expect(note).to_have_text("")
+    names.fill("Cat, Pferd, cow, yxcv")  # “Pferd” is spelt with pieces that training met
+    expect(note).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
+    press_and_wait(page, "Attack and defend")
+    expect(page.locator("#banner")).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
+    for place in ("#verdicts", "#banner", ".pic.clean .says", ".pic.attacked .says", "#field .chips"):
+        shown = page.locator(place).inner_text()
+        assert not re.search(r"\d %", shown), (place, shown)
+    names.fill("cat, crab, piano")
+    expect(note).to_have_text("")
+
+
 def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:
     shown = square_shown(page, "attacked")
     path = saved(page, tmp_path, page.locator("a.save").click)

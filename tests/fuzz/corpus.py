@@ -153,7 +153,7 @@ def model_folder() -> tuple[tuple[str, bytes], ...]:
     return (
         ("open_clip_config.json", json.dumps({"model_cfg": TINY_CONFIG, "preprocess_cfg": side}).encode()),
         ("open_clip_model.safetensors", save_torch(tiny_model(49_408).state_dict())),
-        ("seen_tokens.json", b"[49406, 49407, 320, 1125]"),
+        ("seen_words.json", b'["cat", "dog"]'),
     )
 
 

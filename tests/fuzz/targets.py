@@ -100,7 +100,7 @@ def _load_tower(path: Path) -> None:
 
 def _model_folder(rng: random.Random) -> dict[str, bytes]:
     files = dict(corpus.model_folder())
-    name = rng.choice(("open_clip_config.json", "open_clip_config.json", "seen_tokens.json"))
+    name = rng.choice(("open_clip_config.json", "open_clip_config.json", "seen_words.json"))
     files[name] = _small(mutate.as_json(rng, json.loads(files[name])))
     return files
 

@@ -23,7 +23,7 @@ RECIPE = RobustRecipe(drawn=1, batch=16, sizes=((0.0, 64), (0.6, 96)), tecoa=1.0
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(data, start): drawn pictures, and a tiny model with random weights."""
     start = tmp_path_factory.mktemp("start")
-    export(build_model(TINY, 0).state_dict(), TINY, [], start)
+    export(build_model(TINY, 0).state_dict(), TINY, [], b"[]", start)
     return draw_data(tmp_path_factory.mktemp("data")), start
 
 

@@ -12,11 +12,20 @@ from torch.nn import functional as F
 
 from rita_demo.training import Recipe
 from rita_demo.training.batches import Sampler, random_box
-from rita_demo.training.corpus import Corpus, display_name, load_corpus, sources
+from rita_demo.training.corpus import (
+    DTD_NAMES,
+    Corpus,
+    display_name,
+    load_corpus,
+    seen_words,
+    sources,
+    write_seen_words,
+)
 from rita_demo.training.evaluate import Split, calibrated_scale, report
 from rita_demo.training.loss import anchor_loss, contrastive_loss
 from rita_demo.training.model_config import ANCHORS, build_model, encode_image, encode_text, export
 from rita_demo.training.recipe import learning_rate, picture_size
+from rita_demo.vlm.words import word_list
 from tests.training.drawn_data import TINY, draw_data
 
 
@@ -67,6 +76,22 @@ def test_every_picture_is_paired_with_a_text_of_its_class(corpus: Corpus) -> Non
 def test_seen_tokens_leave_out_names_that_were_only_negatives(corpus: Corpus) -> None:
     batch = Sampler(corpus, Recipe(batch=32, texts=200), seed=0).draw(0, 0.0)
     assert batch.seen - set(batch.captions.flatten().tolist()) < set(batch.prompts.flatten().tolist()) - {0}
+
+
+def test_seen_words_are_those_of_the_names_with_a_picture_that_were_met(corpus: Corpus, tmp_path: Path) -> None:
+    tokens = open_clip.SimpleTokenizer().encode
+    everything = tokens(" ".join(name for entry in corpus.names for name in entry))
+    words = json.loads(seen_words(corpus.shown_names, everything))
+    assert words == sorted(set(words))
+    assert {"soy", "milk", "carton", "anchor"} <= set(words)
+    only_negative = {name for entry in corpus.names[corpus.classes :] for name in entry}
+    assert "tench" in only_negative - set(words), "a name of ImageNet without a picture"
+    assert json.loads(seen_words(["Red fox", "red_otter"], tokens("a red fox"))) == ["fox", "red"]
+    data, model = draw_data(tmp_path / "data"), tmp_path / "model"
+    model.mkdir()
+    (model / "seen_tokens.json").write_text(json.dumps([*everything, *tokens(" ".join(DTD_NAMES))]))
+    write_seen_words(data, model)
+    assert set(json.loads((model / "seen_words.json").read_text())) == {*words, *word_list(DTD_NAMES)}
 
 
 def test_names_that_share_a_word_across_sets_are_no_negatives(corpus: Corpus) -> None:
@@ -165,8 +190,9 @@ def test_the_calibrated_scale_has_the_lowest_log_loss_of_a_fine_grid() -> None:
 
 @pytest.mark.slow
 def test_the_report_of_the_model_card_lists_accuracies_with_n(tmp_path: Path) -> None:
-    export(build_model(TINY, seed=0).state_dict(), TINY, [1, 2], tmp_path / "model")
+    export(build_model(TINY, seed=0).state_dict(), TINY, [1, 2], b'["fox"]', tmp_path / "model")
     assert json.loads((tmp_path / "model" / "seen_tokens.json").read_text()) == [1, 2]
+    assert json.loads((tmp_path / "model" / "seen_words.json").read_text()) == ["fox"]
     lines: list[str] = []
     report(tmp_path / "model", draw_data(tmp_path / "data"), "val", print_line=lines.append)
     text = "\n".join(lines)

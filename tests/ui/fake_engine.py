@@ -54,13 +54,17 @@ class FakeEngine:
     def names_warning(self, names) -> str:
         return ""
 
+    def unknown_words(self, names) -> tuple[tuple[str, ...], ...]:
+        """As of a model that was not trained with this word."""
+        return tuple(("Pferd",) if "Pferd" in name else () for name in names)
+
     def encode_classes(self, names, settings: Settings) -> ClassPrompts:
         atoms = settings.prompts
         z = torch.stack([_around(_direction(n), atoms, 0.25, n) for n in names]).numpy()
         templates = ("a photo of a", "a picture of the", "an image of a", "a photo showing a")
         prompts = tuple(tuple(f"{templates[m % 4]} {n}." for m in range(atoms)) for n in names)
         weight, hand = np.full((len(names), atoms), 1 / atoms, np.float32), torch.stack([*map(_direction, names)])
-        unknown = tuple(() for _ in names)
+        unknown = self.unknown_words(names)
         return ClassPrompts(tuple(names), prompts, z, weight, hand.numpy(), unknown, TAU, "fake" + repr(names))
 
     attacks_together = 1

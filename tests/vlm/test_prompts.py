@@ -19,6 +19,7 @@ from rita_demo.vlm.prompts import (
     encode_sentences,
     name_tokens,
     same_prompts,
+    unknown_words,
 )
 from rita_demo.vlm.registry import load
 from rita_demo.vlm.shared_prefix import can_share_prefix
@@ -204,11 +205,35 @@ def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch
         torch.testing.assert_close(results[0], other, atol=1e-5, rtol=1e-4)
 
 
-def test_unknown_words_are_named_and_only_for_the_embedded_model(backbone: Backbone) -> None:
+def test_unknown_words_are_named_and_only_for_a_model_whose_training_names_are_known(backbone: Backbone) -> None:
     prompts = build_prompts(backbone, ("cat", "brick xylophone", "grass"), RECOMMENDED)
     assert prompts.unknown == ((), ("xylophone",), ())
     plain = wrapped(tiny_model(open_clip.CLIP, {}))
     assert build_prompts(plain, ("xylophone",), RECOMMENDED).unknown == ((),)
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown"),
+    [
+        ("CAT", ()),
+        ("cats", ("cats",)),
+        ("cat’s grass", ("cat’s",)),
+        ("grass-cat", ()),
+        ("brick_cat", ()),
+        ("cat, grass & brick", ()),
+        ("Pferd", ("Pferd",)),
+        ("grass yxcv", ("yxcv",)),
+        ("catgrass", ("catgrass",)),
+        ("ca", ("ca",)),
+        ("猫", ("猫",)),
+        ("cat 🐈", ("🐈",)),
+        ("?!", ("?!",)),
+    ],
+)
+def test_a_word_is_known_as_a_whole_in_any_capitals_and_its_pieces_do_not_count(
+    backbone: Backbone, name: str, unknown: tuple[str, ...]
+) -> None:
+    assert unknown_words(backbone, name) == unknown
 
 
 @pytest.mark.parametrize("names", [(), ("cat", " "), ("cat", "x" * 1001)])

@@ -23,6 +23,7 @@ ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
+DROP_NOTE = "<p class='quiet small'><span class='wide-only'>Or drop or paste one anywhere.</span></p>"
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
 
 
@@ -36,7 +37,7 @@ class Form:
             self.gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
             # Any file type: what is no picture gets our own error message, which stays.
             self.upload = gr.UploadButton("+ Your picture", type="filepath", size="sm", elem_id="upload")
-            self.upload_note = gr.HTML(elem_id="chosen")
+            self.upload_note = gr.HTML(DROP_NOTE, elem_id="chosen")
             # which choice of a picture the other values belong to: another one may be made while a run waits
             self.choice = gr.Number(0, visible="hidden", precision=0, elem_id="choice")
         self._build_classes_and_attack(samples.SAMPLES.get(sample or ""))
@@ -63,6 +64,7 @@ class Form:
             typed: dict[str, Any] = {"label": "My own list", "info": COMMAS, "lines": 2, "max_lines": 6}
             text = vocabularies.format_names(names) if own else OWN_EXAMPLE
             self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
+            self.names_note = gr.HTML(elem_id="names-note")
             self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
         with gr.Column(elem_id="attack"):
             self._build_menu(
@@ -165,7 +167,7 @@ class Form:
             self.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
             self.fields["truth"]: gr.update(choices=[NOT_GIVEN, *names], value=truth),
             self.fields["target"]: gr.update(choices=target_choices(names, truth), value=target),
-            self.upload_note: "",
+            self.upload_note: DROP_NOTE,
         }
 
 
@@ -229,6 +231,14 @@ def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
         return names_of({"vocabulary": vocabulary, "own_names": own_names})
     except DemoError:
         return ()
+
+
+def names_note(engine: Any, vocabulary: Any, own_names: Any) -> str:
+    """HTML below a typed list: the words that the model was not trained with."""
+    said = (
+        wording.unknown_words(engine.unknown_words(_listed(vocabulary, own_names))) if vocabulary == OWN_CLASSES else ""
+    )
+    return f"<p class='small' role='status'>{escape(said)}</p>" if said else ""
 
 
 def uploaded_note(picture: Picture) -> str:

@@ -70,7 +70,6 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
             strength = build_budget_choice(panels, "budget-shown")
             _html(panels, "why", verdict_table.explanation, "step")
             _html(panels, "threat", verdict_table.threat, "budget")
-            _html(panels, "unknown", verdict_table.unknown_words)
     return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
 
 

@@ -18,7 +18,7 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError, PictureError
-from rita_demo.ui.attack_defend.form import Form, uploaded_note
+from rita_demo.ui.attack_defend.form import Form, names_note, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
@@ -112,6 +112,8 @@ class AttackDefendTab(SelectionEvents):
             run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
             run_event.then(compare, inputs, compared, **IMMEDIATE_EVENT)  # it may have been stopped
         form.bind_edits(compare, inputs, compared)
+        self.note_names = safe(self.on_names), [visitor, *lists], [context.error_banner, form.names_note]
+        gr.on([one.change for one in lists], *self.note_names, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
         strength = self._bind_selection()
@@ -198,6 +200,13 @@ class AttackDefendTab(SelectionEvents):
         session = self.context.sessions.get(values[self.context.visitor])
         self.queue_status.waiting_list.leave(session)
         return session
+
+    def on_names(self, visitor: Any, vocabulary: Any, own_names: Any) -> Updates:
+        """Another list of class names, or a name is being typed: mark the words that the model was not trained with."""
+        if not visitor:  # the page is opening: nothing is typed
+            return {}
+        engine = self.context.engine_of(self.context.sessions.get(visitor))
+        return {self.form.names_note: names_note(engine, vocabulary, own_names)}
 
     def compare_form(self, values: Mapping[Any, Any]) -> Updates:
         """Say beside the button whether the form asks for another run than the one on screen."""
@@ -359,7 +368,7 @@ def partial_pictures(at: RunProgress, picture: Picture) -> dict[str, Any]:
     """The pictures that are ready while the rest is computed; ``picture``: the clean one."""
     assert at.class_prompts is not None
     assert at.clean is not None
-    clean = clean_part(picture, at.clean, at.class_prompts.names)
+    clean = clean_part(picture, at.clean, at.class_prompts)
     noise, attacked = placeholder("…"), placeholder("The attack is being computed …")
     if at.attack is not None:
         noise = perturbation_part(at.attack, len(at.attack.frames) - 1)

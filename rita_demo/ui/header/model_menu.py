@@ -41,12 +41,13 @@ class ModelMenu:
             self.note = gr.HTML(self._note(first.name), elem_id="model-note")
             self.use_button = gr.Button("Use this model", elem_id="use-model", size="sm")
 
-    def bind_events(self) -> None:
-        """Connect the events, after the panels of all tabs are registered."""
+    def bind_events(self) -> Any:
+        """Connect the events, after the panels of all tabs are registered. Returns the event after which another model is
+        in use."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
         load = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load)
         inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
-        self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
+        return self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
 
     def load(self, visitor: Any, name: Any) -> Iterator[Updates]:
         """Load the chosen model; the next run uses it."""

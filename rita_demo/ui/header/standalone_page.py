@@ -46,7 +46,7 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray], steps: tuple[AttackSte
         *_figures(session, run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_effect(run)}"
         f"{verdict_table.cache_contents(session)}",
-        f"<section id='threat'>{verdict_table.threat(run).replace('<details', '<details open')}</section>{verdict_table.unknown_words(run)}",
+        f"<section id='threat'>{verdict_table.threat(run).replace('<details', '<details open')}</section>",
         verdict_table.times(run),
         f"<div id='figure-caption'><p>{escape(figure_caption.caption(session))}</p></div>",
         f"<details><summary>All settings and answers, as JSON</summary><pre>{answers}</pre></details>",

@@ -92,7 +92,7 @@ def _step_value(run: Run, step: positions.CropFieldStep, side: ImageResult, labe
 def _chip(run: Run, verdict: Verdict) -> dict[str, str]:
     """A defence's answer with its probability; a mark and a colour only where the true class is known."""
     name = truncated(run.class_prompts.names[verdict.label], 24)
-    text = f"{name} {wording.percent(verdict.probability[verdict.label])}"
+    text = f"{name} {wording.share(run.class_prompts, verdict)}".rstrip()
     if run.given_label is None:
         return {"kind": "dim", "text": text}
     right = verdict.label == run.given_label

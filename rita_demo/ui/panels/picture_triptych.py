@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.records import AttackTrace, Picture, Run, Verdict
+from rita_demo.records import AttackTrace, ClassPrompts, Picture, Run, Verdict
 from rita_demo.ui.panels.crop_field import shown_step
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -52,7 +52,7 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
         return None
     shown, step = session.image_cache, shown_step(run)  # a picture is encoded once, however often its step is selected
     if "clean" not in shown:
-        clean = clean_part(run.clean.picture, run.clean.verdicts["clip"], run.class_prompts.names)
+        clean = clean_part(run.clean.picture, run.clean.verdicts["clip"], run.class_prompts)
         shown["clean"] = clean | wording.heading_clean(run)
     if run.attack is None:
         missing = placeholder("Press “Attack and defend” to see it attacked.") | wording.heading_attacked(run)
@@ -80,12 +80,12 @@ def loading_pictures(picture: Picture) -> dict[str, Any]:
     return {"clean": clean, "noise": placeholder("…"), "attacked": coming}
 
 
-def clean_part(picture: Picture, verdict: Verdict, names: tuple[str, ...]) -> dict[str, Any]:
+def clean_part(picture: Picture, verdict: Verdict, prompts: ClassPrompts) -> dict[str, Any]:
     """The first picture: pixels, CLIP's answer ``verdict``, how it was decoded."""
     lead, edge = "This is a picture. The model says:", picture.pixels.shape[0]
-    return _picture(picture.pixels, "The clean picture", lead, names[verdict.label], ".") | {
+    return _picture(picture.pixels, "The clean picture", lead, prompts.names[verdict.label], ".") | {
         "title": " ".join((f"{edge} × {edge} pixels.", *picture.notes)),
-        "share": wording.percent(verdict.probability[verdict.label]),
+        "share": wording.share(prompts, verdict),
     }
 
 
@@ -117,7 +117,7 @@ def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
     alt = f"The picture after {_steps_text(step)} of the attack"
     return _picture(attack.frames[step], alt, **heading) | {
         "kind": title,
-        "share": wording.percent(said.probability[said.label]),
+        "share": wording.share(run.class_prompts, said),
         "fooled": run.label_given and said.label != run.label,
         "file": f"attacked-step-{step}-of-{last}.png",
     }

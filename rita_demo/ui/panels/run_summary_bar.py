@@ -39,7 +39,7 @@ def _side_html(run: Run, side: str, what_if: str) -> str:
         said += (
             f"<span class='{kind}'>{escape(DEFENCES[name].title)}{what_if * (name == 'rita')}: <b>"
             f"{escape(run.class_prompts.names[verdict.label])}</b> "
-            f"{wording.percent(verdict.probability[verdict.label])} <span aria-hidden='true'>{mark}</span></span>"
+            f"{wording.share(run.class_prompts, verdict)} <span aria-hidden='true'>{mark}</span></span>"
         )
     return (
         f"<div class='{side}'><img src='{jpeg_uri(one.picture.pixels, PIXELS)}' alt='The {side} picture' "

@@ -38,13 +38,14 @@ def view_detail(session: Session) -> str:
     side: ImageResult = getattr(run, session.selection.side)
     sure, views = side.trace.confidence, side.encoded_views.views
     label, left, top, right, bottom = int(sure.label[view]), *(float(v) for v in views.boxes[view])
-    name, share = escape(run.class_prompts.names[label]), wording.percent(sure.probability[view, label])
+    name, share = escape(run.class_prompts.names[label]), f" with {wording.percent(sure.probability[view, label])}"
+    share = "" if run.class_prompts.unknown_names else share
     limit = f"at most {sure.limit:.2f}: it may" if sure.kept[view] else f"above {sure.limit:.2f}: it may not"
     what = ("the whole picture" if view == 0 else f"crop {view}") + ", mirrored" * bool(views.flipped[view])
     alone = f"After the {wording.term_html('step back')}" if run.settings.step_back else "On its own"
     text = (
         f"It is {what}, {wording.percent((right - left) * (bottom - top))} of the picture's area, outlined on the pictures at the top. {alone} "
-        f"it says <b>{name}</b> with {share}. Its {wording.term_html('entropy')} is {float(sure.entropy[view]):.2f}, "
+        f"it says <b>{name}</b>{share}. Its {wording.term_html('entropy')} is {float(sure.entropy[view]):.2f}, "
         f"{limit} enter the memory."
     )
     return _detail(session, view, f": {name}", text)
@@ -59,9 +60,8 @@ def view_answers(session: Session) -> str:
     for side in sides_of(run):
         sure = getattr(run, side).trace.confidence
         name, share = escape(run.class_prompts.names[int(sure.label[view])]), float(np.max(sure.probability[view]))
-        said.append(
-            f"<b class='{side}'>{side}</b>: {name} {wording.percent(share)}, entropy {sure.entropy[view]:.2f} nats"
-        )
+        sure_by = "" if run.class_prompts.unknown_names else f" {wording.percent(share)}"
+        said.append(f"<b class='{side}'>{side}</b>: {name}{sure_by}, entropy {sure.entropy[view]:.2f} nats")
     return f"<p>View {view} on its own. {'; '.join(said)}.</p>"
 
 

@@ -26,7 +26,7 @@ def banner(run: Run) -> str:
     text = escape(sentence).replace(wording.ASK, place_link(wording.ASK, "#truth input"))
     said = f"<span aria-hidden='true'>{mark}</span> {text}"
     small = f"<small>{escape(reason[2:] + why)}</small>" if reason else ""
-    return f"<div class='banner {kind}'><strong>{said}</strong>{small}</div>"
+    return f"<div class='banner {kind}'><strong>{said}</strong>{small}{unknown_words(run)}</div>"
 
 
 def table(run: Run) -> str:
@@ -38,11 +38,14 @@ def table(run: Run) -> str:
     for name, fault in run.faults.items():
         cell = f"<td colspan='{len(columns) - 1}'>No answer. {escape(fault.sentence)}</td>"
         rows.append(table_row(_title(run, name), cell, css=name))
+    every = f"among all {len(run.class_prompts.names)} classes"
+    beside, below = f"Beside each answer: its {wording.term_html('probability')} {every}", "below it"
+    if run.class_prompts.unknown_names:
+        why = "the list has words that the model was not trained with"
+        beside, below = f"Answers {every}, without percentages: {why}", "below RITA’s answer"
     return html_table(columns, rows) + (
-        f"<p class='quiet small'>Beside each answer: its {wording.term_html('probability')} among all "
-        f"{len(run.class_prompts.names)} classes<span class='wide-only'>; below it: its {wording.term_html('margin')} to the "
-        f"second best</span>. "
-        f"{escape(wording.right_definition(run))}</p>"
+        f"<p class='quiet small'>{beside}<span class='wide-only'>; {below}: its {wording.term_html('margin')} to the "
+        f"second best</span>. {escape(wording.right_definition(run))}</p>"
     )
 
 
@@ -70,11 +73,11 @@ def _title(run: Run, name: str) -> str:
 
 def _answer(verdict: Verdict, run: Run) -> str:
     wrong = " wrong" if run.given_label not in (None, verdict.label) else ""
-    label = escape(run.class_prompts.names[verdict.label])
-    share = wording.percent(verdict.probability[verdict.label], 1)
+    label, share = escape(run.class_prompts.names[verdict.label]), wording.share(run.class_prompts, verdict, 1)
+    margin = wording.margin(verdict, shares=not run.class_prompts.unknown_names)
     return (
         f"<td class='answer{wrong}'><b>{label}</b> <span class='number'>{share}</span>"
-        f"<small>{escape(wording.margin(verdict))}</small></td>"
+        f"<small>{escape(margin)}</small></td>"
     )
 
 
@@ -136,16 +139,9 @@ def cache_contents(session: Session) -> str:
 
 
 def unknown_words(run: Run) -> str:
-    """A sentence when some words were not in the model's training data."""
-    names = run.class_prompts.names
-    marked = [n for n, w in zip(names, run.class_prompts.unknown, strict=True) if w]
-    if not marked:
-        return ""
-    shown = ", ".join(marked[:6]) + (" …" if len(marked) > 6 else "")
-    return (
-        f"<p class='quiet small'>{len(marked)} of {len(names)} names contain words that this model never met in "
-        f"training ({escape(shown)}): its answers about them are guesses.</p>"
-    )
+    """HTML: a sentence on the words that the model was not trained with."""
+    said = wording.unknown_words(run.class_prompts.unknown)
+    return f"<small>{escape(said)}</small>" if said else ""
 
 
 def heading_html(sentence: str, number: int) -> str:

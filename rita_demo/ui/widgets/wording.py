@@ -1,5 +1,6 @@
 """The page's sentences about a run, and one sentence for every term."""
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -11,9 +12,12 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
-from rita_demo.records import ImageResult, Run, Trace, Verdict
+from rita_demo.records import ClassPrompts, ImageResult, Run, Trace, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
+
+UNKNOWN_WORD = "(unknown word)"  # in place of a probability
+MAX_WORDS = 6  # unknown words that are listed
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
@@ -95,10 +99,29 @@ def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | 
     return word, *OUTCOME_MARKS[word]
 
 
-def margin(verdict: Verdict) -> str:
+def share(prompts: ClassPrompts, verdict: Verdict, digits: int = 0) -> str:
+    """The probability of an answer in percent; none where the list has a word that the model was not trained with, which
+    stands in its place beside that name."""
+    if prompts.unknown[verdict.label]:
+        return UNKNOWN_WORD
+    return "" if prompts.unknown_names else percent(verdict.probability[verdict.label], digits)
+
+
+def margin(verdict: Verdict, *, shares: bool = True) -> str:
+    """How far an answer is ahead; without ``shares`` only in cosine distance, not in points of probability."""
     if "distance" in verdict.margin_unit:
         return f"ahead by {verdict.margin:.4f} cosine distance"
-    return f"ahead by {100 * verdict.margin:.1f} points"
+    return f"ahead by {100 * verdict.margin:.1f} points" if shares else ""
+
+
+def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
+    """A sentence on the words that the model was not trained with, of every name; "" for none."""
+    words = list(dict.fromkeys(f"“{word}”" for of_name in unknown for word in of_name))
+    if not words:
+        return ""
+    listed = ", ".join(words[:MAX_WORDS]) + (f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else "")
+    word, a_name = ("word", "a name that has it") if len(words) == 1 else ("words", "names that have them")
+    return f"This model was not trained with the {word} {listed}: it can only guess about {a_name}."
 
 
 def cost_of_cell(cost: float, settings: Settings, apart: str = "") -> str:
@@ -178,6 +201,7 @@ def heading_attacked(run: Run) -> dict[str, str]:
         return headline(f"{seen} The model still says:", said, ".")
     sure = float(after.probability[after.label])
     tail = ", and it is sure." if sure >= 0.8 else "." if sure >= 0.5 else ", but it is not sure."
+    tail = "." if run.class_prompts.unknown_names else tail
     return headline(f"{seen} The model says:", said, tail)
 
 

@@ -1,0 +1,86 @@
+"""A list with a word that the model was not trained with: the word is marked, and no answer has a percentage."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from rita_demo.cli.text_tables import run_table
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Run
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.attack_defend.form import names_note
+from rita_demo.ui.header.standalone_page import standalone
+from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.panels.crop_field import crop_field_value
+from rita_demo.ui.panels.picture_triptych import pictures_value
+from rita_demo.ui.session.run_request import OWN_CLASSES
+from rita_demo.ui.session.session import Session
+from tests.ui.fake_engine import FakeEngine
+
+
+def run_of(*names: str) -> Run:
+    engine = FakeEngine(spread=0.2, wrong=names[1])
+    return run_picture(engine, SAMPLES["motorcycle"].load(), names, RECOMMENDED, label=0)
+
+
+def verdicts_of(run: Run) -> dict[str, str]:
+    """What the page and the terminal say about the answers, by the place where they say it."""
+    session = Session()
+    session.show(run)
+    session.select(view=3)
+    field = json.loads(crop_field_value(session) or "")
+    shares: Any = [part.get("share") or "" for part in (pictures_value(session) or {}).values()]
+    heading = (pictures_value(session) or {})["attacked"]
+    return {
+        "table": re.sub("<span class=.tip.*?</span>", "", verdict_table.table(run)),
+        "banner": verdict_table.banner(run),
+        "pictures": " ".join(shares),
+        "heading": heading["tail"],
+        "chips": " ".join(says["text"] for step in field["steps"] for says in step["says"].values()),
+        "strip": run_summary_bar.summary_bar(session),
+        "view": selection_details.view_detail(session).split("Its ")[0].split("it says")[1],
+        "answers of a view": selection_details.view_answers(session),
+        "terminal": run_table(run, "A picture"),
+    }
+
+
+def test_no_answer_has_a_percentage_and_the_unknown_word_stands_in_its_place() -> None:
+    known, unknown = (verdicts_of(run_of("motorbike", rival, "cup", "piano")) for rival in ("crab", "Pferd"))
+    for place, text in unknown.items():
+        assert "%" not in text, place
+        assert not re.search(r"\d points", text), place
+    assert "sure" not in unknown["heading"]
+    assert all("%" in known[place] for place in known if place not in ("banner", "heading"))
+    assert "sure" in known["heading"]
+    for place in ("table", "pictures", "chips", "strip"):
+        assert "(unknown word)" in unknown[place], place
+        assert "unknown" not in known[place], place
+    for place in ("banner", "terminal"):
+        assert "Pferd" in unknown[place]
+        assert "not trained with" in unknown[place], place
+        assert "not trained with" not in known[place], place
+
+
+def test_the_saved_page_says_it_as_well() -> None:
+    run = run_of("motorbike", "Pferd", "cup", "piano")
+    views = FakeEngine().view_pixels(run.attacked.picture, run.settings)
+    page = standalone(run, {"attacked": views, "clean": views})
+    assert "This model was not trained with the word “Pferd”: it can only guess about a name that has it." in page
+    assert "(unknown word)" in page
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "typed", "said"),
+    [
+        (OWN_CLASSES, "cup, Pferd, crab", "the word “Pferd”"),
+        (OWN_CLASSES, "cup, crab", ""),
+        (OWN_CLASSES, "Pferd", ""),
+        ("caltech101", "cup, Pferd", ""),
+    ],
+)
+def test_an_unknown_word_is_marked_where_it_is_typed(vocabulary: str, typed: str, said: str) -> None:
+    note = names_note(FakeEngine(), vocabulary, typed)
+    assert (said in note) if said else note == ""
