@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Generator
 from contextlib import nullcontext
+from itertools import combinations
 
 import numpy as np
 import torch
@@ -27,9 +28,11 @@ from rita_demo.records import (
     EncodedViews,
     Exclusions,
     Picture,
+    SamePrompt,
     Trace,
     Tuning,
     ViewSet,
+    same_prompts_warning,
 )
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions
@@ -52,7 +55,11 @@ class FakeEngine:
         return f"{self.truth}-{self.wrong}-{self.spread}"
 
     def names_warning(self, names) -> str:
-        return ""
+        return same_prompts_warning(self._same_prompts(names))
+
+    def _same_prompts(self, names) -> tuple[SamePrompt, ...]:
+        """As of a model that reads 60 letters."""
+        return tuple(SamePrompt(pair, 77) for pair in combinations(names, 2) if len({name[:60] for name in pair}) == 1)
 
     def unknown_words(self, names) -> tuple[tuple[str, ...], ...]:
         """As of a model that was not trained with this word."""
@@ -64,8 +71,9 @@ class FakeEngine:
         templates = ("a photo of a", "a picture of the", "an image of a", "a photo showing a")
         prompts = tuple(tuple(f"{templates[m % 4]} {n}." for m in range(atoms)) for n in names)
         weight, hand = np.full((len(names), atoms), 1 / atoms, np.float32), torch.stack([*map(_direction, names)])
-        unknown = self.unknown_words(names)
-        return ClassPrompts(tuple(names), prompts, z, weight, hand.numpy(), unknown, TAU, "fake" + repr(names))
+        known = self.unknown_words(names), TAU, "fake" + repr(names)
+        same = self._same_prompts(names)
+        return ClassPrompts(tuple(names), prompts, z, weight, hand.numpy(), *known, same_prompts=same)
 
     attacks_together = 1
 

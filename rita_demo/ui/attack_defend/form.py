@@ -234,11 +234,10 @@ def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
 
 
 def names_note(engine: Any, vocabulary: Any, own_names: Any) -> str:
-    """HTML below a typed list: the words that the model was not trained with."""
-    said = (
-        wording.unknown_words(engine.unknown_words(_listed(vocabulary, own_names))) if vocabulary == OWN_CLASSES else ""
-    )
-    return f"<p class='small' role='status'>{escape(said)}</p>" if said else ""
+    """HTML below a typed list: the words that the model was not trained with, and names that are the same to it."""
+    names = _listed(vocabulary, own_names) if vocabulary == OWN_CLASSES else ()
+    said = (wording.unknown_words(engine.unknown_words(names)), engine.names_warning(names)) if names else ()
+    return "".join(f"<p class='small' role='status'>{escape(sentence)}</p>" for sentence in said if sentence)
 
 
 def uploaded_note(picture: Picture) -> str:

@@ -202,7 +202,7 @@ class AttackDefendTab(SelectionEvents):
         return session
 
     def on_names(self, visitor: Any, vocabulary: Any, own_names: Any) -> Updates:
-        """Another list of class names, or a name is being typed: mark the words that the model was not trained with."""
+        """Another list of class names, or a name is being typed: mark what the model does not know of them."""
         if not visitor:  # the page is opening: nothing is typed
             return {}
         engine = self.context.engine_of(self.context.sessions.get(visitor))

@@ -26,7 +26,7 @@ def banner(run: Run) -> str:
     text = escape(sentence).replace(wording.ASK, place_link(wording.ASK, "#truth input"))
     said = f"<span aria-hidden='true'>{mark}</span> {text}"
     small = f"<small>{escape(reason[2:] + why)}</small>" if reason else ""
-    return f"<div class='banner {kind}'><strong>{said}</strong>{small}{unknown_words(run)}</div>"
+    return f"<div class='banner {kind}'><strong>{said}</strong>{small}{names_notes(run)}</div>"
 
 
 def table(run: Run) -> str:
@@ -138,10 +138,11 @@ def cache_contents(session: Session) -> str:
     return f"<p class='lead'>{restarted}For the next picture the memory now holds {views} of {classes}: {escape(listed)}.</p>"
 
 
-def unknown_words(run: Run) -> str:
-    """HTML: a sentence on the words that the model was not trained with."""
-    said = wording.unknown_words(run.class_prompts.unknown)
-    return f"<small>{escape(said)}</small>" if said else ""
+def names_notes(run: Run) -> str:
+    """HTML: what the model does not know of the class names: words that it was not trained with, and names that are the same
+    to it."""
+    said = (wording.unknown_words(run.class_prompts.unknown), run.class_prompts.warning)
+    return "".join(f"<small>{escape(sentence)}</small>" for sentence in said if sentence)
 
 
 def heading_html(sentence: str, number: int) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from rita_demo.cli.text_tables import run_table
 from rita_demo.data.samples import SAMPLES
+from rita_demo.data.vocabularies import format_names
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
@@ -62,6 +63,15 @@ def test_no_answer_has_a_percentage_and_the_unknown_word_stands_in_its_place() -
         assert "Pferd" in unknown[place]
         assert "not trained with" in unknown[place], place
         assert "not trained with" not in known[place], place
+
+
+def test_names_that_are_cut_to_the_same_prompt_are_said_to_be_where_they_are_typed_and_in_the_verdict() -> None:
+    long = "a very long name of a thing that is written out in many words, "
+    names = ("motorbike", f"{long}first", f"{long}second", "cup")
+    sentence = "are cut at 77 tokens, and their prompts are the same"
+    assert sentence in verdict_table.banner(run_of(*names))
+    assert sentence in names_note(FakeEngine(), OWN_CLASSES, format_names(names))
+    assert sentence not in verdict_table.banner(run_of("motorbike", "crab"))
 
 
 def test_the_saved_page_says_it_as_well() -> None:
