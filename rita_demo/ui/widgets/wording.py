@@ -12,12 +12,13 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
+from rita_demo.plots.labels import truncated
 from rita_demo.records import ClassPrompts, ImageResult, Run, Trace, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 
 UNKNOWN_WORD = "(unknown word)"  # in place of a probability
-MAX_WORDS = 6  # unknown words that are listed
+MAX_WORDS, MAX_WORD_LENGTH = 6, 24  # unknown words that are listed, and letters of each
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
@@ -116,7 +117,7 @@ def margin(verdict: Verdict, *, shares: bool = True) -> str:
 
 def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
     """A sentence on the words that the model was not trained with, of every name; "" for none."""
-    words = list(dict.fromkeys(f"“{word}”" for of_name in unknown for word in of_name))
+    words = list(dict.fromkeys(f"“{truncated(word, MAX_WORD_LENGTH)}”" for of_name in unknown for word in of_name))
     if not words:
         return ""
     listed = ", ".join(words[:MAX_WORDS]) + (f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else "")
