@@ -12,7 +12,7 @@ PROGRAMS_PER_CORE = 4
 @contextmanager
 def busy_machine() -> Iterator[None]:
     """Programs that compute all the time, several for every core."""
-    count = PROGRAMS_PER_CORE * len(os.sched_getaffinity(0))
+    count = PROGRAMS_PER_CORE * (os.cpu_count() or 1)
     programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield

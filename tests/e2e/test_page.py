@@ -251,6 +251,19 @@ def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_ran
     expect(page.locator("#threat")).to_contain_text("more than 16/255")
 
 
+def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> None:
+    """The page's fixture fails on every error in the console."""
+    for moment in ("#opening", "#verdicts table", "#stop:visible", "#heading-views"):
+        if moment == "#stop:visible":
+            page.locator("#samples [data-sample=coffee]").click()
+        page.wait_for_selector(moment, state="attached")
+        page.reload(wait_until="commit")
+    page.wait_for_selector("#views button", state="attached")
+    page.wait_for_timeout(1000)
+    page.reload()  # while the other steps are computed
+    page.wait_for_selector("#verdicts table", state="attached")
+
+
 def test_the_strength_rests_where_it_limits_nothing_and_keeps_its_value(page: Page) -> None:
     strength, kind = page.locator("#setting-budget"), page.locator("#setting-attack input")
     for name, usable in (("A patch", False), ("One step (FGSM)", True), ("A wrong word on the picture", False)):
