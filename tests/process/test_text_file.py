@@ -68,13 +68,14 @@ def test_every_reader_reads_what_it_reads_in_plain_utf_8(what: str, encoding: st
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_folder_of_a_model_reads_the_same(encoding: str, tiny_model_dir: Path, tmp_path: Path) -> None:
-    (tmp_path / "open_clip_config.json").write_bytes(
-        ENCODINGS[encoding](json.dumps({"model_cfg": TINY_CONFIG}, indent=1))
-    )
-    for name in ("open_clip_model.safetensors", "seen_tokens.json"):
-        (tmp_path / name).write_bytes((tiny_model_dir / name).read_bytes())
+    weights = "open_clip_model.safetensors"
+    (tmp_path / weights).write_bytes((tiny_model_dir / weights).read_bytes())
+    config, words = json.dumps({"model_cfg": TINY_CONFIG}, indent=1), (tiny_model_dir / "seen_words.json").read_text()
+    for name, text in (("open_clip_config.json", config), ("seen_words.json", words)):
+        (tmp_path / name).write_bytes(ENCODINGS[encoding](text))
     ours, theirs = (load(f"local-dir:{folder}", "cpu", "float32") for folder in (tmp_path, tiny_model_dir))
     assert ours.weights_key() == theirs.weights_key()
+    assert ours.seen_words == theirs.seen_words
 
 
 def test_the_lines_end_in_one_way_and_other_bytes_are_no_text(tmp_path: Path) -> None:
