@@ -27,6 +27,8 @@ def main() -> None:
         subprocess.run([*pip, *build, *offline], check=True)
         (wheel,) = folder.glob("*.whl")
         subprocess.run([*pip, "install", str(wheel), "--target", str(place), *offline], check=True)
+        installed = {path.name for path in place.iterdir() if path.suffix != ".dist-info"}
+        assert installed == {"bin", "rita_demo"}, f"the wheel also has {installed - {'bin', 'rita_demo'}}"
         surroundings = os.environ | {"PYTHONPATH": str(place), "PYTHONSAFEPATH": "1", "HF_HUB_OFFLINE": "1"}
 
         def python(*words: str) -> str:

@@ -10,18 +10,18 @@ import pytest
 
 from tests.live_server import ROOT
 
-PACKAGE = ROOT / "rita_demo"
+PACKAGE, TOOLS = ROOT / "rita_demo", ROOT / "tools"
 
 # From the bottom to the top. Folders of one rung do not import each other.
 LAYERS = (
     ("records",),
     ("settings", "process"),
     ("method", "attacks", "vlm", "views", "data"),
-    ("defences", "training", "reference"),
+    ("defences",),
     ("engine",),
     ("analysis", "plots"),
     ("pipeline", "evaluation"),
-    ("ui", "bench"),
+    ("ui",),
     ("server", "scripting"),
     ("paper",),
     ("cli",),
@@ -38,7 +38,7 @@ UI_LADDER = (
 )
 # Libraries that belong to one side of the engine only.
 FORBIDDEN = {
-    "gradio plotly": "method attacks vlm views data defences training reference engine bench pipeline evaluation",
+    "gradio plotly": "method attacks vlm views data defences engine pipeline evaluation",
     "torch open_clip torchvision": "ui server scripting paper plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
     "PIL": "method records settings process",
 }
@@ -54,6 +54,11 @@ def imports_of(path: Path) -> set[str]:
             assert node.level == 0, f"{path.name} uses a relative import; write the full name"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
+
+
+def names_outside(path: Path) -> set[str]:
+    """The first names of everything a file imports."""
+    return {name.split(".")[0] for name in imports_of(path)}
 
 
 def upward(ladder: tuple[tuple[str, ...], ...], folder: Path) -> list[str]:
@@ -78,12 +83,24 @@ def test_every_folder_of_the_page_imports_only_lower_rungs() -> None:
     assert upward(UI_LADDER, PACKAGE / "ui") == []
 
 
+def test_the_package_imports_neither_tools_nor_tests() -> None:
+    """They stand above it, and an installed package has neither."""
+    files = [ROOT / "app.py", *sorted(PACKAGE.rglob("*.py"))]
+    above = {str(path.relative_to(ROOT)): sorted(names_outside(path) & {"tools", "tests"}) for path in files}
+    assert {file: names for file, names in above.items() if names} == {}
+
+
+def test_tools_import_of_the_tests_only_the_second_implementation() -> None:
+    imported = {name for path in TOOLS.rglob("*.py") for name in imports_of(path) if name.startswith("tests.")}
+    assert imported == {"tests.oracles.on_pictures.ReferenceRita"}
+
+
 def test_no_file_imports_a_library_from_the_other_side_of_the_engine() -> None:
     wrong = []
     for libraries, folders in FORBIDDEN.items():
         for folder in folders.split():
             for path in sorted((PACKAGE / folder).rglob("*.py")):
-                used = {name.split(".")[0] for name in imports_of(path)} & set(libraries.split())
+                used = names_outside(path) & set(libraries.split())
                 wrong += [f"{path.relative_to(ROOT)} imports {name}" for name in used]
     assert wrong == []
 
@@ -96,7 +113,7 @@ def test_no_folder_has_more_than_18_files_and_the_root_at_most_six() -> None:
 
 def test_ray_is_optional_and_imported_by_one_file() -> None:
     imports = {path: imports_of(path) for path in PACKAGE.rglob("*.py")}
-    users = [path.name for path, names in imports.items() if any(name.split(".")[0] == "ray" for name in names)]
+    users = [path.name for path in imports if "ray" in names_outside(path)]
     assert users == ["ray.py"]
     assert not [path for path, names in imports.items() if any("executors.ray" in name for name in names)]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from tests.live_server import ROOT
 from tests.process.test_shutdown import FAKE_APP, REAL_APP, ServerProcess, server_process
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 #: Loaded by Python at its start, before anything else. Names are looked up before they are connected to.

@@ -4,7 +4,7 @@ import ast
 
 from tests.live_server import ROOT
 
-FILES = [ROOT / "app.py", *sorted((ROOT / "rita_demo").rglob("*.py"))]
+FILES = [ROOT / "app.py", *(path for name in ("rita_demo", "tools") for path in sorted((ROOT / name).rglob("*.py")))]
 #: Modules that run a program that a file holds. ``pickle`` may be imported for the name of its error.
 PROGRAMS = {"cloudpickle", "dill", "joblib", "marshal", "shelve", "jsonpickle"}
 RUNS = {"eval", "exec", "compile", "__import__"}

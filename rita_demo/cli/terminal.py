@@ -1,15 +1,18 @@
 """What the commands share of a terminal: the program's name, guesses at misspelt words, progress, files to write."""
 
 import argparse
+import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rita_demo.records.errors import DataError, did_you_mean
+from rita_demo.process import environment
+from rita_demo.process.guest_file import GuestError
+from rita_demo.records.errors import DataError, DemoError, did_you_mean
 
 SECONDS_BETWEEN_LINES = 60.0
 
@@ -48,6 +51,41 @@ def add_command(
     parser = commands.add_parser(name, help=help, epilog=epilog, **options)
     parser.set_defaults(run=run, usage_error=parser.error)
     return parser
+
+
+def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None = None) -> int:
+    """Parse a command line and run it; returns the exit status. An error a person can put right is one sentence.
+
+    ``build_parser``: makes the parser, whose ``run`` gets the arguments; ``argv``: None: of this process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
+    debug = False
+    try:
+        debug = environment.value("RITA_DEBUG")
+        args = build_parser().parse_args(argv)
+        return args.run(args)
+    except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
+        return int(end.code or 0)
+    except GuestError as error:
+        print(error.for_owner, file=sys.stderr)
+    except DemoError as error:
+        print(error, file=sys.stderr)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of the output has closed it; Python would complain once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if debug:
+            raise
+        print(
+            f"Something went wrong that should not have: {type(error).__name__}: {error}. "
+            "Set RITA_DEBUG=1 to see where, and please report it.",
+            file=sys.stderr,
+        )
+    return 1
 
 
 def print_progress(sentence: str) -> None:

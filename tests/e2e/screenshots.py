@@ -6,10 +6,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rita_demo.bench.page import BUDGETS_READY_JS
 from rita_demo.process.chromium import FLAGS
 from tests.browser import find_browser
 from tests.live_server import start_server
+from tools.bench.page import BUDGETS_READY_JS
 
 if __name__ == "__main__":
     with (

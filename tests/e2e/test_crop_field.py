@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from rita_demo.bench.page import FIELD_FRAMES_JS, FRAMES, main_thread_seconds
+from tools.bench.page import FIELD_FRAMES_JS, FRAMES, main_thread_seconds
 
 pytestmark = pytest.mark.e2e
 

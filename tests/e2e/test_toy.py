@@ -8,9 +8,9 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from rita_demo.bench.page import main_thread_seconds
 from rita_demo.method.sinkhorn import transport
 from tests.e2e.scan import severe_findings
+from tools.bench.page import main_thread_seconds
 
 pytestmark = pytest.mark.e2e
 

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from rita_demo.attacks import registry as attacks
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.cli import main as cli
 from rita_demo.defences import registry as defences
 from rita_demo.pipeline.run import run_picture, run_picture_steps
@@ -23,6 +22,7 @@ from rita_demo.settings import RECOMMENDED
 from tests.live_server import free_port
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import build_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
 DEFENCE = """\

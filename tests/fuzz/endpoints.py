@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 
-from rita_demo.bench.http_client import HttpClient
 from tests.fuzz import corpus, mutate
 from tests.ui.addresses import filled
+from tools.bench.http_client import HttpClient
 
 EVENTS_PER_ROUND = 30
 TIMEOUT = 5.0  # seconds until the visitor leaves in the middle of an answer

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.data.vocabularies import VOCABULARIES
@@ -18,6 +17,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import encoded, photo
+from tools.bench.http_client import HttpClient
 
 FAST_SETTINGS = {"views": 16, "steps": 2, "prompts": 2}  # so that twenty take a minute
 SETTINGS = RECOMMENDED.replace(**FAST_SETTINGS)

@@ -23,7 +23,7 @@ def test_every_mentioned_variable_is_in_the_table() -> None:
 def test_the_code_reads_them_in_one_place() -> None:
     reads = re.compile(r"(\benviron\b|getenv)[^\n]{0,20}RITA_")
     assert reads.search('os.environ.get("RITA_PORT")')
-    paths = [ROOT / "app.py", *(ROOT / "rita_demo").rglob("*.py")]
+    paths = [ROOT / "app.py", *(ROOT / "rita_demo").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
     assert {path.name for path in paths if reads.search(path.read_text(encoding="utf-8"))} <= {"environment.py"}
 
 

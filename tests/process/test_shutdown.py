@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.evaluation.store import files
 from tests.live_server import ROOT, free_port, wait_until
+from tools.bench.http_client import HttpClient
 
 REAL_APP, FAKE_APP = ("app.py",), ("-m", "tests.server.fake_server_state")
 BACKGROUND = ThreadPoolExecutor(2)

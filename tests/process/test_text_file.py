@@ -13,9 +13,9 @@ from rita_demo.evaluation.report.results import read_header
 from rita_demo.pipeline.bundle_read import _json_object
 from rita_demo.pipeline.run_options import read_settings
 from rita_demo.process.text_file import decode_text, read_text, text_kind
-from rita_demo.training.corpus import captioned_pictures
 from rita_demo.vlm.registry import load
 from tests.conftest import TINY_CONFIG
+from tools.train.corpus import captioned_pictures
 
 ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "UTF-8 with a mark": lambda text: text.encode("utf-8-sig"),

@@ -11,10 +11,10 @@ from urllib.parse import urlparse
 import httpx
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import connections, launch
 from tests.live_server import ROOT, free_port, wait_until
 from tests.ui.http_client import build_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-More: "

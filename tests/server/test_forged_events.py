@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import gradio_patches, launch
 from tests.data.hostile import encoded, photo
 from tests.live_server import free_port
 from tests.ui.http_client import build_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 FILE_INPUTS = {"uploadbutton", "file", "image"}

@@ -13,7 +13,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.pictures import LARGEST_PICTURE
 from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server import launch, request_limits
@@ -23,6 +22,7 @@ from tests.data.hostile import png_header
 from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import ENGINE, build_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))

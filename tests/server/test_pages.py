@@ -11,12 +11,12 @@ import gradio as gr
 import httpx
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import launch, pages
 from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import free_port, wait_until
 from tests.ui.http_client import build_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 SESSIONS = Sessions()

@@ -16,11 +16,11 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.server import gradio_patches, launch, request_limits
 from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import build_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 API = "/gradio_api"

@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.attack_defend import tab
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -17,6 +16,7 @@ from rita_demo.vlm.catalogue import BACKBONES
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import serve_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 

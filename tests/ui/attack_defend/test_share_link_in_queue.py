@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import serve_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 STEP_SECONDS = 0.15  # seconds of every step of an attack

@@ -9,7 +9,6 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.engine.loading import LOADING, LoadingEngine
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -18,6 +17,7 @@ from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import served
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 

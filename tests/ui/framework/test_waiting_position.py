@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList
 from rita_demo.ui.session.session import Session
 from tests.live_server import wait_until
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import serve_fake_page
+from tools.bench.http_client import HttpClient
 
 
 def test_a_client_that_stops_polling_is_removed() -> None:

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
@@ -24,6 +23,7 @@ from tests.ui.conftest import NAMES
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.http_client import serve_fake_page
 from tests.ui.memory_client import Event
+from tools.bench.http_client import HttpClient
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rita_demo.bench.http_client import HttpClient
 from tests.ui.http_client import serve_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 

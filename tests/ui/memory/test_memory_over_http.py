@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from safetensors.numpy import load, save
 
-from rita_demo.bench.http_client import HttpClient
 from tests.ui.http_client import serve_fake_page
+from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,199 @@
+"""The benchmark: alternation, medians, peak memory, and the functions that are timed."""
+
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo.engine.engine import Engine
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.registry import load
+from tests.browser import find_browser
+from tests.ui.http_client import serve_fake_page
+from tools.bench import engine as jobs
+from tools.bench import gpu, page, server, stages
+from tools.bench import run as bench
+from tools.bench.stages import BenchFixture, class_names
+from tools.bench.timing import medians, peak_bytes
+
+SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
+
+
+@pytest.fixture(scope="module")
+def backbone(tiny_model_dir: Path) -> Backbone:
+    return load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
+
+
+@pytest.fixture(scope="module")
+def bench_fixture(backbone: Backbone) -> BenchFixture:
+    return BenchFixture(backbone, Engine(backbone), SETTINGS, 7, 96)
+
+
+def test_timed_functions_alternate_and_warm_up_is_excluded() -> None:
+    order: list[str] = []
+
+    def slow_at_first() -> None:
+        order.append("a")
+        time.sleep(0.2 if len(order) == 1 else 0.01)
+
+    found = medians({"a": slow_at_first, "b": lambda: order.append("b")}, 3, warm_up=1)
+    assert order == ["a", "b"] * 4
+    assert found["b"] < found["a"] < 0.1
+
+
+def test_peak_memory_is_measured_although_it_is_freed() -> None:
+    grown = peak_bytes(lambda: np.ones(1 << 24).sum())
+    if grown is None:
+        pytest.skip("no /proc here")
+    assert 100 << 20 < grown < 400 << 20
+
+
+def test_class_names_are_unique_and_as_many_as_requested() -> None:
+    assert [len(set(class_names(n))) for n in (1, 101, 1000)] == [1, 101, 1000]
+
+
+def test_the_image_stage_is_a_whole_decision_without_caching(bench_fixture: BenchFixture) -> None:
+    other = replace(bench_fixture, classes=bench_fixture.classes + 1)  # shares the engine and its cached results
+    keys = {one.new_picture().key for one in (bench_fixture, other, bench_fixture)}
+    assert len(keys) == 3
+    trace = bench_fixture.image()
+    assert trace.tuning.loss.shape == (2,)
+    assert (trace.cache.count == bench_fixture.settings.slots).all()
+    np.testing.assert_allclose(trace.total, bench_fixture.decision().total, atol=1e-5)
+
+
+def test_the_reference_is_timed_on_the_same_input_with_the_same_answer(bench_fixture: BenchFixture) -> None:
+    _, _, total = stages.algorithm1_reading(bench_fixture)()
+    assert total.argmin() == bench_fixture.image().verdict.label
+    np.testing.assert_allclose(total, bench_fixture.trace.total, atol=0.02)
+
+
+def test_whole_jobs_of_the_engine_take_time(backbone: Backbone, tiny_model_dir: Path) -> None:
+    small = SETTINGS.replace(**{"attack_views": 2, "adaptive.steps": 2, "adaptive.restarts": 1})
+    assert jobs.adaptive_seconds(Engine(backbone), small) > 0
+    assert jobs.stream_rate(Engine(backbone), "pgd", 1, views=4, prompts=1, steps=1) > 0
+    short = load(f"local-dir:{tiny_model_dir}", "cpu", "bfloat16")
+    seconds, ratios = jobs.larger_model(backbone, short, (3, 5), SETTINGS, 64, 1)
+    assert len(seconds) == 28
+    assert min(seconds.values()) > 0
+    assert (
+        ratios["vit_float32_k3_image_over_encoding"]
+        == seconds["vit_float32_k3: image"] / seconds["vit_float32_k3: encoding"]
+    )
+    assert 0 <= ratios["vit_bfloat16_k5_same_labels"] <= 1
+    assert 0 < ratios["vit_bfloat16_k5_largest_relative_gap"] < 1
+
+
+def test_more_cores_are_estimated_from_one_and_two_threads(bench_fixture: BenchFixture) -> None:
+    serial, halved = jobs.amdahl(2.0, 2.0), jobs.amdahl(2.0, 1.0)
+    assert (serial["serial share"], serial["16 cores"]) == (1, 2)
+    assert (halved["serial share"], halved["4 cores"], halved["16 cores"]) == (0, 0.5, 0.125)
+    assert jobs.amdahl(4.0, 3.0)["4 cores"] == pytest.approx(4 * (0.5 + 0.5 / 4))
+    found = jobs.cores(bench_fixture, 1)
+    assert {"encoding", "text backward", "image", "PGD-7"} <= set(found)
+    for step in found.values():
+        assert step["1 thread"] >= step["4 cores"] >= step["16 cores"] > 0
+
+
+@pytest.mark.slow
+def test_visitors_without_a_browser_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the page with the fake engine, in this process."""
+    small = {"vocabulary": "own", "own_names": "cup, crab, cat", "setting_views": 4, "setting_steps": 1}
+    for name, value in {"UPLOADS": 1, "VISITORS": 2}.items():
+        monkeypatch.setattr(server, name, value)
+    with serve_fake_page() as address:
+        taken = server.upload_seconds(address, **small)
+        clean, _, whole = (taken[f"server: upload, {name}"] for name in (*server.TIMED_TEXTS, "whole story"))
+        assert 0 < clean < whole
+        assert server.crowd_seconds(address, **small) > 0
+        held = server.visits_bytes(server.RunningServer(address, os.getpid(), 1), 1, **small)
+        assert held is None or held > 1 << 20
+
+
+def test_a_part_of_the_benchmark_alone(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CLASSES": 3, "SIDE": 64, "SETTINGS": SETTINGS, "ROUNDS": 1}.items():
+        monkeypatch.setattr(bench, name, value)
+    report, notes = bench.run(backbone, "tiny", print, ["cores"])
+    assert "serial share" in bench.as_text(report, notes)
+    assert report["stages"] == {}
+
+
+@pytest.mark.slow
+def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "CLASSES": 6,
+        "SIDE": 96,
+        "MANY_CLASSES": 9,
+        "SETTINGS": SETTINGS.replace(views=5),
+        "ROUNDS": 2,
+        "SLOW_ROUNDS": 1,
+        "GROWTH_VALUES": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
+    }.items():
+        monkeypatch.setattr(bench, name, value)
+    monkeypatch.setattr(stages, "umap_layout", lambda scene: lambda: time.sleep(0.001))
+    monkeypatch.setattr(page, "measure", lambda spec: ({}, ["No browser."]))
+    report, notes = bench.run(backbone, "tiny", print, ["stages", "growth", "page"])
+    written = json.loads(json.dumps(report, allow_nan=False))
+    assert list(written) == ["machine", "config", "stages", "ratios"]
+    found, ratios = written["stages"], written["ratios"]
+    assert min(found.values()) > 0
+    assert {"views", "encoding", "floor", "image", "decision", "plain", "re-score"} <= set(found)
+    assert ratios["decision_over_floor"] == pytest.approx(found["decision"] / found["floor"])
+    assert ratios["image_over_floor"] == pytest.approx(found["image"] / found["floor"])
+    assert ratios["plain_over_image"] > 0  # how much: the machine is busy with other tests
+    grown = found["image, K = 9"] / found["image, K = 3"]
+    assert ratios["image_growth_K_3_to_9"] == pytest.approx(grown)
+    text = bench.as_text(report, notes)
+    assert "plain_over_image" in text
+    assert text.endswith("\n\nNo browser.")
+    assert max(map(len, text.splitlines())) < 120
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    if path := find_browser():
+        monkeypatch.setenv("RITA_BROWSER", path)
+    monkeypatch.setattr(page, "ROUNDS", 1)
+    with ThreadPoolExecutor(1) as elsewhere:  # the browser tests' loop runs in this thread
+        found, notes = elsewhere.submit(page.measure, "embedded").result()
+    assert 0 < found["page: first GET"] < found["page: server start"]
+    in_browser = {f"page: {name}" for name in ("first paint", "worked example", "usable", "selection", "what-if")}
+    assert len(notes) == (path is None)
+    assert (in_browser <= set(found)) == (path is not None)
+
+
+@pytest.mark.slow
+def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: Backbone) -> None:
+    """Grouped against one by one, here on the CPU with a tiny model."""
+    scene = BenchFixture(backbone, Engine(backbone), gpu.SETTINGS.replace(views=6), 7, backbone.side)
+    pictures = gpu.shifted(scene.picture, 3)
+    found = gpu.compare(*(gpu.stream(scene, pictures, group)() for group in (1, 3)))
+    assert found["pictures"] == 3
+    assert found["same_labels"] == 1
+    assert found["largest_relative_gap"] < 1e-3
+
+
+@pytest.mark.slow
+def test_the_rows_of_a_gpu_say_what_stands_in_the_way_of_their_goal(backbone: Backbone) -> None:
+    settings = gpu.SETTINGS.replace(views=6, steps=2, **{"attack_views": 2, "adaptive.steps": 1})
+    found = json.loads(
+        json.dumps(gpu.measure(backbone, backbone.unfused(), groups=(1, 2), rounds=1, compared=2, settings=settings))
+    )
+    assert [row["name"] for row in found["rows"]][:4] == list(gpu.GOALS)
+    for row in found["rows"]:
+        assert (row["in_the_way"] == "met") == (row["seconds"] <= row["goal"])
+        if "visitors" not in row["name"]:  # in other threads, which a CPU's profiler does not see
+            assert row["profile"]["busy"] > 0
+            assert len(row["profile"]["kernels"]) == 20
+    assert found["agreement"]["pictures"] == 4
+    assert found["agreement"]["other_labels"] == 0
+    assert found["agreement"]["largest_relative_gap"] < 1e-3
+    text = gpu.as_text(found)
+    assert "stream, groups of 2" in text
+    assert "0 other labels" in text

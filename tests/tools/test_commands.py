@@ -1,0 +1,75 @@
+"""``python -m tools.bench`` and ``python -m tools.train``: what they are asked is what is measured and trained."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rita_demo.cli.terminal import run_command
+from tools.bench import __main__ as bench
+from tools.train import __main__ as train
+
+REPORT = {"machine": {}, "config": {}, "stages": {}, "ratios": {}}
+
+
+def test_the_training_gets_the_options_of_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, dict]] = []
+    for name in ("train", "train_robust"):
+        monkeypatch.setattr(train, name, lambda name=name, **options: calls.append((name, options)))
+    words = ["--data", str(tmp_path), "--out", str(tmp_path / "o"), "--minutes", "1.5"]
+    assert run_command(train.build_parser, [*words, "--resume"]) == 0
+    assert run_command(train.build_parser, [*words, "--robust"]) == 0
+    asked = {"data": tmp_path, "out": tmp_path / "o", "minutes": 1.5}
+    assert calls == [("train", asked | {"resume": True}), ("train_robust", asked | {"resume": False})]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        ("--data x --out y", 2, "--minutes"),
+        ("--data x --out y --minutes soon", 2, "invalid float"),
+        ("--data no/such --out y --minutes 1", 1, "does not exist"),
+    ],
+)
+def test_a_training_that_cannot_begin_says_why(words: str, status: int, sentence: str, capsys) -> None:
+    assert run_command(train.build_parser, words.split()) == status
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_benchmark_measures_what_was_asked_and_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    calls: list[tuple] = []
+    monkeypatch.setattr(bench, "load", lambda name: f"model {name}")
+    monkeypatch.setattr(bench, "run", lambda *asked: calls.append(asked) or (REPORT, []))
+    monkeypatch.setattr(bench, "as_text", lambda report, notes: "the tables")
+    file = tmp_path / "bench.json"
+    assert run_command(bench.build_parser, ["--backbone", "A:b", "--json", str(file)]) == 0
+    assert run_command(bench.build_parser, ["--only", "server", "engine", "--visits", "60"]) == 0
+    assert [(model, spec, list(only), visits) for model, spec, _, only, visits in calls] == [
+        ("model A:b", "A:b", ["stages", "page"], 200),
+        ("model embedded", "embedded", ["server", "engine"], 60),
+    ]
+    assert json.loads(file.read_text()) == REPORT
+    assert capsys.readouterr().out == "the tables\n" * 2
+
+
+def test_the_rows_of_a_gpu_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(bench.gpu, "run", lambda *asked: {"rows": [asked[0]]})
+    monkeypatch.setattr(bench.gpu, "as_text", lambda found: "the rows")
+    file = tmp_path / "gpu.json"
+    assert run_command(bench.build_parser, ["gpu", "--json", str(file)]) == 0
+    assert (json.loads(file.read_text()), capsys.readouterr().out) == ({"rows": ["ViT-B-16"]}, "the rows\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        ("--only pages", 2, "Did you mean page"),
+        ("--visits 0", 2, "a whole number from 1"),
+        ("--json no/such/f.json", 1, "cannot be written"),
+    ],
+)
+def test_a_benchmark_that_cannot_begin_says_why(words: str, status: int, sentence: str, capsys) -> None:
+    assert run_command(bench.build_parser, words.split()) == status
+    assert sentence in capsys.readouterr().err

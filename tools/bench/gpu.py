@@ -1,0 +1,284 @@
+"""Speed on a GPU: ``python -m tools.bench gpu [--json F]``, in minutes on one card.
+
+ViT-B/16 with random weights (speed does not depend on them) and 47 classes: the stages of an image, one picture, PGD with
+seven steps, the attacker who knows RITA, a stream of attacked pictures one by one and in groups, and eight visitors at
+once. Beside every row stand its goal and what takes the time; labels and costs are compared with float32 on the CPU.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from rita_demo.attacks.adaptive import AGAINST
+from rita_demo.data.pictures import picture_of
+from rita_demo.data.samples import available
+from rita_demo.engine.engine import Engine
+from rita_demo.process.text_columns import align_columns
+from rita_demo.records import EncodedViews, Picture, Trace
+from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.registry import untrained
+from tools.bench.profile import Profile, profiled
+from tools.bench.stages import BenchFixture, method_stages, model_stages
+from tools.bench.timing import machine_of, medians, synchronise
+
+ARCHITECTURE, CLASSES, STEPS, VISITORS = "ViT-B-16", 47, 7, 8
+GROUPS = (1, 4, 16, 64)  # pictures of a stream that are attacked and encoded together
+#: Seconds; of a stream the seconds of one picture.
+GOALS = {"image": 0.040, "PGD-7": 0.060, "adaptive, one restart": 3.0, "eight visitors, an image each": 0.2}
+STREAM_GOAL = 1 / 60
+COMPARED = 8  # pictures on which the answers are compared with float32 on the CPU
+CLEAR_MARGIN, COST_GOAL = 1e-3, 1e-3  # of the float32 answer; relative difference of a cost
+ROUNDS = 7
+SETTINGS = RECOMMENDED.replace(attack="pgd", steps=STEPS, square="model")
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that is timed. ``seconds``: median, wall; ``goal``: None without one; ``profile``: of one call, or of a
+    shorter one, of that many ``pictures``."""
+
+    name: str
+    seconds: float
+    goal: float | None
+    profile: Profile
+    pictures: int = 1
+
+    def in_the_way(self, device: str) -> str:
+        """What takes the time, as measured; "" where the goal is met."""
+        if self.goal is not None and self.seconds <= self.goal:
+            return "met"
+        if not self.profile.kernels:
+            return "a CPU's profiler sees one thread only"
+        busy, dearest = self.profile.busy / self.pictures, self.profile.kernels[0]
+        share = f"{dearest.name[:48]} {1000 * dearest.seconds / self.pictures:.1f} ms"
+        if device != "cuda":
+            return share
+        waits = max(self.profile.wall / self.pictures - busy, 0.0)
+        launched = (
+            f"{self.profile.launched / self.pictures:.0f} kernels, {self.profile.copies / self.pictures:.0f} copies"
+        )
+        return f"{launched} run for {1000 * busy:.1f} ms, the card waits {1000 * waits:.1f} ms; dearest: {share}"
+
+
+def measure(
+    backbone: Backbone,
+    exact: Backbone,
+    on_progress: Progress = lambda _: None,
+    groups: Sequence[int] = GROUPS,
+    rounds: int = ROUNDS,
+    compared: int = COMPARED,
+    settings: Settings = SETTINGS,
+) -> dict[str, Any]:
+    """The content of ``bench gpu --json``.
+
+    Args:
+        backbone: the model, on the device that is measured. exact: the same weights in float32 on the CPU.
+        groups: numbers of pictures of a stream that are attacked and encoded together.
+        rounds: calls whose median is taken. compared: pictures whose answers are compared.
+
+    Returns:
+        ``machine``, ``config``; ``stages``: seconds of each by the device's events and by the wall clock; ``rows``: see
+        :class:`Row`; ``agreement``: with ``exact``; ``peak_bytes`` of the device's memory (None on a CPU)."""
+    scene = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side)
+    device = backbone.device
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    on_progress("The stages of an image")
+    parts = {**model_stages(scene), **method_stages(scene), "prompt update": prompt_update(scene)}
+    wall = medians(parts, rounds, warm_up=2, device=device)
+    events = event_medians(parts, rounds, device) if device.type == "cuda" else wall
+    rows = []
+    for work in timed_work(scene, groups):
+        rows.append(row_of(work, rounds, device))
+        on_progress(f"{work.name}: {_ms(rows[-1].seconds)} ms; {rows[-1].in_the_way(device.type)}")
+    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+    on_progress("Answers of float32 on the CPU")
+    return {
+        "machine": machine_of(device),
+        "config": {
+            "backbone": backbone.info.name,
+            "precision": backbone.info.precision,
+            "K": CLASSES,
+            "N": settings.views,
+            "rounds": rounds,
+            "settings": settings.as_dict(),
+        },
+        "stages": {name: {"events": events[name], "wall": wall[name]} for name in parts},
+        "rows": [asdict(row) | {"in_the_way": row.in_the_way(device.type)} for row in rows],
+        "agreement": agreement(scene, replace(scene, backbone=exact, engine=Engine(exact)), compared),
+        "peak_bytes": peak,
+    }
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What is timed: ``pictures`` of them in one ``call``; ``profiled``: a shorter call of the same kind, with
+    ``profiled_pictures``."""
+
+    name: str
+    goal: float
+    call: Callable[[], Any]
+    pictures: int = 1
+    profiled: Callable[[], Any] | None = None
+    profiled_pictures: int = 1
+
+
+def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
+    """Everything that is timed, in the order of the table."""
+    engine, prompts, settings = scene.engine, scene.class_prompts, scene.settings
+    knows = settings.replace(attack="adaptive", **{AGAINST: "rita", "adaptive.restarts": 1})
+    pool = ThreadPoolExecutor(VISITORS)  # kept, as a server keeps its threads
+    briefly = knows.replace(**{"adaptive.steps": 2})
+    calls = {
+        "image": scene.image,
+        "PGD-7": lambda: engine.attack(scene.picture, prompts, settings, 0),
+        "adaptive, one restart": lambda: engine.attack(scene.picture, prompts, knows, 0),
+        "eight visitors, an image each": lambda: at_once(scene, pool),
+    }
+    found = [Timed(name, GOALS[name], call) for name, call in calls.items()]
+    found[2] = replace(found[2], profiled=lambda: engine.attack(scene.picture, prompts, briefly, 0))
+    few = min(max(groups), 16)
+    for group in groups:
+        pictures = shifted(scene.picture, max(group, few))
+        whole, part = stream(scene, pictures, group), stream(scene, pictures[: min(group, 4)], min(group, 4))
+        found.append(Timed(f"stream, groups of {group}", STREAM_GOAL, whole, len(pictures), part, min(group, 4)))
+    return found
+
+
+def row_of(work: Timed, rounds: int, device: torch.device) -> Row:
+    """``work`` timed and profiled; a long one is called twice only."""
+    long = work.pictures > 1 or work.goal == GOALS["adaptive, one restart"]
+    turns = {"rounds": 1, "warm_up": 1} if long else {"rounds": rounds, "warm_up": 2}
+    seconds = medians({work.name: work.call}, device=device, **turns)[work.name] / work.pictures
+    profile = profiled(work.profiled or work.call, device, 1)
+    return Row(work.name, seconds, work.goal, profile, work.profiled_pictures)
+
+
+def prompt_update(scene: BenchFixture) -> Callable[[], Any]:
+    """The whole prompt update of a picture: a step of AdamW and the features after it."""
+    return lambda: scene.engine.tune(scene.encoded_views, scene.class_prompts, scene.settings)
+
+
+def at_once(scene: BenchFixture, pool: ThreadPoolExecutor) -> None:
+    """An image of each visitor at the same time, until the last one is decided."""
+    for waiting in [pool.submit(scene.image) for _ in range(VISITORS)]:
+        waiting.result()
+
+
+def shifted(picture: Picture, count: int) -> list[Picture]:
+    """Pictures that differ: the same one, rolled by some pixels."""
+    return [picture_of(np.roll(picture.pixels, 7 * n, axis=(0, 1))) for n in range(count)]
+
+
+def stream(scene: BenchFixture, pictures: Sequence[Picture], group: int) -> Callable[[], list[Trace]]:
+    """Attack, encode and decide all pictures, ``group`` of them at a time, with one cache."""
+
+    def run() -> list[Trace]:
+        parts = (pictures[first : first + group] for first in range(0, len(pictures), group))
+        views = (one for part in parts for one in (in_one_batch(scene, part) if group > 1 else one_by_one(scene, part)))
+        return decisions(scene, views)
+
+    return run
+
+
+def one_by_one(scene: BenchFixture, pictures: Sequence[Picture], attacked: bool = True) -> Iterator[EncodedViews]:
+    """Attack (if ``attacked``) and encode picture after picture."""
+    for number, picture in enumerate(pictures):
+        if attacked:
+            settings = scene.settings.replace(attack_seed=number)
+            picture = picture_of(scene.engine.attack(picture, scene.class_prompts, settings, 0).pixels)
+        yield scene.engine.encode_views(replace(picture, key=scene.new_picture().key), scene.settings)
+
+
+def in_one_batch(scene: BenchFixture, pictures: Sequence[Picture]) -> Sequence[EncodedViews]:
+    """The same with one batch of attacks and one batch of views."""
+    engine, settings, count = scene.engine, scene.settings, len(pictures)
+    attacks = engine.attack_batch(pictures, scene.class_prompts, settings, [0] * count, range(count))
+    delivered = [picture_of(trace.pixels) for trace in attacks]
+    return engine.encode_views_batch(delivered, settings, [settings.view_seed] * count)
+
+
+def decisions(scene: BenchFixture, encoded_views: Iterator[EncodedViews] | Sequence[EncodedViews]) -> list[Trace]:
+    """Decide picture after picture, with one cache."""
+    cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), []
+    for one in encoded_views:
+        trace, cache = scene.engine.decide(one, scene.class_prompts, cache, scene.settings)
+        traces.append(trace)
+    return traces
+
+
+def agreement(scene: BenchFixture, exact: BenchFixture, count: int) -> dict[str, float]:
+    """The answers of ``scene`` beside those of ``exact`` on ``count`` pictures, clean and attacked by ``scene``; the
+    pictures are the samples, and these rolled by some pixels."""
+    samples = [one.load(square="model", side=scene.side) for one in available().values()]
+    clean = [picture for n in range(-(-count // len(samples))) for picture in (shifted(s, n + 1)[n] for s in samples)]
+    attack = [scene.engine.attack(one, scene.class_prompts, scene.settings, 0).pixels for one in clean[:count]]
+    shown = [*clean[:count], *map(picture_of, attack)]
+    return compare(*(decisions(one, one_by_one(one, shown, attacked=False)) for one in (exact, scene)))
+
+
+def compare(exact: Sequence[Trace], fast: Sequence[Trace]) -> dict[str, float]:
+    """``pictures``; ``other_labels`` where the margin of ``exact`` is at least 1e-3, and ``unclear`` ones, where it is
+    not; ``same_labels``: the share of equal labels among all; ``largest_relative_gap`` of a total cost."""
+    same = np.array([a.verdict.label == b.verdict.label for a, b in zip(exact, fast)])
+    clear = np.array([a.verdict.margin >= CLEAR_MARGIN for a in exact])
+    gap = max(float(np.max(np.abs(a.total - b.total) / np.abs(a.total))) for a, b in zip(exact, fast))
+    return {
+        "pictures": len(same),
+        "other_labels": int((clear & ~same).sum()),
+        "unclear": int((~clear).sum()),
+        "same_labels": float(same.mean()),
+        "largest_relative_gap": gap,
+    }
+
+
+def event_medians(work: dict[str, Callable[[], Any]], rounds: int, device: torch.device) -> dict[str, float]:
+    """Median seconds between two events of the device's stream around each call."""
+    taken: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(rounds):
+        for name, call in work.items():
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            call()
+            end.record()
+            synchronise(device)
+            taken[name].append(begin.elapsed_time(end) / 1000)
+    return {name: float(np.median(seconds)) for name, seconds in taken.items()}
+
+
+def run(architecture: str, device: str | None, on_progress: Progress) -> dict[str, Any]:
+    """:func:`measure` with random weights; ``device``: None: the fastest here."""
+    return measure(untrained(architecture, device), untrained(architecture, "cpu", "float32"), on_progress)
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The tables of ``bench gpu``: stages; rows with goals and what stands in the way; the kernels of two rows."""
+    machine, agree, peak = found["machine"], found["agreement"], found["peak_bytes"]
+    stages = [["stage", "ms (events)", "ms (wall)"]]
+    stages += [[name, _ms(both["events"]), _ms(both["wall"])] for name, both in found["stages"].items()]
+    rows = [["row", "ms", "goal", "in the way"]]
+    rows += [[row["name"], _ms(row["seconds"]), _ms(row["goal"]), row["in_the_way"]] for row in found["rows"]]
+    lines = [f"{found['config']['backbone']} on {machine['gpu'] or machine['processor']}, torch {machine['torch']}", ""]
+    lines += [*align_columns(stages), "", *align_columns(rows), ""]
+    lines.append(
+        f"Beside float32 on the CPU, {agree['pictures']} pictures: {agree['other_labels']} other labels where the margin is "
+        f"at least {CLEAR_MARGIN:g} ({agree['unclear']} have a smaller one), largest relative gap of a cost "
+        f"{agree['largest_relative_gap']:.1e} (goal {COST_GOAL:g})."
+    )
+    if peak is not None:
+        lines.append(f"Peak memory of the device: {peak / (1 << 30):.2f} GiB.")
+    for row in found["rows"][:2]:
+        table = [["dearest of: " + row["name"], "ms", "calls"]]
+        table += [[one["name"], _ms(one["seconds"]), str(one["calls"])] for one in row["profile"]["kernels"]]
+        lines += ["", *align_columns(table)]
+    return "\n".join(lines)
+
+
+def _ms(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1000 * seconds:.2f}"

@@ -1,0 +1,145 @@
+"""Speed of the page: a real server in its own process, and a browser where one is installed."""
+
+import importlib.util
+import itertools
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from rita_demo.process.chromium import FLAGS, find_chromium
+from tools.bench.server import TIMEOUT_SECONDS, get_seconds, start_server
+
+VIEWPORT: Any = {"width": 1440, "height": 900}
+ROUNDS = 5  # of each measurement
+FIRST_PAINT_JS = """() => new Promise(done => {
+  const paint = () => performance.getEntriesByName('first-contentful-paint')[0];
+  const wait = () => paint() ? done(paint().startTime / 1000) : setTimeout(wait, 20);
+  wait();
+})"""
+_SEEN_JS = """() => new Promise(done => {
+  const look = () => READY ? requestAnimationFrame(() => done(performance.now() / 1000)) : requestAnimationFrame(look);
+  look();
+})"""
+# The pictures and the verdict of the worked example are on the screen (opening.html); the page itself is in their place.
+EXAMPLE_JS = _SEEN_JS.replace(
+    "READY", "[...document.images].filter(i => i.closest('#opening') && i.complete).length === 3"
+)
+USABLE_JS = _SEEN_JS.replace(
+    "READY", "!document.querySelector('#opening') && document.querySelector('#verdicts table')"
+)
+PLAN_SELECTOR = "#in-plan-attacked"
+BUDGETS_READY_JS = "() => document.querySelectorAll('#budget-shown input').length === 4"
+# Seconds from a click to the changed panel (its text or its drawing) on the screen, by the browser's clock.
+TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
+  setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
+  const shown = document.querySelector(panel), plot = shown.querySelector(".shapelayer, .plot");
+  const drawn = () => [...shown.querySelectorAll("svg.main-svg:first-child, .shapelayer")];
+  const seen = () => plot ? drawn().map(e => e.innerHTML).join("") : shown.textContent;
+  const before = seen(), begin = performance.now();
+  const look = () => { if (seen() !== before) {
+    observer.disconnect(); requestAnimationFrame(() => done((performance.now() - begin) / 1000)); } };
+  const observer = new MutationObserver(look);
+  observer.observe(shown, {childList: true, subtree: true, characterData: true, attributes: true});
+  const pressed = document.querySelectorAll(button[0])[button[1]];
+  if (!pressed.matches(".rita-figure")) return pressed.click();
+  pressed.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+})"""
+FRAMES = 60
+# Draws that many frames of the crop field, each after a move of its control.
+FIELD_FRAMES_JS = """(slider, frames) => new Promise((done) => { let n = 0; const step = () => {
+  if (n++ === frames) return done();
+  slider.value = 7 * ((n - 1) / (frames - 1)); slider.dispatchEvent(new Event('input')); requestAnimationFrame(step); };
+  step(); })"""
+# Moves the keyboard selection to the next cell.
+NEXT_CELL_JS = "figure => figure.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
+
+
+def measure(backbone: str) -> tuple[dict[str, float], list[str]]:
+    """Median seconds by stage name, and a sentence for each thing that could not be measured.
+
+    ``backbone``: the name of the server's model.
+    """
+    with start_server(backbone) as server:
+        found = {"page: server start": server.start_seconds}
+        found["page: first GET"] = _median_of(lambda: get_seconds(server.address))
+        path = find_chromium()
+        if path is None or importlib.util.find_spec("playwright") is None:
+            return found, ["First paint and selection need Chromium and the package playwright."]
+        return found | _in_browser(path, server.address), []
+
+
+def _in_browser(path: str, address: str) -> dict[str, float]:
+    from playwright.sync_api import sync_playwright
+
+    found = {}
+    with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(FLAGS)) as chromium:
+        found["page: first paint"] = _median_of(lambda: _opening(chromium, address, FIRST_PAINT_JS))
+        found["page: worked example"] = _median_of(lambda: _opening(chromium, address, EXAMPLE_JS))
+        found["page: usable"] = _median_of(lambda: _opening(chromium, address, USABLE_JS))
+        page = chromium.new_page(viewport=VIEWPORT)
+        page.set_default_timeout(TIMEOUT_SECONDS * 1000)
+
+        def click(selector: str, number: int, panel: str) -> float:
+            """Seconds from a click to the changed panel, half a second after the page is idle."""
+            page.wait_for_timeout(500)
+            return float(page.evaluate(TIME_CLICK_JS, [[selector, number], panel]))
+
+        def exclude(panel: str) -> float:
+            """Seconds from excluding the selected view to the updated panel; then include it again."""
+            seconds, _ = [click("#whatif-view", 0, panel) for _ in range(2)]
+            return seconds
+
+        page.goto(address)
+        page.wait_for_selector("#verdicts table")  # the worked example is shown
+        page.wait_for_selector("#views button")
+        page.wait_for_timeout(2000)
+        field = page.locator("#field input[type=range]")
+        frame = _median_of(lambda: main_thread_seconds(field, FIELD_FRAMES_JS, FRAMES) / FRAMES)
+        found["page: a frame of the crop field (processor)"] = frame
+        page.wait_for_timeout(2000)
+        views, budgets = itertools.count(1), itertools.cycle((3, 2))
+        found["page: selection"] = _median_of(lambda: click("#views button", next(views), "#view-detail"))
+        page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
+        found["page: strength"] = _median_of(lambda: click("#budget-shown input", next(budgets), "#verdicts"))
+        page.get_by_role("tab", name="Inside RITA").click()
+        page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
+        page.wait_for_timeout(2000)
+        found["page: what-if"] = _median_of(lambda: exclude("#whatif-banner"))
+        plan = page.locator(f"{PLAN_SELECTOR} .rita-figure")
+        plan.scroll_into_view_if_needed()
+        found["page: what-if to plan"] = _median_of(lambda: exclude(PLAN_SELECTOR))
+
+        def next_cell() -> float:
+            """Seconds from selecting the next cell of the plan by keyboard to its frame on the screen."""
+            plan.evaluate(NEXT_CELL_JS)
+            return click(f"{PLAN_SELECTOR} .rita-figure", 0, PLAN_SELECTOR)
+
+        found["page: selection to plan"] = _median_of(next_cell)
+    return found
+
+
+def main_thread_seconds(at: Any, script: str, *given: Any) -> float:
+    """Processor seconds of the page's main thread (script, style, layout, paint) while ``script`` runs on the element
+    ``at``: other processes do not count."""
+    client = at.page.context.new_cdp_session(at.page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def seconds() -> float:
+        return {one["name"]: one["value"] for one in client.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
+
+    begin = seconds()
+    at.evaluate(script, *given)
+    return seconds() - begin
+
+
+def _opening(chromium: Any, address: str, moment: str) -> float:
+    """Seconds from the start of the navigation to a moment, in a browser without a cache."""
+    with chromium.new_context(viewport=VIEWPORT) as context:
+        page = context.new_page()
+        page.goto(address, wait_until="commit")
+        return float(page.evaluate(moment))
+
+
+def _median_of(measured: Callable[[], float]) -> float:
+    """Median of the results of ``ROUNDS`` calls after a warm-up call."""
+    return median([measured() for _ in range(ROUNDS + 1)][1:])
