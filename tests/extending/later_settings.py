@@ -19,7 +19,7 @@ from rita_demo.pipeline.rerun import FEATURE_GROUPS, rescore
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.settings import GROUPS, RECOMMENDED, SETTINGS, Settings
-from tests.oracles.on_pictures import cut_views
+from tests.oracles.algorithm1 import cut_views
 
 NAMES = ("cup", "crab", "motorbike")
 QUICK = {"views": 6, "attack_views": 2, "steps": 2, "prompts": 2, "max_entropy": 9.0}

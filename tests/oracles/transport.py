@@ -8,6 +8,10 @@ from scipy.optimize import linprog
 F = np.ndarray
 
 
+#: Where Sinkhorn ends: iterations, and the error of all marginals together.
+EXACT = (30_000, 1e-12)
+
+
 class Solution(NamedTuple):
     """``plan`` (N, M) the real columns; ``value`` per unit of moved mass."""
 
@@ -52,20 +56,28 @@ def log_sum_exp(values: F, axis: int) -> F:
     return np.log(np.exp(values - highest).sum(axis)) + highest.squeeze(axis)
 
 
-def sinkhorn(cost: F, a: F, b: F, entropy_weight: float) -> F:
+def sinkhorn(cost: F, a: F, b: F, entropy_weight: float, end: tuple[int, float] = EXACT) -> F:
     """Row 6: argmin <T, C> - lambda h(T) with marginals a, b > 0, plain log-domain iterations."""
     g, plan = np.zeros(len(b)), np.outer(a, b)
-    for iteration in range(30_000):
+    for iteration in range(end[0]):
         f = entropy_weight * (np.log(a) - log_sum_exp((g[None] - cost) / entropy_weight, axis=1))
         g = entropy_weight * (np.log(b) - log_sum_exp((f[:, None] - cost) / entropy_weight, axis=0))
         if iteration % 10 == 9:
             plan = np.exp((f[:, None] + g[None] - cost) / entropy_weight)
-            if np.abs(plan.sum(1) - a).sum() + np.abs(plan.sum(0) - b).sum() < 1e-12:
+            if np.abs(plan.sum(1) - a).sum() + np.abs(plan.sum(0) - b).sum() < end[1]:
                 break
     return plan
 
 
-def solve(cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objective: str = "linear") -> Solution:
+def solve(
+    cost: F,
+    a: F,
+    b: F,
+    entropy_weight: float,
+    rho: float = 1.0,
+    objective: str = "linear",
+    end: tuple[int, float] = EXACT,
+) -> Solution:
     """Rows 6-7 with section 7's partial transport. The columns have mass rho b, one more column of mass 1 - rho has
     cost 0; the value is divided by rho. The entropy or KL term includes all columns: only then is the value the minimum
     of one objective and its derivative the plan (envelope theorem). Atoms and views of weight zero are removed."""
@@ -74,7 +86,7 @@ def solve(cost: F, a: F, b: F, entropy_weight: float, rho: float = 1.0, objectiv
     if rho < 1.0:
         inner = np.concatenate([inner, np.zeros((len(rows), 1))], axis=1)
         bb = np.append(bb, 1.0 - rho)
-    full = sinkhorn(inner, aa, bb, entropy_weight)
+    full = sinkhorn(inner, aa, bb, entropy_weight, end)
     value = float((full * inner).sum())
     if objective == "entropic":
         value -= entropy_weight * shannon(full)

@@ -10,7 +10,7 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.vlm.registry import load
-from tests.oracles.on_pictures import ReferenceRita, cut_views
+from tests.oracles.algorithm1 import ReferenceRita, cut_views
 
 NAMES = ("cat", "dog", "cup", "a brick", "grass lawn", "polka-dotted")
 SMALL = {"views": 12, "prompts": 3, "subset_size": 8, "slots": 2}
@@ -43,7 +43,7 @@ def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir
     np.testing.assert_allclose(plain.initial_prompts, class_prompts.features, atol=1e-5)
     cache = engine.empty_cache(class_prompts, settings)
     for square in squares(4):
-        features = plain.encode_image(cut_views(square, settings, engine.info.side)).numpy()
+        features = plain.encode_image(cut_views(square, settings, engine.info.side)).astype(np.float32)
         encoded_views = replace(engine.encode_views(picture_of(square), settings), features=features)
         trace, cache = engine.decide(encoded_views, class_prompts, cache, settings)
         prompt_distance, cache_distance, total = plain(square)
@@ -51,7 +51,7 @@ def test_labels_and_distances_agree_with_the_engine_over_a_stream(tiny_model_dir
         np.testing.assert_allclose(prompt_distance, trace.prompt_transport.distance, atol=2e-5)
         np.testing.assert_allclose(cache_distance, trace.cache_distance, atol=1e-3)
         np.testing.assert_allclose(total, trace.total, atol=1e-3)
-    assert [len(held) for held in plain.cache] == cache.count.tolist()
+    assert [len(items) for items in plain.cache.classes] == cache.count.tolist()
 
 
 @pytest.mark.parametrize("settings", [PAPER, RECOMMENDED], ids=["augmix", "crops"])

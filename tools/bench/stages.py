@@ -23,7 +23,7 @@ from rita_demo.views.boxes import area_fractions
 from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import PromptSet, build_prompts
-from tests.oracles.on_pictures import ReferenceRita
+from tests.oracles.algorithm1 import Cache, CacheItem, ReferenceRita
 
 PICTURE = "motorcycle"
 Work = dict[str, Callable[[], Any]]
@@ -201,11 +201,11 @@ def algorithm1_reading(scene: BenchFixture) -> Callable[[], Any]:
     Its rotation comes from an SVD: another exact solution of the same problem.
     """
     reference = ReferenceRita(scene.backbone, scene.names, scene.settings.replace(completion="svd"))
-    features, entropy = scene.cache_tensors.features, scene.cache_tensors.entropy
-    items = [[(f, float(h)) for f, h in zip(fs, hs)] for fs, hs in zip(features, entropy)]
+    cache = scene.cache
+    items = [[CacheItem(f, float(h), 0, 0) for f, h in zip(fs, hs)] for fs, hs in zip(cache.features, cache.entropy)]
 
     def work() -> Any:
-        reference.cache = [list(of_class) for of_class in items]
+        reference.cache = Cache(items)  # each time as full as before
         return reference(scene.picture.pixels)
 
     return work
