@@ -1,8 +1,8 @@
 """Datasets in CoOp's layout (Zhou et al. 2022), and folders with a folder of pictures per class.
 
-A row of :data:`DATASETS` is all that a dataset needs; :mod:`rita_demo.data.split_files` reads its list of pictures.
-A folder per class needs no row: the classes lie in the folder itself (its only split is ``all``) or below ``train``,
-``val`` and ``test``.
+A row of :data:`DATASETS` is all that a dataset needs: files, prompt, class names, download, exceptions of the preset
+``paper``. :mod:`rita_demo.data.split_files` reads its list of pictures. A folder per class needs no row: the classes lie in
+the folder itself (its only split is ``all``) or below ``train``, ``val`` and ``test``.
 """
 
 from collections.abc import Mapping
@@ -30,6 +30,18 @@ Item = tuple[Path, int, str]  # picture, label, class name
 
 
 @dataclass(frozen=True)
+class Archive:
+    """Where a dataset's pictures are downloaded: ``url``, ``md5``, size in ``megabytes`` (about), the folder of its
+    ``pictures`` inside, and ``inner_archive``: the archive inside the archive that holds them, "" for none."""
+
+    url: str
+    md5: str
+    megabytes: int
+    pictures: str
+    inner_archive: str = ""
+
+
+@dataclass(frozen=True)
 class Dataset:
     """A dataset and its place below the data root."""
 
@@ -41,70 +53,107 @@ class Dataset:
     read: Reader = split_file  # the function that reads it
     procedural: bool = False  # drawn by the program; there are no files
     template: str = DEFAULT_PROMPT_TEMPLATE  # CoOp's for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP)
+    list_title: str = ""  # of its ready list of class names (:mod:`rita_demo.data.vocabularies`), if it has one
+    archive: Archive | None = None  # what the page downloads
     paper_settings: Mapping[str, Any] = field(default_factory=dict)  # with another value here in the preset ``paper``
     #: architecture -> further ones on its towers alone
-    paper_settings_by_tower: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    paper_by_tower: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # where ``listing`` is absent, the picture folder (a folder per class) is split at random, as in CoOp; folder -> class
     # name where they differ, "" for a folder that is no class. None: it is not split.
     split_names: Mapping[str, str] | None = None
 
 
-#: CoOp's prompts that are not "a photo of a {}."; the drawn textures have DTD's class names and so its prompt.
-_TEMPLATES = {
-    "dtd": "{} texture.",
-    "textures": "{} texture.",
-    "pets": "a photo of a {}, a type of pet.",
-    "flowers102": "a photo of a {}, a type of flower.",
-    "aircraft": "a photo of a {}, a type of aircraft.",
-    "eurosat": "a centered satellite photo of {}.",
-    "ucf101": "a photo of a person doing {}.",
-    "food101": "a photo of {}, a type of food.",
-}
-#: Settings of the preset ``paper``. C-TPT's weight on ImageNet and its variants is that of its authors. The others are
-#: the paper's appendix B: 64 views in the loss and every description, but for these sets.
-_IMAGENET: dict[str, Any] = {"ctpt_weight": 20.0}
+#: Further settings of the preset ``paper``. C-TPT's weight on ImageNet and its variants is that of its authors. The others
+#: are the paper's appendix B: 64 views in the loss and every description, but for these sets.
+_CTPT: dict[str, Any] = {"ctpt_weight": 20.0}
 _FEWER_VIEWS: dict[str, Any] = {"subset_size": 32}
-_APPENDIX_B: dict[str, dict[str, Any]] = {
-    "imagenet_a": _FEWER_VIEWS,
-    "imagenet_r": _FEWER_VIEWS,
-    "imagenet_sketch": _FEWER_VIEWS | {"descriptions": "none"},
-}
-_EUROSAT_BY_TOWER = {"ViT-B-16": _FEWER_VIEWS | {"descriptions": "none"}, "ViT-B-32": _FEWER_VIEWS}
+_FEWER_VIEWS_ALONE: dict[str, Any] = _FEWER_VIEWS | {"descriptions": "none"}
+_EUROSAT = {"ViT-B-16": _FEWER_VIEWS_ALONE, "ViT-B-32": _FEWER_VIEWS}
 _CALTECH_NAMES = {"airplanes": "airplane", "Faces": "face", "Leopards": "leopard", "Motorbikes": "motorbike"}
 _CALTECH_NAMES |= {"BACKGROUND_Google": "", "Faces_easy": ""}
+_SUBSET, _NUMBERED = partial(class_folders, subset=True), partial(class_folders, numbered=True)
+
+_KIND = "a photo of a {}, a type of "
+
+# addresses and checksums are torchvision's
+_CALTECH_URL = "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip"
+_CALTECH_INNER = "caltech-101/101_ObjectCategories.tar.gz"
+_DTD_URL = "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz"
 
 
-def _row(name: str, title: str, folder: str, pictures: str, file: str, **more: Any) -> Dataset:
-    """A dataset with CoOp's prompt; ``file`` is its list, or the end of ``split_zhou_*.json``."""
-    listing = file if file.endswith(".txt") else f"split_zhou_{file}.json"
-    template = _TEMPLATES.get(name, DEFAULT_PROMPT_TEMPLATE)
-    return Dataset(name, title, folder, pictures, listing, template=template, **more)
+def _coop(name: str, title: str, folder: str, pictures: str, file: str, **more: Any) -> Dataset:
+    """A dataset whose list is CoOp's ``split_zhou_*.json``; ``file``: the end of its name."""
+    return Dataset(name, title, folder, pictures, f"split_zhou_{file}.json", **more)
 
 
-def _imagenet(name: str, title: str, folder: str, pictures: str, **options: Any) -> Dataset:
-    """ImageNet or a variant: a folder per class and ``classnames.txt``; ``options`` of :func:`class_folders`."""
-    read = partial(class_folders, **options)
-    paper = _IMAGENET | _APPENDIX_B.get(name, {})
-    return _row(name, title, folder, pictures, "classnames.txt", read=read, paper_settings=paper)
+def _imagenet(
+    name: str, title: str, folder: str, pictures: str, read: Reader, paper: Mapping[str, Any] = {}, list_title: str = ""
+) -> Dataset:
+    """ImageNet or a variant: a folder per class and ``classnames.txt``."""
+    paper = {**_CTPT, **paper}
+    return Dataset(name, title, folder, pictures, "classnames.txt", read, list_title=list_title, paper_settings=paper)
 
 
 _ROWS = (
-    _row("caltech101", "Caltech101", "caltech-101", "101_ObjectCategories", "Caltech101", split_names=_CALTECH_NAMES),
-    _row("dtd", "Describable Textures", "dtd", "images", "DescribableTextures", split_names={}),
-    Dataset("textures", "Procedural textures", "", "", procedural=True, template=_TEMPLATES["textures"]),
-    _row("pets", "Oxford Pets", "oxford_pets", "images", "OxfordPets"),
-    _row("cars", "Stanford Cars", "stanford_cars", "", "StanfordCars"),
-    _row("flowers102", "Oxford Flowers", "oxford_flowers", "jpg", "OxfordFlowers"),
-    _row("aircraft", "FGVC Aircraft", "fgvc_aircraft", "images", "variants.txt", read=aircraft_variants),
-    _row("eurosat", "EuroSAT", "eurosat", "2750", "EuroSAT", paper_settings_by_tower=_EUROSAT_BY_TOWER),
-    _row("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "UCF101"),
-    _row("sun397", "SUN397", "sun397", "SUN397", "SUN397"),
-    _row("food101", "Food-101", "food-101", "images", "Food101"),
-    _imagenet("imagenet", "ImageNet", "imagenet", "images", splits={"train": "train", "test": "val"}),
-    _imagenet("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a", subset=True),
-    _imagenet("imagenet_v2", "ImageNet-V2", "imagenetv2", "imagenetv2-matched-frequency-format-val", numbered=True),
-    _imagenet("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r", subset=True),
-    _imagenet("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images"),
+    _coop(
+        "caltech101",
+        "Caltech101",
+        "caltech-101",
+        "101_ObjectCategories",
+        "Caltech101",
+        split_names=_CALTECH_NAMES,
+        list_title="Caltech101: 100 kinds of things",  # Fei-Fei, Fergus, Perona 2004; CoOp's list (Zhou et al. 2022)
+        archive=Archive(_CALTECH_URL, "3138e1922a9193bfa496528edbbc45d0", 130, "101_ObjectCategories", _CALTECH_INNER),
+    ),
+    _coop(
+        "dtd",
+        "Describable Textures",
+        "dtd",
+        "images",
+        "DescribableTextures",
+        template="{} texture.",
+        split_names={},
+        list_title="DTD: 47 textures",  # Cimpoi et al. 2014
+        archive=Archive(_DTD_URL, "fff73e5086ae6bdbea199a49dfb8a4c1", 600, "dtd/images"),
+    ),
+    # they have DTD's class names, and so its prompt
+    Dataset("textures", "Procedural textures", "", "", procedural=True, template="{} texture."),
+    _coop("pets", "Oxford Pets", "oxford_pets", "images", "OxfordPets", template=_KIND + "pet."),
+    _coop("cars", "Stanford Cars", "stanford_cars", "", "StanfordCars"),
+    _coop("flowers102", "Oxford Flowers", "oxford_flowers", "jpg", "OxfordFlowers", template=_KIND + "flower."),
+    Dataset(
+        "aircraft",
+        "FGVC Aircraft",
+        "fgvc_aircraft",
+        "images",
+        "variants.txt",
+        aircraft_variants,
+        template=_KIND + "aircraft.",
+    ),
+    _coop(
+        "eurosat",
+        "EuroSAT",
+        "eurosat",
+        "2750",
+        "EuroSAT",
+        template="a centered satellite photo of {}.",
+        paper_by_tower=_EUROSAT,
+    ),
+    _coop("ucf101", "UCF101", "ucf101", "UCF-101-midframes", "UCF101", template="a photo of a person doing {}."),
+    _coop("sun397", "SUN397", "sun397", "SUN397", "SUN397"),
+    _coop("food101", "Food-101", "food-101", "images", "Food101", template="a photo of {}, a type of food."),
+    _imagenet(
+        "imagenet",
+        "ImageNet",
+        "imagenet",
+        "images",
+        partial(class_folders, splits={"train": "train", "test": "val"}),
+        list_title="ImageNet: 1000 things and animals",  # Deng et al. 2009; names of Radford et al. 2021 as in open_clip
+    ),
+    _imagenet("imagenet_a", "ImageNet-A", "imagenet-adversarial", "imagenet-a", _SUBSET, _FEWER_VIEWS),
+    _imagenet("imagenet_v2", "ImageNet-V2", "imagenetv2", "imagenetv2-matched-frequency-format-val", _NUMBERED),
+    _imagenet("imagenet_r", "ImageNet-R", "imagenet-rendition", "imagenet-r", _SUBSET, _FEWER_VIEWS),
+    _imagenet("imagenet_sketch", "ImageNet-Sketch", "imagenet-sketch", "images", class_folders, _FEWER_VIEWS_ALONE),
 )
 DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
 
@@ -115,13 +164,13 @@ def paper_settings(dataset: str, backbone: str = "") -> dict[str, Any]:
     if dataset not in DATASETS:
         return {}
     row, architecture = DATASETS[dataset], backbone.replace("/", "-")
-    towers = (own for tower, own in row.paper_settings_by_tower.items() if architecture.startswith(tower))
+    towers = (own for tower, own in row.paper_by_tower.items() if architecture.startswith(tower))
     return {**row.paper_settings, **next(towers, {})}
 
 
 def paper_setting_names() -> frozenset[str]:
     """The settings of the preset ``paper`` that have another value on some dataset."""
-    each = (part for row in DATASETS.values() for part in (row.paper_settings, *row.paper_settings_by_tower.values()))
+    each = (part for row in DATASETS.values() for part in (row.paper_settings, *row.paper_by_tower.values()))
     return frozenset().union(*each)
 
 

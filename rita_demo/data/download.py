@@ -1,7 +1,5 @@
-"""Download DTD and Caltech101 from their own servers: with progress, resumable, checked and unpacked.
-
-Addresses and checksums are torchvision's; its own download reports no progress and cannot resume.
-"""
+"""Download a dataset from its own server: with progress, resumable, checked and unpacked. (torchvision's download of the
+same files reports no progress and cannot resume.)"""
 
 import hashlib
 import http.client
@@ -17,7 +15,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rita_demo.data.datasets import DATASETS
+from rita_demo.data.datasets import Archive, Dataset
 from rita_demo.data.folders import read_folder
 from rita_demo.records.errors import DataError
 
@@ -32,39 +30,6 @@ _download_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Archive:
-    """The archive of a dataset: ``url``, ``md5``, size in ``megabytes`` (about), the folder of its ``pictures`` inside,
-    and ``inner_archive``: the archive inside the archive that holds them, "" for none."""
-
-    dataset: str
-    url: str
-    md5: str
-    megabytes: int
-    pictures: str
-    inner_archive: str = ""
-
-    @property
-    def file(self) -> str:
-        """The archive's file name."""
-        return self.url.rpartition("/")[2]
-
-    @property
-    def title(self) -> str:
-        """The dataset's title."""
-        return DATASETS[self.dataset].title
-
-
-_DTD = "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz"
-_CALTECH101 = "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip"
-_INNER = "caltech-101/101_ObjectCategories.tar.gz"
-_ROWS = (
-    Archive("dtd", _DTD, "fff73e5086ae6bdbea199a49dfb8a4c1", 600, "dtd/images"),
-    Archive("caltech101", _CALTECH101, "3138e1922a9193bfa496528edbbc45d0", 130, "101_ObjectCategories", _INNER),
-)
-ARCHIVES: dict[str, Archive] = {row.dataset: row for row in _ROWS}
-
-
-@dataclass(frozen=True)
 class DownloadProgress:
     """``done`` of ``total`` bytes (0 while unknown), and a ``sentence`` on the current step."""
 
@@ -73,25 +38,26 @@ class DownloadProgress:
     sentence: str
 
 
-def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, None, None]:
+def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, None, None]:
     """Download a dataset into the data folder, in CoOp's layout. Closing the generator keeps the partial file.
 
     Raises:
         DataError: another download is running, no connection, an interruption, a damaged file, a full disk.
     """
-    title = archive.title
+    title, archive = dataset.title, dataset.archive
+    assert archive is not None, f"{title} has no archive"
     if not _download_lock.acquire(blocking=False):
         raise DataError("Another dataset is being fetched right now.", "Try again when that is done.")
     try:
         root = Path(os.path.realpath(root))
         root.mkdir(parents=True, exist_ok=True)
-        part = root / f"{archive.file}.part"
-        yield from _fetch_steps(archive, part)
+        part = root / f"{archive.url.rpartition('/')[2]}.part"
+        yield from _fetch_steps(title, archive, part)
         size = part.stat().st_size
         yield DownloadProgress(size, size, f"Checking {title}")
         _check(archive, part)
         yield DownloadProgress(size, size, f"Unpacking {title}")
-        _unpack(archive, part, root)
+        _unpack(dataset, archive, part, root)
         yield DownloadProgress(size, size, f"{title} is here")
     except OSError as error:
         hint = "Make room in the server's data folder, then press the button again."
@@ -100,7 +66,7 @@ def download_steps(archive: Archive, root: Path) -> Generator[DownloadProgress, 
         _download_lock.release()
 
 
-def _fetch_steps(archive: Archive, part: Path) -> Iterator[DownloadProgress]:
+def _fetch_steps(title: str, archive: Archive, part: Path) -> Iterator[DownloadProgress]:
     """Download the archive into the file ``part``, continuing after its last byte."""
     have = part.stat().st_size if part.is_file() else 0
     try:
@@ -118,23 +84,23 @@ def _fetch_steps(archive: Archive, part: Path) -> Iterator[DownloadProgress]:
                     file.write(chunk)
                     have += len(chunk)
                     size = f"{have / 1e6:.1f}" + (f" of {total / 1e6:.1f} MB" if total else " MB")
-                    yield DownloadProgress(have, total, f"Fetching {archive.title}: {size}")
+                    yield DownloadProgress(have, total, f"Fetching {title}: {size}")
         if chunk:
             part.unlink()
-            limit = f"more than {archive.file} can hold ({archive.megabytes} MB)"
+            limit = f"more than {part.stem} can hold ({archive.megabytes} MB)"
             raise DataError(f"The server sends {limit}. The download was stopped.", BY_HAND)
         if have < total:
             raise ConnectionError("the answer is too short")
     except urllib.error.HTTPError as error:
         if have and error.code == 416:  # range not satisfiable: the file is complete
             return
-        message = f"The server of {archive.title} answers {error.code} {error.reason}."
+        message = f"The server of {title} answers {error.code} {error.reason}."
         raise DataError(message, BY_HAND) from error
     except CONNECTION_ERRORS as error:
         if have:
-            message = f"The connection to the server of {archive.title} broke after {have / 1e6:.1f} MB."
+            message = f"The connection to the server of {title} broke after {have / 1e6:.1f} MB."
             raise DataError(message, "Press the button again: it goes on where it stopped.") from error
-        message = f"The server of {archive.title} cannot be reached from here."
+        message = f"The server of {title} cannot be reached from here."
         raise DataError(message, "Check the connection; the procedural textures need none.") from error
 
 
@@ -143,19 +109,18 @@ def _check(archive: Archive, part: Path) -> None:
         md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if md5 != archive.md5:
         part.unlink()
-        message = f"The downloaded file is not {archive.file}: its checksum is another one. It was deleted."
+        message = f"The downloaded file is not {part.stem}: its checksum is another one. It was deleted."
         raise DataError(message, "Press the button again to fetch it anew.")
 
 
-def _unpack(archive: Archive, part: Path, root: Path) -> None:
+def _unpack(dataset: Dataset, archive: Archive, part: Path, root: Path) -> None:
     """Move the pictures to their place and delete the rest. The archive is deleted last: after an interruption (a
     full disk, a kill) the next attempt finds it and downloads nothing."""
-    row = DATASETS[archive.dataset]
-    place = Path(os.path.realpath(root / row.folder / row.pictures))
+    place = Path(os.path.realpath(root / dataset.folder / dataset.pictures))
     home = next(
         folder for folder in place.parents if folder.is_dir()
     )  # on the disk of the place, where a link leads to another
-    aside = home / f".unpacking-{archive.dataset}"
+    aside = home / f".unpacking-{dataset.name}"
     shutil.rmtree(aside, ignore_errors=True)
     if place.is_dir() and read_folder(place).folders:  # interrupted between the last two steps
         part.unlink()

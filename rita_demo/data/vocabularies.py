@@ -1,4 +1,4 @@
-"""Class names: three ready lists, and names that a user typed."""
+"""Class names: the ready lists of datasets, the prompt of plain CLIP for them, and names that a user typed."""
 
 import difflib
 import importlib.util
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.data import descriptions
+from rita_demo.data.datasets import DATASETS
 from rita_demo.records.errors import SettingError, VocabularyError, did_you_mean
+from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 from rita_demo.settings.setting import short_repr
 
 FEWEST_NAMES = 2
@@ -23,8 +25,6 @@ _JOINERS = "\u200c\u200d"
 #: One name of a typed list up to its separator: in quotes as in a CSV file, or as it is.
 _ENTRY = re.compile(r'[^\S\r\n]*"((?:[^"\r\n]|"")*)"[^\S\r\n]*(?:[,;\r\n]|\Z)|([^,;\r\n]*)(?:[,;\r\n]|\Z)')
 
-_CALTECH101_CREDIT = "Fei-Fei, Fergus, Perona 2004; the list of CoOp (Zhou et al. 2022)"
-_IMAGENET_CREDIT = "Deng et al. 2009; names of Radford et al. 2021 as shipped with open_clip"
 # open_clip's list has two pairs of equal names; here every name means one class
 _IMAGENET_DUPLICATES = {744: "projectile", 836: "sunglass"}
 
@@ -35,7 +35,6 @@ class Vocabulary:
 
     name: str
     title: str
-    credit: str
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,12 +59,7 @@ def _imagenet() -> tuple[str, ...]:
     return tuple(_IMAGENET_DUPLICATES.get(index, name) for index, name in enumerate(names))
 
 
-_ROWS = (
-    Vocabulary("caltech101", "Caltech101: 100 kinds of things", _CALTECH101_CREDIT),
-    Vocabulary("dtd", "DTD: 47 textures", "Describable Textures, Cimpoi et al. 2014"),
-    Vocabulary("imagenet", "ImageNet: 1000 things and animals", _IMAGENET_CREDIT),
-)
-VOCABULARIES: dict[str, Vocabulary] = {row.name: row for row in _ROWS}
+VOCABULARIES = {name: Vocabulary(name, row.list_title) for name, row in DATASETS.items() if row.list_title}
 
 
 def vocabulary(name: str) -> Vocabulary:
@@ -74,6 +68,37 @@ def vocabulary(name: str) -> Vocabulary:
         message = f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}."
         raise VocabularyError(message, did_you_mean(name, VOCABULARIES))
     return VOCABULARIES[name]
+
+
+def prompt_template(asked: str, names: Sequence[str]) -> str:
+    """The prompt, with ``{}`` for a class name, that ``hand_prompt`` means for K class names: ``asked`` is ``photo``,
+    ``dataset`` (of the ready list with these names), or the prompt itself.
+
+    Raises:
+        SettingError: ``dataset``, and no ready list has these names.
+    """
+    if asked != "dataset":
+        return DEFAULT_PROMPT_TEMPLATE if asked == "photo" else asked
+    for name, vocabulary in VOCABULARIES.items():
+        if tuple(names) == vocabulary.names:
+            return DATASETS[name].template
+    message = f"hand_prompt=dataset needs a dataset's own class names ({', '.join(VOCABULARIES)}); these are others."
+    raise SettingError(message, "Use hand_prompt=photo, or write the sentence itself: hand_prompt='a photo of a {}.'.")
+
+
+def resolve_hand_prompt(asked: str, dataset: str) -> str:
+    """``hand_prompt`` for a dataset: ``photo`` (also where the dataset's own prompt is that one) or the prompt itself.
+
+    Raises:
+        SettingError: ``dataset``, and CoOp has no prompt for it.
+    """
+    if asked == "dataset":
+        if dataset not in DATASETS:
+            known = f"hand_prompt=dataset is for {', '.join(DATASETS)}."
+            message = f"There is no sentence for the folder {dataset[:60]!r}: {known}"
+            raise SettingError(message, "Write it yourself: --set hand_prompt='a photo of a {}.'.")
+        asked = DATASETS[dataset].template
+    return "photo" if asked == DEFAULT_PROMPT_TEMPLATE else asked
 
 
 def parse_names(text: str) -> tuple[str, ...]:

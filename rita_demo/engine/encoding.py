@@ -14,7 +14,7 @@ import torch
 
 from rita_demo import method
 from rita_demo.data.descriptions import descriptions_for
-from rita_demo.data.prompt_templates import prompt_template
+from rita_demo.data.vocabularies import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
 from rita_demo.process.cuda_graphs import fast_products

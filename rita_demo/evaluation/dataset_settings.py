@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rita_demo.data.datasets import paper_settings
-from rita_demo.data.prompt_templates import resolve_hand_prompt
-from rita_demo.data.vocabularies import index_of
+from rita_demo.data.vocabularies import index_of, resolve_hand_prompt
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.request import NEXT_CLASS, Request
 

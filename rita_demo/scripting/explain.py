@@ -8,7 +8,7 @@ from typing import Any
 from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.picture_sources import Source, read_source
 from rita_demo.data.pictures import open_picture
-from rita_demo.data.prompt_templates import prompt_template
+from rita_demo.data.vocabularies import prompt_template
 from rita_demo.defences.registry import add_entry_points
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, run_picture_steps

@@ -18,13 +18,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torchvision.datasets import DTD, Caltech101
 
 from rita_demo.data import download
-from rita_demo.data.datasets import dataset_status, load_split, uses_random_split
-from rita_demo.data.download import ARCHIVES, Archive, DownloadProgress, download_steps
+from rita_demo.data.datasets import DATASETS, Archive, Dataset, dataset_status, load_split, uses_random_split
+from rita_demo.data.download import DownloadProgress, download_steps
 from rita_demo.records.errors import DataError
 from tests.data.hostile import encoded, photo
 from tests.live_server import ROOT, wait_until
@@ -70,9 +71,20 @@ class Server:
         self.http.shutdown()
         self.http.server_close()
 
-    def archive(self, name: str, file: str) -> Archive:
+    def dataset(self, name: str, file: str, **changes: Any) -> Dataset:
+        """A dataset whose archive is this server's file."""
         url = f"http://127.0.0.1:{self.http.server_port}/{file}"
-        return replace(ARCHIVES[name], url=url, md5=hashlib.md5(self.data).hexdigest())
+        return with_archive(name, **{"url": url, "md5": hashlib.md5(self.data).hexdigest()} | changes)
+
+
+def with_archive(name: str, **changes: Any) -> Dataset:
+    """A dataset with changes of its archive."""
+    return replace(DATASETS[name], archive=replace(archive_of(DATASETS[name]), **changes))
+
+
+def archive_of(dataset: Dataset) -> Archive:
+    assert dataset.archive is not None
+    return dataset.archive
 
 
 def tar_of(pictures: dict[str, bytes]) -> bytes:
@@ -97,7 +109,7 @@ def dtd() -> Iterator[Server]:
 
 def fetch(server: Server, root: Path, **changes: object) -> list[DownloadProgress]:
     """Every progress of a download of DTD; ``changes`` of its archive."""
-    return list(download_steps(replace(server.archive("dtd", "dtd.tar.gz"), **changes), root))
+    return list(download_steps(server.dataset("dtd", "dtd.tar.gz", **changes), root))
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +118,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses_and_checksums_are_those_of_torchvision() -> None:
-    for kind, archive in ((DTD, ARCHIVES["dtd"]), (Caltech101, ARCHIVES["caltech101"])):
+    for kind, archive in ((DTD, archive_of(DATASETS["dtd"])), (Caltech101, archive_of(DATASETS["caltech101"]))):
         assert archive.url in inspect.getsource(kind)
         assert archive.md5 in inspect.getsource(kind)
 
@@ -163,7 +175,7 @@ def test_a_stalled_server_times_out_and_the_partial_file_stays(
 
 
 def test_cancelling_keeps_the_partial_file_and_releases_the_lock(dtd: Server, tmp_path: Path) -> None:
-    first = download_steps(dtd.archive("dtd", "dtd.tar.gz"), tmp_path)
+    first = download_steps(dtd.dataset("dtd", "dtd.tar.gz"), tmp_path)
     next(first)
     with pytest.raises(DataError, match="being fetched right now"):
         fetch(dtd, tmp_path)
@@ -198,10 +210,11 @@ def test_unreachable_server_and_not_found_give_error_messages(dtd: Server, tmp_p
 
 FETCH = """
 import sys
-from dataclasses import replace
 from pathlib import Path
-from rita_demo.data.download import ARCHIVES, download_steps
-for at in download_steps(replace(ARCHIVES["dtd"], url=sys.argv[1], md5=sys.argv[2]), Path(sys.argv[3])):
+from typing import Any
+from rita_demo.data.download import download_steps
+from tests.data.test_download import with_archive
+for at in download_steps(with_archive("dtd", url=sys.argv[1], md5=sys.argv[2]), Path(sys.argv[3])):
     pass
 """
 
@@ -210,7 +223,7 @@ for at in download_steps(replace(ARCHIVES["dtd"], url=sys.argv[1], md5=sys.argv[
 def test_after_a_kill_while_unpacking_nothing_is_downloaded_again(tmp_path: Path) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(1_500)]
     with Server(tar_of(dict.fromkeys(names, PICTURE))) as server:
-        archive = server.archive("dtd", "dtd.tar.gz")
+        archive = archive_of(server.dataset("dtd", "dtd.tar.gz"))
         words = [sys.executable, "-c", FETCH, archive.url, archive.md5, str(tmp_path)]
         child = subprocess.Popen(words, cwd=ROOT)
         wait_until(lambda: list(tmp_path.glob(".unpacking-dtd/dtd/images/dotted")), 120, pause=0.005)
@@ -295,7 +308,7 @@ def test_a_broken_tls_connection_is_an_interruption_not_a_full_disk(
     threading.Thread(target=answer, daemon=True).start()
     url = f"https://127.0.0.1:{listening.getsockname()[1]}/dtd.tar.gz"
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped") as said:
-        list(download_steps(replace(ARCHIVES["dtd"], url=url), root))
+        list(download_steps(with_archive("dtd", url=url), root))
     listening.close()
     assert isinstance(said.value.__cause__, ssl.SSLError)
     assert (root / "dtd.tar.gz.part").stat().st_size == 1024
@@ -309,6 +322,6 @@ def test_caltech101_is_unpacked_from_the_archive_inside_and_named_as_in_coop(tmp
         packed.writestr("caltech-101/101_ObjectCategories.tar.gz", inner)
         packed.writestr("caltech-101/Annotations.tar", b"")
     with Server(buffer.getvalue()) as server:
-        list(download_steps(server.archive("caltech101", "caltech-101.zip"), tmp_path))
+        list(download_steps(server.dataset("caltech101", "caltech-101.zip"), tmp_path))
     rows = load_split("caltech101", tmp_path, "train")
     assert {name for _, _, name in rows} == {"face", "wild cat", "airplane"}

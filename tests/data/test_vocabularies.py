@@ -87,7 +87,6 @@ def test_ready_lists_have_the_official_names_in_the_official_order(name: str, co
     assert {label: names[label] for label in some} == some
     assert parse_names("\n".join(names)) == names, "they pass the check for typed ones"
     assert VOCABULARIES[name].title
-    assert VOCABULARIES[name].credit
 
 
 def test_imagenet_names_do_not_import_a_model_library() -> None:

@@ -107,13 +107,13 @@ def test_a_download_reports_a_full_disk_and_resumes_with_more_space(tmp_path, mo
     monkeypatch.setattr(download, "CHUNK", 512)
     with limited_disk(tmp_path / "disk", 8) as resize:
         root = tmp_path / "disk" / "data"
-        archive = server.archive("dtd", "dtd.tar.gz")
+        dataset = server.dataset("dtd", "dtd.tar.gz")
         with pytest.raises(DataError, match=r"cannot be stored: No space left on device.*Make room"):
-            list(download_steps(archive, root))
+            list(download_steps(dataset, root))
         came = (root / "dtd.tar.gz.part").stat().st_size
         assert came > 0
         resize(4_096)
-        list(download_steps(archive, root))
+        list(download_steps(dataset, root))
         assert server.ranges == [None, f"bytes={came}-"]
         assert len(list((root / "dtd").rglob("*.png"))) == 20
     server.http.shutdown()
@@ -123,15 +123,15 @@ def test_a_download_reports_a_full_disk_and_resumes_with_more_space(tmp_path, mo
 def test_a_disk_that_fills_while_unpacking_keeps_the_archive(tmp_path: Path) -> None:
     names = [f"dtd/images/{c}/{c}_{n}.png" for c in ("dotted", "striped") for n in range(40)]
     server = Server(tar_of({name: PICTURE + bytes(range(256)) * 40 for name in names}))
-    archive, size = server.archive("dtd", "dtd.tar.gz"), len(server.data)
+    dataset, size = server.dataset("dtd", "dtd.tar.gz"), len(server.data)
     with limited_disk(tmp_path / "disk", size // 1024 + 200) as resize:
         root = tmp_path / "disk" / "data"
         for _ in range(2):
             with pytest.raises(DataError, match=r"No space left on device.*Make room"):
-                list(download_steps(archive, root))
+                list(download_steps(dataset, root))
             assert [(p.name, p.stat().st_size) for p in root.iterdir()] == [("dtd.tar.gz.part", size)]
         resize(8_192)
-        list(download_steps(archive, root))
+        list(download_steps(dataset, root))
         assert server.ranges == [None, *[f"bytes={size}-"] * 2]
         assert len(list((root / "dtd").rglob("*.png"))) == 80
         assert [p.name for p in root.iterdir()] == ["dtd"]

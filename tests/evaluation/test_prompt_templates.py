@@ -9,8 +9,7 @@ import torch
 from rita_demo.cli import main as cli
 from rita_demo.data.datasets import DATASETS
 from rita_demo.data.pictures import open_picture
-from rita_demo.data.prompt_templates import prompt_template, resolve_hand_prompt
-from rita_demo.data.vocabularies import VOCABULARIES, vocabulary
+from rita_demo.data.vocabularies import VOCABULARIES, prompt_template, resolve_hand_prompt, vocabulary
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture

@@ -3,6 +3,7 @@
 import csv
 import io
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.data import datasets, textures
 from rita_demo.data.pictures import png_bytes
+from rita_demo.evaluation.page import DataFolders
+from rita_demo.ui.stream.dataset_download import missing_datasets
 from tests.extending.page import code_blocks
 
 FOLDER_COMMAND, ROW, LISTING, COMMANDS, _ = code_blocks("A dataset")
@@ -64,3 +67,9 @@ def test_a_row_is_a_dataset(
     run(measured, tmp_path)
     assert '"ctpt_weight": 20.0' in next(tmp_path.glob("runs/cells/*/header.json")).read_text()
     assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}
+
+
+def test_a_row_with_an_archive_is_offered_for_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = datasets.Archive("https://mushrooms.example/all.zip", "0" * 32, 5, "images")
+    monkeypatch.setitem(datasets.DATASETS, "mushrooms", replace(eval(ROW, vars(datasets)), archive=archive))
+    assert ("Mushrooms, about 5 MB", "mushrooms") in missing_datasets(DataFolders(tmp_path, tmp_path))

@@ -26,9 +26,9 @@ def missing_datasets(folders: DataFolders) -> list[tuple[str, str]]:
     """The datasets that can be downloaded and are missing: (title with its size, name)."""
     here = {row.name for row in evaluation_page.available(folders)}
     return [
-        (f"{DATASETS[name].title}, about {one.megabytes} MB", name)
-        for name, one in download.ARCHIVES.items()
-        if name not in here
+        (f"{one.title}, about {one.archive.megabytes} MB", name)
+        for name, one in DATASETS.items()
+        if one.archive and name not in here
     ]
 
 
@@ -66,11 +66,11 @@ class DatasetDownload:
 
     def download_chosen(self, visitor: Any, name: Any) -> Iterator[Updates]:
         """Download a dataset. It can be stopped at every update; what was downloaded stays."""
-        archive, context = download.ARCHIVES.get(name) if isinstance(name, str) else None, self.context
-        if archive is None:
+        dataset, context = DATASETS.get(name) if isinstance(name, str) else None, self.context
+        if dataset is None or dataset.archive is None:
             raise DataError("No dataset is chosen.", "Choose one to download.")
         begin, updated = time.perf_counter(), 0.0
-        with closing(download.download_steps(archive, self.folders.data)) as steps:
+        with closing(download.download_steps(dataset, self.folders.data)) as steps:
             for at in steps:
                 context.sessions.get(visitor)  # raises when the page was closed
                 if time.perf_counter() - updated > UPDATE_INTERVAL or at.done == at.total:
@@ -78,6 +78,6 @@ class DatasetDownload:
                     yield context.progress(at.sentence, at.done / max(at.total, 1), begin)
         choices: Updates = {
             self.dataset_menu: gr.update(choices=missing_datasets(self.folders), value=None),
-            self.dataset: gr.update(choices=dataset_choices(self.folders), value=archive.dataset),
+            self.dataset: gr.update(choices=dataset_choices(self.folders), value=dataset.name),
         }
-        yield Finished(context.done(f"{DATASETS[archive.dataset].title} is here: choose it above.") | choices)
+        yield Finished(context.done(f"{dataset.title} is here: choose it above.") | choices)
