@@ -58,14 +58,15 @@ def measure(engine: Engine, later: PictureSet, honest: PictureSet, budget: int) 
     def encoded(pictures: Sequence[Picture]) -> list[EncodedViews]:
         return [engine.encode_views(one, RECOMMENDED.replace(view_seed=s)) for s, one in enumerate(pictures, 1)]
 
-    def memories(before: Mapping[str, CacheState | None], views: Sequence[EncodedViews]) -> dict[str, CacheState]:
+    def memories(before: Mapping[str, CacheState], views: Sequence[EncodedViews]) -> dict[str, CacheState]:
         after = dict(before)
         for name, settings in CHOICES.items():
             for one in views:
                 after[name] = engine.decide(one, prompts, after[name], settings)[1]
-        return after  # type: ignore[return-value]
+        return after
 
-    filled = memories(dict.fromkeys(CHOICES), encoded(squares(honest)))
+    empty = {name: engine.empty_cache(prompts, settings) for name, settings in CHOICES.items()}
+    filled = memories(empty, encoded(squares(honest)))
     for item, clean in zip(later.stream(0), squares(later)):
         pgd = engine.attack(clean, prompts, RECOMMENDED.replace(attack="pgd", budget=4), item.label)
         for kind, arrives in (("clean", clean), ("PGD", picture_of(pgd.pixels))):
