@@ -254,10 +254,11 @@ def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_ran
 def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> None:
     """The page's fixture fails on every error in the console."""
     for moment in ("#opening", "#verdicts table", "#stop:visible", "#heading-views"):
+        page.reload(wait_until="commit")
         if moment == "#stop:visible":
             page.locator("#samples [data-sample=coffee]").click()
         page.wait_for_selector(moment, state="attached")
-        page.reload(wait_until="commit")
+    page.reload(wait_until="commit")
     page.wait_for_selector("#views button", state="attached")
     page.wait_for_timeout(1000)
     page.reload()  # while the other steps are computed
