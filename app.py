@@ -14,9 +14,10 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rita_demo.engine.protocol import Engine
     from rita_demo.pipeline.bundle_read import SavedRun
     from rita_demo.settings import Settings
 
@@ -66,7 +67,7 @@ def serve(
 
         first = backbone
 
-        def load_first() -> Any:
+        def load_first() -> Engine:
             try:
                 return _load_engine(first, device)
             except DemoError as error:
@@ -75,7 +76,7 @@ def serve(
 
         deferred = first == EMBEDDED and run is None and not (device or read("RITA_DEVICE"))
         known = embedded_info() if deferred else None
-        engine = _load_engine(first, device) if known is None else LoadingEngine(known, load_first)
+        engine = _load_engine(first, device) if known is None else LoadingEngine(known, load_first).as_engine()
         example: WorkedExample | None = None if run is None else ReopenedRun(engine, run)
         if settings is not None:
             example = WorkedExample(engine, settings, [(CANDIDATES[0][0], settings.budget)])
@@ -104,12 +105,12 @@ def serve(
     return 0
 
 
-def _load_engine(name: str, device: str | None) -> Any:
+def _load_engine(name: str, device: str | None) -> Engine:
     """The engine of a model, with a line in the log."""
     from rita_demo.process import logging as process_logging
 
     begin = time.perf_counter()
-    from rita_demo.engine import Engine  # imports torch: seconds
+    from rita_demo.engine.engine import Engine  # imports torch: seconds
 
     engine = Engine(name, device, VIEW_PIXEL_BYTES)
     spent = round(time.perf_counter() - begin, 1)

@@ -16,7 +16,7 @@ from rita_demo.attacks.loop import run
 from rita_demo.attacks.loop.gradient_loop import AttackProgress, SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
-from rita_demo.engine import attack_models
+from rita_demo.engine import attack_models, protocol
 from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import EncodingEngine, class_prompts_key
 from rita_demo.process.cpu_threads import parallel_chunks
@@ -31,7 +31,7 @@ CUDA_BATCH = 16  # attacks
 AttackLoop = Generator[AttackProgress, None, list[AttackTrace]]
 
 
-class Engine(EncodingEngine):
+class Engine(EncodingEngine, protocol.Engine):
     """A frozen model. Thread-safe: one lock guards the model. Raises BackboneError: the model cannot be loaded. From
     every method: the device's memory does not suffice, or the model's output is not finite.
 
@@ -45,9 +45,16 @@ class Engine(EncodingEngine):
 
     # --- attacks
 
-    def attack(self, *request: Any, **more: Any) -> AttackTrace:
-        """Attack the square, with the arguments of :meth:`attack_steps`."""
-        return run_to_end(self.attack_steps(*request, **more))
+    def attack(
+        self,
+        picture: Picture,
+        class_prompts: ClassPrompts,
+        settings: Settings,
+        label: int,
+        target: int | None = None,
+        cache: CacheState | None = None,
+    ) -> AttackTrace:
+        return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
 
     def attack_steps(
         self,

@@ -5,10 +5,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from safetensors import safe_open
 
+from rita_demo.engine.protocol import Engine
 from rita_demo.process import logging as process_logging
 from rita_demo.process.shutdown import SHUTDOWN, ShuttingDown
 from rita_demo.process.text_file import read_text
@@ -26,13 +27,17 @@ class LoadingEngine:
     """An engine that a thread loads. Every use waits until it is loaded, and raises the error if it cannot be; only
     ``info``, which is ``known`` before, does not wait."""
 
-    def __init__(self, known: BackboneInfo, load: Callable[[], Any]) -> None:
+    def __init__(self, known: BackboneInfo, load: Callable[[], Engine]) -> None:
         self._known, self._load = known, load
-        self._engine: Any = None
+        self._engine: Engine | None = None
         self._failure: DemoError | None = None
         self._wanted, self._ended = threading.Event(), threading.Event()
         # no daemon: the interpreter must not exit while a thread imports torch
         self._thread = threading.Thread(target=self._work, name="engine")
+
+    def as_engine(self) -> Engine:
+        """This, for a type checker: :meth:`__getattr__` gives it every method."""
+        return cast(Engine, self)
 
     def start(self, head_start: float = HEAD_START_SECONDS) -> None:
         """Load when the model is wanted, and after ``head_start`` seconds anyway."""
@@ -46,7 +51,7 @@ class LoadingEngine:
     @property
     def failure(self) -> DemoError | None:
         """Why the model could not be loaded, or can no longer be used."""
-        return self._failure if self._engine is None else self._engine.failure
+        return self._failure if self._engine is None else failure_of(self._engine)
 
     def loading_steps(self, *, wanted: bool) -> Iterator[float]:
         """Wait for the end of loading, yielding the seconds that have passed. ``wanted``: load at once."""
@@ -82,12 +87,12 @@ class LoadingEngine:
             self._ended.set()
 
 
-def loading_steps(engine: Any, *, wanted: bool = True) -> Iterator[float]:
-    """The same for any engine: one that is no :class:`LoadingEngine` is loaded."""
+def loading_steps(engine: Engine, *, wanted: bool = True) -> Iterator[float]:
+    """:meth:`LoadingEngine.loading_steps` of any engine: another one is loaded."""
     return engine.loading_steps(wanted=wanted) if isinstance(engine, LoadingEngine) else iter(())
 
 
-def failure_of(engine: Any) -> DemoError | None:
+def failure_of(engine: Engine) -> DemoError | None:
     """Why an engine could not be loaded, or can no longer be used."""
     return getattr(engine, "failure", None)
 

@@ -19,6 +19,7 @@ from rita_demo.attacks.registry import ATTACKS
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.data.vocabularies import index_of
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
@@ -169,7 +170,7 @@ def _uploaded_file(value: Any) -> Path:
     return file
 
 
-def _engine(context: AppContext, name: str | None) -> Generator[RunProgress, None, Any]:
+def _engine(context: AppContext, name: str | None) -> Generator[RunProgress, None, Engine]:
     """The engine of a loaded model; the small ones are loaded when they are asked for. Raises BackboneError: another."""
     models = context.models
     if name is None:

@@ -10,6 +10,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is i
 import gradio as gr
 
 from rita_demo.engine.loading import LOADING, failure_of, loading_steps
+from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
 from rita_demo.records.errors import DemoError
@@ -46,7 +47,7 @@ UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
 
 
 def build(
-    engine: Any,
+    engine: Engine,
     *,
     load: Callable[[str], Any] | None = None,
     example: WorkedExample | None = None,
@@ -201,7 +202,7 @@ def _show_example(
             yield context.panels.redraw(session, "attack_steps")
 
 
-def _example_status(engine: Any, example: WorkedExample) -> str:
+def _example_status(engine: Engine, example: WorkedExample) -> str:
     """HTML of the status line: why the model could not be loaded, or where the example is from."""
     failure = failure_of(engine)
     return notice.done_html(str(failure or example.message), routine=failure is None)

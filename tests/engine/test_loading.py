@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rita_demo.engine import Engine, loading
+from rita_demo import Engine
+from rita_demo.engine import loading
 
 
 def test_the_embedded_model_is_as_its_files_say() -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo import vlm
+from rita_demo import Engine, vlm
 from rita_demo.data.pictures import picture_of
-from rita_demo.engine import Engine
 from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import photo
 

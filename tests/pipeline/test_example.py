@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.engine import Engine
+from rita_demo import Engine
 from rita_demo.pipeline import example, run_file
 from rita_demo.pipeline.bundle_read import answers_of
 from rita_demo.pipeline.export import to_json

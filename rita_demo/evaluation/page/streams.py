@@ -11,6 +11,7 @@ from typing import Any
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
+from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.pictures import find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
@@ -118,7 +119,7 @@ def request_for(
     )
 
 
-def stream_steps(engine: Any, request: Request) -> Generator[EvaluationStep, None, None]:
+def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, None]:
     """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`."""
     _evict_old_streams(request.out)
     return evaluate_steps(request, engine)
@@ -141,7 +142,7 @@ def picture_of(
     return open_picture(source, square=square, side=side)
 
 
-def open_stream_picture(engine: Any, folders: DataFolders, one: StreamRun, t: int) -> StreamPicture:
+def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t: int) -> StreamPicture:
     """Picture number ``t`` (from 1) of a stream, with the cache before it.
 
     Raises:
@@ -159,7 +160,7 @@ def open_stream_picture(engine: Any, folders: DataFolders, one: StreamRun, t: in
     return StreamPicture(picture, names, settings, names.index(row["label"]), cache, title, target)
 
 
-def check_model(engine: Any, one: StreamRun) -> None:
+def check_model(engine: Engine, one: StreamRun) -> None:
     """Raises :class:`SettingError` if the engine has another model than the stream."""
     weights = engine.weights_key()
     if engine.info.name != one.columns["backbone"] or weights != one.header["weights"]:

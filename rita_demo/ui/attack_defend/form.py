@@ -9,6 +9,7 @@ import gradio as gr
 
 from rita_demo.data import samples, vocabularies
 from rita_demo.defences.registry import DEFENCES, default_methods
+from rita_demo.engine.protocol import Engine
 from rita_demo.records import Picture
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
@@ -233,7 +234,7 @@ def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
         return ()
 
 
-def names_note(engine: Any, vocabulary: Any, own_names: Any) -> str:
+def names_note(engine: Engine, vocabulary: Any, own_names: Any) -> str:
     """HTML below a typed list: the words that the model was not trained with, and names that are the same to it."""
     names = _listed(vocabulary, own_names) if vocabulary == OWN_CLASSES else ()
     said = (wording.unknown_words(engine.unknown_words(names)), engine.names_warning(names)) if names else ()

@@ -6,10 +6,10 @@ It waits while an answer of any visitor is computed.
 import math
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
 
 import gradio as gr
 
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
 from rita_demo.process.generators import Steps
@@ -29,7 +29,7 @@ UPDATE_INTERVAL = 0.5
 STEP_STAGES = ("views and encoding", "decision", "other methods")
 
 
-def store_attack_steps(engine: Any, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
+def store_attack_steps(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
     """Compute the stored steps of the attack on screen; after each of them yields the topics that changed. It ends
     when another run is on screen."""
     if run.attack is None or session.attack_steps or session.pending_steps:
@@ -55,7 +55,7 @@ def store_attack_steps(engine: Any, session: Session, run: Run) -> Iterator[tupl
             session.pending_steps = 0
 
 
-def store_budget_variants(engine: Any, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
+def store_budget_variants(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
     """Compute the attack on screen with the other budgets, each with its stored steps; after every step of the work
     yields the topics that changed. It ends when another picture is on screen."""
     if session.pending_steps:
@@ -75,7 +75,7 @@ def store_budget_variants(engine: Any, session: Session, run: Run) -> Iterator[t
         yield ("attack_steps",)
 
 
-def _budget_variant_steps(engine: Any, run: Run, budget: int) -> Generator[object, None, BudgetVariant]:
+def _budget_variant_steps(engine: Engine, run: Run, budget: int) -> Generator[object, None, BudgetVariant]:
     yield None  # nothing is computed yet: the caller may wait first
     other = yield from rerun.at_budget_steps(engine, run, budget)
     results = []
@@ -95,7 +95,7 @@ def max_stored_steps(record: int, crops: int) -> int:
 
 
 def in_background(
-    context: AppContext, session: Session, work: Callable[[Any, Session, Run], Iterator[tuple[str, ...]]]
+    context: AppContext, session: Session, work: Callable[[Engine, Session, Run], Iterator[tuple[str, ...]]]
 ) -> Iterator[Updates]:
     """One of the two works above as an event, which shows what is computed at most every ``UPDATE_INTERVAL``."""
     activity, run = context.activity, session.run

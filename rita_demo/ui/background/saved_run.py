@@ -3,6 +3,7 @@
 from typing import Any
 
 from rita_demo.data.pictures import open_picture
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline.run import run_picture_steps
 from rita_demo.process.generators import run_to_end
@@ -20,7 +21,7 @@ class ReopenedRun(WorkedExample):
     """A saved run, run again with the stored settings and the stored cache. Raises DemoError: the cache in the file is
     damaged or not of this run. (One of another model is ignored, with a message.)"""
 
-    def __init__(self, engine: Any, saved: bundle_read.SavedRun) -> None:
+    def __init__(self, engine: Engine, saved: bundle_read.SavedRun) -> None:
         super().__init__(engine, saved.settings, ())
         self.sentence = "Opening the saved run"
         self.failure = "The saved run could not be computed."

@@ -5,13 +5,13 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from rita_demo.data import samples
 from rita_demo.engine.loading import LOADING, loading_steps
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import example as example_module
 from rita_demo.pipeline import run as run_module
 from rita_demo.process.generators import run_to_end
@@ -35,7 +35,7 @@ class WorkedExample:
 
     def __init__(
         self,
-        engine: Any,
+        engine: Engine,
         settings: Settings = RECOMMENDED,
         candidates: Sequence[tuple[str, int]] = example_module.CANDIDATES,
     ) -> None:
@@ -153,7 +153,7 @@ class StoredExample(WorkedExample):
     """The worked example that comes with this project: shown before the model is loaded. Raises DataError: its file is
     missing or broken."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self.sample_key, run = example_module.stored()
         crops = {side: displayed_views(getattr(run, side), engine.info.side) for side in SIDES}

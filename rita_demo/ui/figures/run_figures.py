@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from rita_demo import analysis, plots
+from rita_demo.engine.protocol import Engine
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.plots.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
@@ -45,7 +45,7 @@ def overview_of(run: Run, crops: np.ndarray) -> Figure:
     return method_overview(run, side, jpeg_uri(getattr(run, side).picture.pixels, 256), sheet)
 
 
-def bounds_by_side(engine: Any, run: Run) -> dict[str, TheoremBounds]:
+def bounds_by_side(engine: Engine, run: Run) -> dict[str, TheoremBounds]:
     """Side -> its bounds, with the exact transport cost of the classes that are shown. A cost as decided that is no
     distance of two points is NaN."""
     shown, traces = shown_classes(run), {side: getattr(run, side).trace for side in sides_of(run)}

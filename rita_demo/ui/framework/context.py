@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework.downloads import DownloadSlots
@@ -49,12 +50,12 @@ class ModelPool:
     one other. ``default``: the engine of the first, which stays loaded; ``load``: makes an engine from a model's name;
     None: only the default can be used."""
 
-    def __init__(self, default: Any, load: Callable[[str], Any] | None = None) -> None:
+    def __init__(self, default: Engine, load: Callable[[str], Engine] | None = None) -> None:
         self.default, self._load = default, load
-        self._loaded: dict[str, Any] = {}
+        self._loaded: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> Engine:
         """The engine of that name if it is loaded, else the default."""
         return self._loaded.get(name, self.default)
 
@@ -171,11 +172,11 @@ class AppContext:
                 picture = getattr(now, side).picture
                 session.crops[name] = self.engine_of(session).view_pixels(picture, now.settings)
 
-    def engine_of(self, session: Session) -> Any:
+    def engine_of(self, session: Session) -> Engine:
         """The engine that this visitor chose, or the default if that one was unloaded."""
         return self.models.get(session.model)
 
-    def chosen_engine(self, session: Session) -> Any:
+    def chosen_engine(self, session: Session) -> Engine:
         """The engine that this visitor chose, never another. Raises BackboneError: it was unloaded for another
         visitor's model."""
         if session.model and not self.models.is_loaded(session.model):

@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import bundle_write
 from rita_demo.pipeline.bundle_write import arena_csv, arena_json
 from rita_demo.records import Run
@@ -56,7 +57,7 @@ def posted_figures(event: Any) -> dict[str, str]:
     return {name: svg.encode(errors="replace").decode() for name, svg in found.items()}
 
 
-def run_zip(session: Session, engine: Any, figures: dict[str, str]) -> bytes:
+def run_zip(session: Session, engine: Engine, figures: dict[str, str]) -> bytes:
     """The visitor's run as a zip. Raises DemoError: there is none yet, or it cannot be saved."""
     with session.lock:
         run, crops, steps, arena = session.run, dict(session.crops), session.attack_steps, session.arena

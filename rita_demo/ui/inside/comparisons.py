@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.data.descriptions import with_used_descriptions
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.labels import sides_of
@@ -49,7 +50,7 @@ def as_preset(settings: Settings, preset: Settings) -> Settings:
     return settings.replace(**{n: getattr(preset, n) for n in RESCORABLE})
 
 
-def preset_table(engine: Any, run: Run) -> str:
+def preset_table(engine: Engine, run: Run) -> str:
     """HTML: every setting in which the presets differ, why, and what changing it alone does to this picture.
 
     For settings of views and prompts the delivered picture is encoded again.
@@ -72,7 +73,7 @@ def preset_table(engine: Any, run: Run) -> str:
     )
 
 
-def _single_change(engine: Any, run: Run, name: str) -> str:
+def _single_change(engine: Engine, run: Run, name: str) -> str:
     if SETTINGS[name].group == "attack":
         return NEEDS_ATTACK
     in_paper = getattr(run.settings, name) == getattr(PAPER, name)

@@ -10,6 +10,7 @@ import numpy as np
 from rita_demo import plots
 from rita_demo.analysis import entropies
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.engine.protocol import Engine
 from rita_demo.plots.decision import cost_and_plan_matrix as matrices
 from rita_demo.plots.decision import sinkhorn_and_tuning as algorithms
 from rita_demo.plots.decision.all_classes import all_prompts, all_views
@@ -178,7 +179,7 @@ def _transports(run: Run) -> dict[str, Transport]:
     return {name: transport for name, transport in found.items() if transport is not None}
 
 
-def _sinkhorn_costs(run: Run, k: int, engine: Any) -> Figure:
+def _sinkhorn_costs(run: Run, k: int, engine: Engine) -> Figure:
     histories = {name: engine.sinkhorn_history(one, k, run.settings) for name, one in _transports(run).items()}
     return algorithms.sinkhorn_costs(run, k, histories)
 

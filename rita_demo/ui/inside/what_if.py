@@ -11,6 +11,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.export import notes, used_settings
 from rita_demo.plots.labels import sides_of
@@ -47,7 +48,7 @@ def settings_of(session: Session) -> Settings:
     return session.inside.what_if.settings or run_of(session).settings
 
 
-def change(engine: Any, session: Session, **changes: Any) -> None:
+def change(engine: Engine, session: Session, **changes: Any) -> None:
     """Decide again with ``settings``, ``exclusions`` or ``label`` changed; an error leaves everything as it was.
 
     Raises:
@@ -68,7 +69,7 @@ def change(engine: Any, session: Session, **changes: Any) -> None:
         session.inside.what_if = WhatIf(settings, wanted.exclusions, label, result)
 
 
-def follow_selection(engine: Any, session: Session) -> None:
+def follow_selection(engine: Engine, session: Session) -> None:
     """Repeat the what-if for the selected attack step and budget."""
     with session.lock:
         result, now = session.inside.what_if.run, session.run_at_step

@@ -10,6 +10,7 @@ import numpy as np
 
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
+from rita_demo.engine.protocol import Engine
 from rita_demo.plots.labels import sides_of
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
@@ -32,7 +33,7 @@ MAX_SAMPLES = 6  # attacked samples
 PictureToAdd = tuple[str, RunRequest, str]
 
 
-def current_run(session: Session, engine: Any) -> Run:
+def current_run(session: Session, engine: Engine) -> Run:
     """The displayed run, if the chosen model decided it."""
     run = session.run
     if run is None:
@@ -42,7 +43,9 @@ def current_run(session: Session, engine: Any) -> Run:
     return run
 
 
-def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -> tuple[list[PictureToAdd], list[str]]:
+def uploaded_pictures(
+    session: Session, engine: Engine, paths: Any, attack: bool
+) -> tuple[list[PictureToAdd], list[str]]:
     """Uploaded files as pictures to add, and an error message for each file that is no picture. Raises PictureError: no
     file, too many files, or no picture among them."""
     run = current_run(session, engine)
@@ -64,7 +67,7 @@ def uploaded_pictures(session: Session, engine: Any, paths: Any, attack: bool) -
     return found, refused
 
 
-def attacked_samples(session: Session, engine: Any) -> list[PictureToAdd]:
+def attacked_samples(session: Session, engine: Engine) -> list[PictureToAdd]:
     """Attacked versions of samples that are not on screen and whose class is in the list. Raises PictureError: none."""
     run = current_run(session, engine)
     names = run.class_prompts.names
@@ -141,7 +144,12 @@ def add_steps(
 
 
 def before_after(
-    engine: Any, run: Run, before: CacheState | None, after: CacheState | None, titles: Sequence[str], wrong: list[bool]
+    engine: Engine,
+    run: Run,
+    before: CacheState | None,
+    after: CacheState | None,
+    titles: Sequence[str],
+    wrong: list[bool],
 ) -> str:
     """HTML: RITA's answer for the displayed picture with the cache before and after the pictures of these
     ``titles``; ``wrong``: of each view that entered, whether it is stored under a wrong class."""
@@ -183,11 +191,11 @@ def _cost_rows(run: Run, before: Trace, after: Trace) -> list[str]:
     return rows
 
 
-def _decide(engine: Any, run: Run, side: ImageResult, state: CacheState | None) -> Trace:
+def _decide(engine: Engine, run: Run, side: ImageResult, state: CacheState | None) -> Trace:
     return engine.decide(side.encoded_views, run.class_prompts, state, run.settings, tuning=side.trace.tuning)[0]
 
 
-def compare_with_empty(engine: Any, session: Session) -> None:
+def compare_with_empty(engine: Engine, session: Session) -> None:
     """Decide the displayed picture from an empty cache, and from the cache of the selected moment."""
     run = session.run
     if run is None or engine.info.name != run.backbone.name:

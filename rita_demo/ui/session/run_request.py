@@ -7,6 +7,7 @@ from typing import Any
 from rita_demo.data import samples, vocabularies
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, default_methods, with_defaults
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState, Picture, Run
@@ -34,7 +35,7 @@ class RunRequest:
     methods: tuple[str, ...] = DEFAULT_METHODS
     selection: Mapping[str, Any] = field(default_factory=dict)
 
-    def steps(self, engine: Any, cache: CacheState | None) -> Steps[RunProgress, Run]:
+    def steps(self, engine: Engine, cache: CacheState | None) -> Steps[RunProgress, Run]:
         """Run it from that cache; see :func:`rita_demo.pipeline.run.run_picture_steps`."""
         options: dict[str, Any] = {"label": self.label, "target": self.target, "methods": self.methods}
         return Steps(run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **options))
