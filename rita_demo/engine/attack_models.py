@@ -3,6 +3,7 @@ it needs the model, the views and the method at once; these folders do not impor
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +18,18 @@ from rita_demo.views.crops import crop, resize_squares
 from rita_demo.vlm.backbone import Backbone
 
 WHOLE_SQUARE_BOX = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
+
+
+class AttackerModels(NamedTuple):
+    """``sampled``: what an attacker differentiates; None: the model with one view. ``second``: another surrogate, for every
+    second restart of ``adaptive``. ``judge``: what judges its finished restarts."""
+
+    sampled: SampledLogits | None = None
+    second: SampledLogits | None = None
+    judge: SampledLogits | None = None
+
+
+ONE_VIEW = AttackerModels()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The first part of the engine: the model, its lock and caches; class names and pictures to features."""
+"""Class names and pictures to features: the model, its lock and its caches."""
 
 import hashlib
 import threading
@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from rita_demo.data.vocabularies import prompt_template
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy
 from rita_demo.process import malloc
 from rita_demo.process.cuda_graphs import fast_products
-from rita_demo.records import BackboneInfo, ClassPrompts, EncodedViews, Picture, ViewSet, same_prompts_warning
+from rita_demo.records import ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import BackboneError, SettingError
 from rita_demo.settings import Settings, in_groups
 from rita_demo.views.boxes import area_fractions
@@ -31,8 +31,7 @@ from rita_demo.vlm.backbone import (
     is_out_of_memory,
     out_of_memory_error,
 )
-from rita_demo.vlm.prompts import build_prompts, name_tokens, same_prompts, unknown_words
-from rita_demo.vlm.registry import load
+from rita_demo.vlm.prompts import PromptSet, build_prompts
 
 V = TypeVar("V")
 ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 numbers
@@ -71,68 +70,100 @@ class LRUCache(Generic[V]):
                 size -= self._size_of(self._items.popitem(last=False)[1])
 
 
-class EncodingEngine:
-    """A frozen model that encodes class names and pictures. :class:`rita_demo.engine.engine.Engine` is the whole.
-    ``info``: name, size, input side and device of the model; ``failure``: why it can no longer be used."""
+class Encoder:
+    """A frozen model for one caller at a time, with its prompts and views in caches.
 
-    def __init__(
-        self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
-    ) -> None:
-        self._backbone = load(backbone, device) if isinstance(backbone, str) else backbone
-        self.info: BackboneInfo = self._backbone.info
-        self.failure: BackboneError | None = None  # of a GPU that no longer answers
+    ``info``: name, size, input side and device of the model; ``failure``: why it can no longer be used, of a GPU that no
+    longer answers; ``view_pixel_bytes``: room for the pixels of encoded views."""
+
+    def __init__(self, backbone: Backbone, view_pixel_bytes: int = 0) -> None:
+        self.backbone, self.info = backbone, backbone.info
+        self.failure: BackboneError | None = None
         self._lock = threading.RLock()
         self._keeps_pixels = view_pixel_bytes > 0
-        self._prompts: LRUCache[Any] = LRUCache(16)
+        self._prompts: LRUCache[PromptSet] = LRUCache(16)
         self._encoded_views: LRUCache[EncodedViews] = LRUCache(ENCODED_VIEWS_BYTES, lambda v: v.features.nbytes)
         self._view_pixels: LRUCache[np.ndarray] = LRUCache(view_pixel_bytes, lambda pixels: pixels.nbytes)
 
-    def weights_key(self) -> str:
-        """A hash of the model's weights: stored results of other weights do not fit."""
-        return self._backbone.weights_key()
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """The model for one caller; on a GPU its products are in TF32. Raises BackboneError: the device's memory does not
+        suffice, after smaller batches of views were tried, or it no longer answers."""
+        with self._lock, fast_products(self.backbone.device):
+            if self.failure is not None:
+                raise self.failure
+            try:
+                yield
+                return
+            except (RuntimeError, MemoryError) as error:
+                full = is_out_of_memory(error)
+                if not full and not has_failed(self.backbone.device):
+                    raise
+                cause = error.with_traceback(None)  # its frames hold the tensors that did not fit
+            if not full:
+                self.failure = failed_device_error()
+                raise self.failure from cause
+            self._prompts.clear()
+            self.backbone.free_memory()
+            raise out_of_memory_error() from cause
 
-    def encode_classes(self, names: Sequence[str], settings: Settings) -> ClassPrompts:
-        """Class names -> prompts and their features (K, M, D). Raises VocabularyError: a name cannot be tokenised.
-        Raises DataError: the class descriptions cannot be used. Raises SettingError: ``hand_prompt`` is a dataset's
-        prompt, and these names are of no dataset."""
-        prompts = self._prompt_set(tuple(names), settings)
-        return ClassPrompts(
-            names=tuple(prompts.names),
-            prompts=prompts.prompts,
-            features=tensor_to_numpy(prompts.features),
-            weight=tensor_to_numpy(prompts.weight),
-            template_features=tensor_to_numpy(prompts.template_features),
-            unknown=prompts.unknown,
-            temperature=self._backbone.temperature,
-            key=class_prompts_key(self.info.name, tuple(names)),
-            prompt_template=prompt_template(settings.hand_prompt, names),
-            same_prompts=prompts.same_prompts,
+    # --- class names
+
+    def prompts(self, names: tuple[str, ...], settings: Settings) -> PromptSet:
+        """Class names as prompts. Raises as :meth:`~rita_demo.engine.protocol.Engine.encode_classes`."""
+        template = prompt_template(settings.hand_prompt, names)
+
+        def build() -> PromptSet:
+            descriptions = descriptions_for(names, settings.descriptions)
+            prompts = build_prompts(self.backbone, names, settings, descriptions, template)
+            check_finite(prompts.features)
+            return prompts
+
+        with self.lock():
+            key = _hash_key(*names, template, *_values(settings, "prompts"))
+            return self._prompts.get_or_create(key, build)
+
+    def prompts_of(self, class_prompts: ClassPrompts, settings: Settings) -> PromptSet:
+        """The model's prompts of these classes. Raises SettingError: they are of another model, whose features would fit
+        by chance, or not at all."""
+        if class_prompts.key != class_prompts_key(self.info.name, class_prompts.names):
+            raise SettingError(
+                "Another model was chosen since this picture was decided.",
+                "Run a picture with it first, or go back to the model it was decided with.",
+            )
+        return self.prompts(class_prompts.names, settings)
+
+    def method_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> method.Prompts:
+        """:meth:`prompts_of` as an argument of the method."""
+        prompts = self.prompts_of(class_prompts, settings)
+        return method.Prompts(
+            encode=prompts.encode,
+            context=prompts.context,
+            features=prompts.features,
+            weight=prompts.weight,
+            temperature=self.backbone.temperature,
+            initial=prompts.initial,
+            recorded=prompts.recorded(),
         )
 
-    def names_warning(self, names: Sequence[str]) -> str:
-        """:attr:`ClassPrompts.warning` of class names, which are not encoded for it."""
-        return same_prompts_warning(same_prompts(tuple(names), name_tokens(self._backbone.tower, tuple(names))))
+    # --- pictures
 
-    def unknown_words(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """:attr:`ClassPrompts.unknown` of class names, which are not encoded for it."""
-        return tuple(unknown_words(self._backbone, name) for name in names)
-
-    def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
-        """Draw the views of a picture and encode each; cached by content."""
+    def views(self, picture: Picture, settings: Settings) -> EncodedViews:
+        """The views of a picture and their features, cached by content."""
         key = self._views_key(picture, settings)
-        return self._encoded_views.get_or_create(key, lambda: self._encode_picture(picture, settings, key))
+        return self._encoded_views.get_or_create(key, lambda: self._encode(picture, settings, key))
 
-    def encode_views_batch(
+    def views_together(
         self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
     ) -> list[EncodedViews]:
-        """:meth:`encode_views` of several pictures, each with its own view seed, in one batch; not cached."""
-        with self._model_lock():
+        """:meth:`views` of several pictures, each with its own view seed, in one batch; not cached."""
+        with self.lock():
             drawn = [
-                make_views(self._pixels(picture), settings.replace(view_seed=seed), self.info.side)
+                make_views(self.pixels(picture), settings.replace(view_seed=seed), self.info.side)
                 for picture, seed in zip(pictures, seeds, strict=True)
             ]
             pixels = torch.cat([one.pixels for one in drawn if one.pixels is not None])
-            features = tensor_to_numpy(check_finite(self._backbone.encode_views(pixels, len(drawn))))
+            features = tensor_to_numpy(check_finite(self.backbone.encode_views(pixels, len(drawn))))
         each = features.reshape(len(drawn), -1, features.shape[1])
         return [
             EncodedViews(
@@ -144,81 +175,33 @@ class EncodingEngine:
         ]
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
-        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`encode_views` or drawn."""
+        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`views` or drawn."""
 
         def draw() -> np.ndarray:
-            with self._model_lock():
-                return _display_pixels(make_views(self._pixels(picture), settings, self.info.side))
+            with self.lock():
+                return _display_pixels(make_views(self.pixels(picture), settings, self.info.side))
 
         return self._view_pixels.get_or_create(self._views_key(picture, settings), draw)
 
-    def _views_key(self, picture: Picture, settings: Settings) -> str:
-        return _hash_key(self.info.name, picture.key, *_values(settings, "views"))
+    def pixels(self, picture: Picture) -> torch.Tensor:
+        """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
+        return self.tensor(picture.pixels).permute(2, 0, 1).float() / 255
 
-    @contextmanager
-    def _model_lock(self) -> Iterator[None]:
-        """The model for one caller; on a GPU its products are in TF32. Raises BackboneError: the device's memory does not
-        suffice, after smaller batches of views were tried, or it no longer answers."""
-        with self._lock, fast_products(self._backbone.device):
-            if self.failure is not None:
-                raise self.failure
-            try:
-                yield
-                return
-            except (RuntimeError, MemoryError) as error:
-                full = is_out_of_memory(error)
-                if not full and not has_failed(self._backbone.device):
-                    raise
-                cause = error.with_traceback(None)  # its frames hold the tensors that did not fit
-            if not full:
-                self.failure = failed_device_error()
-                raise self.failure from cause
-            self._prompts.clear()
-            self._backbone.free_memory()
-            raise out_of_memory_error() from cause
+    def tensor(self, array: np.ndarray) -> torch.Tensor:
+        """An array on the model's device."""
+        return array_to_tensor(array, self.backbone.device)
 
-    def _checked_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> Any:
-        """The model's prompts of these classes; features of another model would fit by chance, or not at all."""
-        if class_prompts.key != class_prompts_key(self.info.name, class_prompts.names):
-            raise SettingError(
-                "Another model was chosen since this picture was decided.",
-                "Run a picture with it first, or go back to the model it was decided with.",
-            )
-        return self._prompt_set(class_prompts.names, settings)
+    def area_fraction(self, encoded_views: EncodedViews) -> torch.Tensor:
+        """(N,) the share of the picture's area that each view shows."""
+        return self.tensor(area_fractions(encoded_views.views.boxes))
 
-    def _prompt_set(self, names: tuple[str, ...], settings: Settings) -> Any:
-        template = prompt_template(settings.hand_prompt, names)
-
-        def build() -> Any:
-            descriptions = descriptions_for(names, settings.descriptions)
-            prompts = build_prompts(self._backbone, names, settings, descriptions, template)
-            check_finite(prompts.features)
-            return prompts
-
-        with self._model_lock():
-            key = _hash_key(*names, template, *_values(settings, "prompts"))
-            return self._prompts.get_or_create(key, build)
-
-    def _method_prompts(self, class_prompts: ClassPrompts, settings: Settings) -> method.Prompts:
-        """The prompts as an argument of the method."""
-        prompts = self._checked_prompts(class_prompts, settings)
-        return method.Prompts(
-            encode=prompts.encode,
-            context=prompts.context,
-            features=prompts.features,
-            weight=prompts.weight,
-            temperature=self._backbone.temperature,
-            initial=prompts.initial,
-            recorded=prompts.recorded(),
-        )
-
-    def _encode_picture(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:
-        with self._model_lock():
+    def _encode(self, picture: Picture, settings: Settings, key: str) -> EncodedViews:
+        with self.lock():
             begin = time.perf_counter()
-            drawn = make_views(self._pixels(picture), settings, self.info.side)
+            drawn = make_views(self.pixels(picture), settings, self.info.side)
             cut = time.perf_counter()
             assert drawn.pixels is not None  # just made
-            features = tensor_to_numpy(check_finite(self._backbone.encode_views(drawn.pixels)))
+            features = tensor_to_numpy(check_finite(self.backbone.encode_views(drawn.pixels)))
             end = time.perf_counter()
             if self._keeps_pixels:
                 self._view_pixels.put(key, _display_pixels(drawn))
@@ -227,15 +210,8 @@ class EncodingEngine:
         malloc.trim_if_grown()
         return EncodedViews(views, features, key, {"views": cut - begin, "encoding": end - cut})
 
-    def _tensor(self, array: np.ndarray) -> torch.Tensor:
-        return array_to_tensor(array, self._backbone.device)
-
-    def _area_fraction(self, encoded_views: EncodedViews) -> torch.Tensor:
-        return self._tensor(area_fractions(encoded_views.views.boxes))
-
-    def _pixels(self, picture: Picture) -> torch.Tensor:
-        """(H, W, 3) uint8 -> (3, H, W) float32 in [0, 1] on the device."""
-        return self._tensor(picture.pixels).permute(2, 0, 1).float() / 255
+    def _views_key(self, picture: Picture, settings: Settings) -> str:
+        return _hash_key(self.info.name, picture.key, *_values(settings, "views"))
 
 
 def class_prompts_key(model: str, names: tuple[str, ...]) -> str:

@@ -26,4 +26,4 @@ def test_kept_pixels_equal_those_drawn_again(
     assert np.array_equal(keeping.view_pixels(PICTURE, settings), drawn)
     monkeypatch.undo()
     keeping.encode_views(PICTURE, settings.replace(view_seed=1))  # there is room for one
-    assert len(keeping._view_pixels._items) == 1
+    assert len(keeping._encoder._view_pixels._items) == 1

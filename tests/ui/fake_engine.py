@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Generator
 from contextlib import nullcontext
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -159,8 +160,7 @@ class FakeEngine:
 
     answers = Engine.answers
 
-    def _model_lock(self):
-        return nullcontext()
+    _encoder = SimpleNamespace(lock=nullcontext)
 
     def _defence_input(self, encoded_views, class_prompts, settings, picture=None) -> DefenceInput:
         hand = torch.from_numpy(class_prompts.template_features)
