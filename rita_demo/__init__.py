@@ -11,9 +11,10 @@ __version__ = "0.1.0"
 # browser) spinning threads make a re-score many times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# Settings are checked against the names of all attacks and the own settings of all defences. Loads no torch.
-import rita_demo.attacks.registry
-import rita_demo.defences.registry
+from rita_demo.settings.table import ADDED_BY
+
+# Settings are checked against the names of all attacks and the own settings of all defences.
+ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine

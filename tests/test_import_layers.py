@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -46,12 +47,16 @@ FORBIDDEN = {
 
 def imports_of(path: Path) -> set[str]:
     """Dotted names of everything a file imports, also inside functions."""
+    return imports_in(ast.parse(path.read_text()))
+
+
+def imports_in(tree: ast.Module) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name} uses a relative import; write the full name"
+            assert node.level == 0, f"from {node.module} is a relative import; write the full name"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
@@ -59,6 +64,23 @@ def imports_of(path: Path) -> set[str]:
 def names_outside(path: Path) -> set[str]:
     """The first names of everything a file imports."""
     return {name.split(".")[0] for name in imports_of(path)}
+
+
+def circle(modules: dict[str, Path]) -> list[str]:
+    """Modules that import each other in a circle when the program runs, also inside functions; [] without any."""
+    graph = {}
+    for name, path in modules.items():
+        tree = ast.parse(path.read_text())
+        tree.body = [
+            node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        ]
+        found = imports_in(tree)
+        graph[name] = {one if one in modules else one.rpartition(".")[0] for one in found} & modules.keys() - {name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
 
 
 def upward(ladder: tuple[tuple[str, ...], ...], folder: Path) -> list[str]:
@@ -77,6 +99,26 @@ def upward(ladder: tuple[tuple[str, ...], ...], folder: Path) -> list[str]:
 
 def test_every_folder_imports_only_lower_rungs() -> None:
     assert upward(LAYERS, PACKAGE) == []
+
+
+def test_no_modules_import_each_other_not_even_inside_functions(tmp_path: Path) -> None:
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    assert circle({name.removesuffix(".__init__"): path for name, path in files.items()}) == []
+    (tmp_path / "one.py").write_text("def late():\n    from two import name")
+    (tmp_path / "two.py").write_text("import one")
+    assert set(circle({path.stem: path for path in tmp_path.iterdir()})) == {"one", "two"}
+
+
+def test_the_settings_are_imported_without_attacks_and_defences_and_have_those_of_both_when_they_are_read() -> None:
+    code = """
+import sys
+from rita_demo.settings import PRESETS, SETTINGS, Settings
+print([name for name in sys.modules if name.startswith(("rita_demo.attacks", "rita_demo.defences"))])
+print(Settings(attack="eot", ensemble_step_back=0.1).own, "patch.area" in SETTINGS, list(PRESETS))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    known = "(('ensemble_step_back', 0.1),) True ['recommended', 'paper', 'step_back']"
+    assert done.stdout.splitlines() == ["[]", known]
 
 
 def test_every_folder_of_the_page_imports_only_lower_rungs() -> None:

@@ -1,14 +1,13 @@
 """All attacks by name. Every module of this folder with an ``ATTACK`` is one; a user's own comes from ``FILE.py:NAME``."""
 
 import pkgutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from rita_demo import attacks as package
 from rita_demo.attacks.contract import Attack
 from rita_demo.process.guest_file import GuestError, guest_digest, load_guest, place
 from rita_demo.records.errors import SettingError, did_you_mean
@@ -29,9 +28,11 @@ class Registry(Generic[T]):
     setting: str
     first: tuple[str, ...] = ()
 
-    def discover(self, folder: ModuleType, order: Sequence[str], also: Sequence[T] = ()) -> None:
-        """Add those of all modules of the folder, and ``also``. Names that ``order`` lacks follow."""
-        modules = [import_module(f"{folder.__name__}.{one.name}") for one in pkgutil.iter_modules(folder.__path__)]
+    def discover(self, registry: str, order: Sequence[str], also: Sequence[T] = ()) -> None:
+        """Add those of all modules beside the module ``registry``, and ``also``. Names that ``order`` lacks follow."""
+        package = registry.rpartition(".")[0]
+        files = pkgutil.iter_modules(sys.modules[package].__path__)
+        modules = [import_module(f"{package}.{one.name}") for one in files]
         variable = self.kind.__name__.upper()
         found = [*(getattr(module, variable) for module in modules if hasattr(module, variable)), *also]
         for one in sorted(found, key=lambda one: order.index(one.name) if one.name in order else len(order)):
@@ -103,4 +104,4 @@ def access_of(settings: Settings) -> str:
     return get_attack(settings.attack).access_with(settings)
 
 
-_registry.discover(package, ORDER)
+_registry.discover(__name__, ORDER)

@@ -9,7 +9,6 @@ from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from rita_demo import defences as package
 from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
@@ -182,7 +181,7 @@ def _wrong_with(verdict: object, classes: int) -> str | None:
     return None if math.isfinite(verdict.margin) else "the margin is not a finite number."
 
 
-_registry.discover(package, ORDER, rita.ABLATIONS)
+_registry.discover(__name__, ORDER, rita.ABLATIONS)
 #: RITA moves its views against the offset that an attack on the whole picture causes, as DBD (Liu et al. 2026) and AGC
 #: (2026) do in other ways; not in the paper. Ensemble takes the same step: an average must stand beside it.
 PRESETS["step_back"] = RECOMMENDED.replace(step_back=0.4, ensemble_step_back=0.4)

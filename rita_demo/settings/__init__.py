@@ -18,6 +18,7 @@ from typing import Any
 
 from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings.setting import Setting, short_repr
+from rita_demo.settings.table import Table
 
 DEFAULT_PROMPT_TEMPLATE = "a photo of a {}."  # what ``hand_prompt="photo"`` says
 
@@ -201,11 +202,13 @@ _CORE: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.metadata)
 _FLAT_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
 #: Every setting by name: the fields of Settings, then the own settings that defences and attacks register.
 _HELP = _sentences_below_fields(Settings)
-SETTINGS: dict[str, Setting] = {
-    f.name: replace(Setting(name=f.name, default=f.default, **f.metadata), help=f.metadata["help"] or _HELP[f.name])
-    for f in fields(Settings)
-    if f.metadata
-}
+SETTINGS = Table(
+    {
+        f.name: replace(Setting(name=f.name, default=f.default, **f.metadata), help=f.metadata["help"] or _HELP[f.name])
+        for f in fields(Settings)
+        if f.metadata
+    }
+)
 
 
 def get_setting(name: str) -> Setting:
@@ -224,7 +227,7 @@ def in_groups(*groups: str) -> tuple[str, ...]:
 
 RECOMMENDED = Settings()
 PAPER = Settings(**{setting.name: setting.paper for setting in SETTINGS.values()})
-PRESETS: dict[str, Settings] = {"recommended": RECOMMENDED, "paper": PAPER}
+PRESETS = Table({"recommended": RECOMMENDED, "paper": PAPER})
 GROUPS: dict[str, str] = {
     "attack": "The attack",
     "views": "The views",
@@ -241,7 +244,7 @@ def register(owner: str, setting: Setting) -> str:
     Raises SettingError: the name is taken, or the group does not exist."""
     dotted = f"{owner}.{setting.name}"
     name = setting.flat_name or dotted
-    if name in SETTINGS or dotted in _FLAT_NAMES:
+    if name in SETTINGS.known or dotted in _FLAT_NAMES:
         raise SettingError(f"There already is a setting {name}.", "Choose another name.")
     if setting.group not in GROUPS:
         raise SettingError(f"The group of the setting {name} is one of {', '.join(GROUPS)}.")
@@ -260,7 +263,7 @@ def unregister(name: str) -> None:
 
 def register_choices(name: str, choices: tuple[str, ...]) -> None:
     """Set the choices of a setting whose choices are found elsewhere: the names of the attacks."""
-    SETTINGS[name] = replace(SETTINGS[name], choices=choices)
+    SETTINGS[name] = replace(SETTINGS.known[name], choices=choices)
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
