@@ -10,21 +10,20 @@ from functools import partial
 from rita_demo.attacks import autoattack
 from rita_demo.attacks.contract import KNOWS_MODEL, Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.gradient_loop import (
+from rita_demo.attacks.loop.gradient_loop import one_by_one
+from rita_demo.attacks.loop.request import (
     AttackBatch,
     AttackProgress,
     AttackRequest,
     AttackSteps,
     Logits,
     SampledLogits,
-    one_by_one,
 )
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 AGAINST, EACH = "adaptive.against", "each"
-MOMENTUM = 0.75
 LAST_STEP_SIZE = 1 / 32  # of the budget; the first is the budget
 DRAWS = 4  # fresh draws of views on which a finished restart is judged
 RESTART, START, JUDGE = 10_000, 1_000_000, 2_000_000  # offsets of seeds: no draw is used for two purposes
@@ -84,15 +83,15 @@ class _Attacker:
         goal = self.goal(number, runner_up)
         at = components.start_uniform(self.clean, radius, [gradient_loop.fresh_seed(request.seeds[0], START + number)])
         at = components.project_linf(at, self.clean, radius)
-        direction = self.clean.new_zeros(())
+        state = None
         _, slope = self.measure(at, RESTART * number, goal)
         gradient = slope.flatten(1).norm(dim=1)
         frames, answers = [components.quantise(self.clean)], [self.answer]
         margins = [self.measure(self.clean, RESTART * number)[0]]
         for step in range(1, steps + 1):
-            direction = MOMENTUM * direction + slope / slope.abs().mean().clamp(min=1e-30)
             step_size = radius * LAST_STEP_SIZE ** ((step - 1) / max(steps - 1, 1))
-            at = components.project_linf(at + step_size * direction.sign(), self.clean, radius)
+            at, state = components.momentum_step(at, slope, step_size, state)
+            at = components.project_linf(at, self.clean, radius)
             frames.append(components.quantise(at, request.roundtrip if request.budget else "round"))
             seen, wanted = (frames[-1].float() / 255, None) if step == steps else (at, goal)
             margin, slope = self.measure(seen, RESTART * number + step, wanted)

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from rita_demo.attacks.contract import STRONGER_CAVEAT, Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits, one_by_one
+from rita_demo.attacks.loop.gradient_loop import one_by_one
+from rita_demo.attacks.loop.request import AttackRequest, AttackSteps, Logits
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.settings.setting import Setting

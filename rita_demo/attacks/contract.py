@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rita_demo.attacks.loop.components import COMPONENTS
+from rita_demo.attacks.loop.components import COMPONENTS, Goal, Projection, Start, Step, StepWithState
+from rita_demo.attacks.loop.request import AttackLoop, Logits, SampledLogits
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
@@ -55,7 +56,8 @@ class Attack(WithSettings):
 
     - ``start``: "clean", "uniform", "signs", or ``(pixels, radius, seeds) -> pixels``.
     - ``goal``: the number to raise. "cross_entropy", "margin", "dlr", or ``(logits, label, target) -> (B,)``.
-    - ``step``: "sign", "none", or ``(pixels, gradient, step_size) -> pixels``.
+    - ``step``: "sign", "momentum", "none", or ``(pixels, gradient, step_size) -> pixels``. With a fourth parameter
+      ``state``, which is None at the first step, it returns ``(pixels, state)``; the next step gets that state.
     - ``project``: "linf", or ``(pixels, clean pixels, radius) -> pixels``.
     - ``relative_step_size``: the step size as a fraction of the radius.
     - ``uses_gradient``: False where the step ignores the gradient, which is then not computed.
@@ -85,14 +87,14 @@ class Attack(WithSettings):
     knows: tuple[str, ...] = KNOWS_MODEL
     does_not_know: tuple[str, ...] = DEFENCE_UNKNOWN
     caveat: str = STRONGER_CAVEAT
-    start: str | Callable[..., Any] = "clean"
-    goal: str | Callable[..., Any] = "cross_entropy"
-    step: str | Callable[..., Any] = "sign"
-    project: str | Callable[..., Any] = "linf"
+    start: str | Start = "clean"
+    goal: str | Goal = "cross_entropy"
+    step: str | Step | StepWithState = "sign"
+    project: str | Projection = "linf"
     relative_step_size: float = 1.0
     uses_gradient: bool = True
-    transform: Callable[..., Any] | None = None
-    loop: Callable[..., Any] | None = None
+    transform: Callable[[Logits], SampledLogits] | None = None
+    loop: AttackLoop | None = None
     targetable: bool = True
     stochastic: bool = True
     bounded: bool = True

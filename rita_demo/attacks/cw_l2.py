@@ -6,7 +6,7 @@ The result is the smallest candidate that fools the model; if none does, the one
 
 from rita_demo.attacks.contract import KNOWS_MODEL, STRONGER_CAVEAT, Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits
+from rita_demo.attacks.loop.request import AttackRequest, AttackSteps, Logits
 from rita_demo.process.lazy import Tensor, torch
 
 C, RATE = 1.0, 0.01  # weight of being fooled against the squared norm; Adam's learning rate

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.loop.gradient_loop import Logits, SampledLogits
+from rita_demo.attacks.loop.request import Logits, SampledLogits
 from rita_demo.process.lazy import Tensor, torch
 
 PROBABILITY = 0.5  # of changing a picture at all

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop.components import start_uniform
-from rita_demo.attacks.loop.gradient_loop import AttackRequest, AttackSteps, Logits, gradient_attack
+from rita_demo.attacks.loop.gradient_loop import gradient_attack
+from rita_demo.attacks.loop.request import AttackRequest, AttackSteps, Logits
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting

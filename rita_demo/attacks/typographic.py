@@ -2,14 +2,8 @@
 
 from rita_demo.attacks.contract import DEFENCE_UNKNOWN, Attack
 from rita_demo.attacks.loop.components import margin, quantise
-from rita_demo.attacks.loop.gradient_loop import (
-    AttackRequest,
-    AttackSteps,
-    Logits,
-    as_batch,
-    loss_and_gradient,
-    prepare,
-)
+from rita_demo.attacks.loop.gradient_loop import as_batch, loss_and_gradient, prepare
+from rita_demo.attacks.loop.request import AttackRequest, AttackSteps, Logits
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import SettingError
 from rita_demo.settings.setting import Setting

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rita_demo.attacks.loop.gradient_loop import SampledLogits
+from rita_demo.attacks.loop.request import SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.method import decision_logits
 from rita_demo.settings import Settings

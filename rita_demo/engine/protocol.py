@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rita_demo.attacks.loop.gradient_loop import AttackProgress
+from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rita_demo.attacks.adaptive import DRAWS, _Attacker
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.gradient_loop import AttackRequest, SampledLogits
+from rita_demo.attacks.loop.request import AttackRequest, SampledLogits
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.gradient_loop import AttackProgress, SampledLogits, fresh_seed
+from rita_demo.attacks.loop.gradient_loop import fresh_seed
+from rita_demo.attacks.loop.request import AttackProgress, SampledLogits
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import AttackTrace

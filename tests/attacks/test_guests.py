@@ -42,7 +42,7 @@ def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path
         (IMPORT + "ATTACK = Attack('guest')", "mine.py, line 2: TypeError"),
         (
             IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
-            "mine.py, line 2: ValueError: step is a function or one of sign, none",
+            "mine.py, line 2: ValueError: step is a function or one of sign, momentum, none",
         ),
         (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
         (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
@@ -59,6 +59,28 @@ def test_a_file_or_a_name_that_cannot_be_used_gives_one_sentence(tmp_path: Path,
     assert before == ATTACKS
 
 
+def test_a_step_with_a_state_gets_at_every_step_what_it_returned_at_the_one_before(
+    model: TinyModel, tmp_path: Path
+) -> None:
+    functions = """
+def step(iterate, gradient, step_size, state=None):
+    from rita_demo.attacks.loop.components import MOMENTUM
+
+    direction = gradient / gradient.abs().mean((1, 2, 3), keepdim=True)
+    steps, before = state or (0, 0 * direction)
+    assert steps < 7
+    direction = MOMENTUM * before + direction
+    return iterate + step_size * direction.sign(), (steps + 1, direction)
+"""
+    registry.add_guest(guest(tmp_path, "step=step, relative_step_size=0.25, iterative=True", functions))
+    with_memory = run(model, "guest", steps=7)[1].frames
+    registry.add_guest(guest(tmp_path, "step='momentum', relative_step_size=0.25, iterative=True"))
+    assert torch.equal(run(model, "guest", steps=7)[1].frames, with_memory)
+    registry.add_guest(guest(tmp_path, "relative_step_size=0.25, iterative=True"))
+    assert not torch.equal(run(model, "guest", steps=7)[1].frames, with_memory)  # a sign of the last gradient alone
+
+
+STATE = "def own(iterate, gradient, step_size, state=None):\n    return {}\n"
 COMPONENT = "def own(*a):\n    return {}\n"
 
 
@@ -71,6 +93,8 @@ COMPONENT = "def own(*a):\n    return {}\n"
         ("goal=own", COMPONENT.format("a[0].sum()"), r"line 2: goal of .* has shape \(\); expected \(1,\)"),
         ("project=own", COMPONENT.format("a[0] * 0 + 0.5"), "line 2: project of .* moves a pixel value by .*/255"),
         ("project=own", COMPONENT.format("a[0] + 1"), "line 2: project of .* leaves the range of pixels"),
+        ("step=own", STATE.format("iterate"), r"line 2: step of .* is a Tensor; expected a pair \(pixels, state\)"),
+        ("step=own", STATE.format("iterate[:, :1], 1"), r"line 2: step of .* has shape \(1, 1, 12, 12\); expected"),
         ("step=own", COMPONENT.format("a[7]"), "line 3: IndexError: tuple index"),
         ("loop=own", COMPONENT.format("iter(())"), "line 2: the result of .* has no frames"),
         ("transform=own", COMPONENT.format("(lambda p, s: 1 / 0)"), "line 3: ZeroDivisionError"),

@@ -8,7 +8,8 @@ from torch import Tensor
 from rita_demo.attacks.cw_l2 import carlini_wagner_l2
 from rita_demo.attacks.di import input_diversity_logits, resized_and_padded
 from rita_demo.attacks.loop import components
-from rita_demo.attacks.loop.gradient_loop import AttackRequest, fresh_seed, mean_over_samples
+from rita_demo.attacks.loop.gradient_loop import fresh_seed, mean_over_samples
+from rita_demo.attacks.loop.request import AttackRequest
 from rita_demo.process.generators import run_to_end
 from tests.oracles import attack_goals as slow
 

@@ -16,7 +16,7 @@ import torch
 from torch.nn.functional import adaptive_avg_pool2d, normalize
 
 from rita_demo import method
-from rita_demo.attacks.loop.gradient_loop import AttackProgress
+from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.engine.engine import Engine

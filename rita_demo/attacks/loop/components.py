@@ -3,10 +3,19 @@
 Pixels are (B, 3, H, W) float32 in [0, 1]; ``radius`` is the attack's budget in the same units. An attack names
 its components by the keys of the tables at the end of this file."""
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from rita_demo.process.lazy import Tensor, torch
 
+Start = Callable[[Tensor, float, Sequence[int]], Tensor]
+Goal = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+Step = Callable[[Tensor, Tensor, float], Tensor]
+StepWithState = Callable[[Tensor, Tensor, float, Any], tuple[Tensor, Any]]  # its state is the step's own affair
+Projection = Callable[[Tensor, Tensor, float], Tensor]
+
+MOMENTUM = 0.75
 KAPPA = 50.0  # logits; a margin is not raised beyond it. Larger than what rounding to 8 bit can take away
 
 
@@ -66,12 +75,24 @@ def dlr(answer: Tensor, label: Tensor, target: Tensor | None) -> Tensor:
     return (rest - own) / (first - third).clamp(min=1e-12)
 
 
-# --- steps: (iterate, gradient, step size) -> the next iterate, before projection
+# --- steps: (iterate, gradient, step size) -> the next iterate, before projection. One with a fourth parameter ``state``
+# returns (the next iterate, its state) and gets that state at the step after; at the first step it gets None.
 
 
 def sign_step(iterate: Tensor, gradient: Tensor, step_size: float) -> Tensor:
     """Steepest ascent in the L-infinity norm: every value moves by the step size."""
     return iterate + step_size * gradient.sign()
+
+
+def momentum_step(
+    iterate: Tensor, gradient: Tensor, step_size: float, state: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """A sign step along all gradients so far, each divided by its mean size and fading by :data:`MOMENTUM` per step, which
+    ``state`` holds (MI-FGSM, Dong et al. 2018)."""
+    direction = gradient / gradient.abs().mean(dim=(1, 2, 3), keepdim=True).clamp(min=1e-30)
+    if state is not None:
+        direction = MOMENTUM * state + direction
+    return iterate + step_size * direction.sign(), direction
 
 
 def no_step(iterate: Tensor, gradient: Tensor, step_size: float) -> Tensor:
@@ -101,9 +122,28 @@ def quantise(iterate: Tensor, roundtrip: str = "round") -> Tensor:
     return (scaled if roundtrip == "truncate" else scaled.round()).to(torch.uint8)
 
 
-COMPONENTS: dict[str, dict[str, Callable[..., Tensor]]] = {
-    "start": {"clean": start_clean, "uniform": start_uniform, "signs": start_signs},
-    "goal": {"cross_entropy": cross_entropy, "margin": margin, "dlr": dlr},
-    "step": {"sign": sign_step, "none": no_step},
-    "project": {"linf": project_linf},
+STARTS: dict[str, Start] = {"clean": start_clean, "uniform": start_uniform, "signs": start_signs}
+GOALS: dict[str, Goal] = {"cross_entropy": cross_entropy, "margin": margin, "dlr": dlr}
+STEPS: dict[str, Step | StepWithState] = {"sign": sign_step, "momentum": momentum_step, "none": no_step}
+PROJECTIONS: dict[str, Projection] = {"linf": project_linf}
+COMPONENTS: dict[str, Mapping[str, Callable[..., Any]]] = {
+    "start": STARTS,
+    "goal": GOALS,
+    "step": STEPS,
+    "project": PROJECTIONS,
 }
+
+
+def takes_state(step: Callable[..., Any]) -> bool:
+    """Whether a step has the parameter ``state``."""
+    try:
+        return "state" in inspect.signature(step).parameters
+    except ValueError:  # a function that is not written in Python
+        return False
+
+
+def with_state(step: Step | StepWithState) -> StepWithState:
+    """A step that has no state as one whose state is always None."""
+    if takes_state(step):
+        return cast(StepWithState, step)
+    return lambda iterate, gradient, step_size, state: (cast(Step, step)(iterate, gradient, step_size), None)

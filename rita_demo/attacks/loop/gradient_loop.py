@@ -8,68 +8,19 @@ those of the float iterate, of step 0 those of the clean square, and of step S t
 An attacker may differentiate the model behind something random: resizes, crops, a whole defence. These
 :data:`SampledLogits` give the gradient and ``loss``; ``probability`` stays the plain model's."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop import components
+from rita_demo.attacks.loop.request import AttackBatch, AttackLoop, AttackRequest, AttackSteps, Logits
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.records.errors import SettingError
 
-Logits = Callable[[Tensor], Tensor]
-#: (pixels (B, 3, H, W), B seeds) -> logits (B, n, K) of n random samples each, differentiable. The goal is averaged
-#: over the samples. Every step has new seeds; the samples of a picture depend on its own seed only.
-SampledLogits = Callable[[Tensor, Sequence[int]], Tensor]
-
-
-@dataclass(frozen=True)
-class AttackBatch:
-    """A batch of finished attacks.
-
-    ``frames`` (S+1, B, 3, H, W) uint8: the clean squares, then the iterate after every step; the last one is delivered.
-    ``loss`` (S+1, B) and ``probability`` (S+1, B, K): see the module's text. ``label`` (B,): the class that the attack
-    moved away from. ``gradient`` (B,): the L2 norm of the first gradient with respect to the pixels; None where the
-    attack uses none."""
-
-    frames: Tensor
-    loss: Tensor
-    probability: Tensor
-    label: Tensor
-    gradient: Tensor | None = None
-
-
-@dataclass(frozen=True)
-class AttackRequest:
-    """The input of a loop, for a batch of B pictures.
-
-    ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
-    ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
-    ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
-    ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
-    restart of ``adaptive``. ``judge_logits``: what judges a finished restart of it. ``own``: values of the attack's own settings. ``names``: of the K classes."""
-
-    budget: int
-    steps: int
-    seeds: Sequence[int]
-    label: Tensor | None = None
-    target: Tensor | None = None
-    roundtrip: str = "round"
-    sampled_logits: SampledLogits | None = None
-    second_logits: SampledLogits | None = None
-    judge_logits: SampledLogits | None = None
-    own: Mapping[str, Any] = field(default_factory=dict)
-    names: Sequence[str] = ()
-
-
+T = TypeVar("T")
 Measured = tuple[Tensor, Tensor, Tensor]  # logits (B, K), goal (B,), and the goal's gradient (B, 3, H, W) or nothing
-#: (steps done, steps), and the loss of the first picture where the loop knows it.
-AttackProgress = tuple[int, int] | tuple[int, int, float]
-#: Yields its progress after every step, returns the batch.
-AttackSteps = Generator[AttackProgress, None, AttackBatch]
-#: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request)
-AttackLoop = Callable[[Logits, Tensor, AttackRequest], AttackSteps]
 
 
 def loop_of(attack: Attack) -> AttackLoop:
@@ -81,7 +32,8 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     """Attack a batch by gradient; an :data:`AttackLoop` once ``attack`` is given. ``logits``: (B, 3, H, W) in [0, 1] to
     (B, K), differentiable; CLIP's are ``cos / tau``. ``attack``: names the components. Raises SettingError: a label or
     target that is not a class, or a target that is the label."""
-    start, step_from, project, goal_of = (_component(attack, kind) for kind in ("start", "step", "project", "goal"))
+    start, project = _chosen(attack.start, components.STARTS), _chosen(attack.project, components.PROJECTIONS)
+    goal_of, step_from = _chosen(attack.goal, components.GOALS), _chosen(attack.step, components.STEPS)
     clean, answer, leave, reach = prepare(logits, pixels, request)
     radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
     to_levels = partial(components.quantise, roundtrip=request.roundtrip if request.budget else "round")
@@ -97,7 +49,9 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
 
     def evaluate(at: Tensor, step: int, gradient: bool) -> Measured:
         if sampled is None:
-            return recorded((goal_of, gradient, reach is None), partial(measured, gradient=gradient), at, *classes)
+            key = goal_of, gradient, reach is None
+            answer, loss, slope = recorded(key, partial(measured, gradient=gradient), at, *classes)
+            return answer, loss, slope
         seeds = [fresh_seed(seed, step) for seed in request.seeds]
         _, loss, slope = loss_and_gradient(lambda p: sampled(p, seeds), at, mean_over_samples(goal), gradient)
         return answers_of(logits, at), loss, slope
@@ -107,8 +61,10 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     iterate = project(start(clean, radius, request.seeds), clean, radius)
     gradient = evaluate(iterate, 0, True)[2] if attack.uses_gradient and steps else clean
     first = gradient.flatten(1).norm(dim=1) if attack.uses_gradient and steps else None
+    take_step, state = components.with_state(step_from), None
     for step in range(1, steps + 1):
-        iterate = project(step_from(iterate, gradient, attack.relative_step_size * radius), clean, radius)
+        iterate, state = take_step(iterate, gradient, attack.relative_step_size * radius, state)
+        iterate = project(iterate, clean, radius)
         frames.append(to_levels(iterate))
         if step == steps:  # measured on the delivered pixels; their gradient is not needed
             answer, loss, _ = evaluate(frames[-1].float() / 255.0, step, False)
@@ -120,9 +76,8 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     return as_batch(frames, losses, answers, leave, first)
 
 
-def _component(attack: Attack, kind: str) -> Callable[..., Any]:
-    chosen = getattr(attack, kind)
-    return components.COMPONENTS[kind][chosen] if isinstance(chosen, str) else chosen
+def _chosen(part: str | T, table: Mapping[str, T]) -> T:
+    return table[part] if isinstance(part, str) else part
 
 
 def one_by_one(loop: AttackLoop) -> AttackLoop:
@@ -174,12 +129,14 @@ def answers_of(logits: Logits, pixels: Tensor) -> Tensor:
     return recorder(logits)("answers", answer, pixels)[0]
 
 
-def recorder(logits: Logits) -> Callable[..., Any]:
+def recorder(logits: Logits) -> Callable[..., tuple[Tensor, ...]]:
     """``logits.recorded(key, step, *inputs)`` of a model that a GPU records; of any other one, ``step(logits, *inputs)``."""
     return getattr(logits, "recorded", partial(_as_it_is, logits))
 
 
-def _as_it_is(logits: Logits, key: Any, step: Callable[..., Any], *inputs: Tensor) -> Any:
+def _as_it_is(
+    logits: Logits, key: Hashable, step: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
+) -> tuple[Tensor, ...]:
     return step(logits, *inputs)
 
 

@@ -4,17 +4,19 @@ file is one sentence with the file and the line."""
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.gradient_loop import (
+from rita_demo.attacks.loop.request import (
     AttackBatch,
     AttackLoop,
     AttackProgress,
     AttackRequest,
     AttackSteps,
     Logits,
+    SampledLogits,
 )
 from rita_demo.attacks.registry import ATTACKS, get_attack
 from rita_demo.process.guest_file import GuestError, guest_errors, place
@@ -33,9 +35,9 @@ def attack_steps(
     labels: Sequence[int | None],
     seeds: Sequence[int],
     targets: Sequence[int | None] | None = None,
-    sampled_logits: gradient_loop.SampledLogits | None = None,
-    second_logits: gradient_loop.SampledLogits | None = None,
-    judge_logits: gradient_loop.SampledLogits | None = None,
+    sampled_logits: SampledLogits | None = None,
+    second_logits: SampledLogits | None = None,
+    judge_logits: SampledLogits | None = None,
     *,
     names: Sequence[str] = (),
 ) -> Generator[AttackProgress, None, list[AttackTrace]]:
@@ -117,8 +119,10 @@ def _trace(batch: AttackBatch, b: int, row: Attack, budget: int, target: int | N
 
 def _checked_loop(attack: Attack) -> AttackLoop:
     """The loop of a guest's attack; its exceptions and a wrong result become a :class:`GuestError`."""
-    own: dict[str, Any] = {kind: getattr(attack, kind) for kind in components.COMPONENTS}
-    checked = {kind: _checked_component(attack, kind, part) for kind, part in own.items() if callable(part)}
+    parts = {kind: getattr(attack, kind) for kind in components.COMPONENTS}
+    checked: dict[str, Any] = {
+        kind: _checked_component(attack, kind, part) for kind, part in parts.items() if callable(part)
+    }
     loop = gradient_loop.loop_of(replace(attack, **checked))
 
     def run(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
@@ -142,13 +146,20 @@ def _checked_loop(attack: Attack) -> AttackLoop:
     return run
 
 
-def _checked_component(attack: Attack, kind: str, function: Callable[..., Any]) -> Any:
+def _checked_component(attack: Attack, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A component whose result has the shape of its first argument (of a goal: one number per picture) and is finite; a
     projection stays in [0, 1] and, if the attack has a budget, in the ball."""
+    stateful = kind == "step" and components.takes_state(function)
 
-    def call(*args: Any) -> Tensor:
+    @wraps(function)
+    def call(*args: Any) -> Any:
         result = function(*args)
-        problem = _shape_problem(result, args[0].shape[:1] if kind == "goal" else args[0].shape)
+        pair = isinstance(result, tuple) and len(result) == 2
+        if stateful and not pair:
+            problem = f"is a {type(result).__name__}; expected a pair (pixels, state)"
+        else:
+            shape = args[0].shape[:1] if kind == "goal" else args[0].shape
+            problem = _shape_problem(result[0] if stateful else result, shape)
         if not problem and kind == "project":
             problem = _ball_problem(result, *args[1:], bounded=attack.bounded)
         if problem:
@@ -158,7 +169,7 @@ def _checked_component(attack: Attack, kind: str, function: Callable[..., Any]) 
     return call
 
 
-def _shape_problem(result: Any, shape: tuple[int, ...]) -> str:
+def _shape_problem(result: object, shape: tuple[int, ...]) -> str:
     if not isinstance(result, torch.Tensor):
         return f"is a {type(result).__name__}; expected a torch.Tensor"
     if tuple(result.shape) != tuple(shape):
