@@ -20,6 +20,7 @@ from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.settings.setting import Setting
 
 T = TypeVar("T")
+Y = TypeVar("Y")
 MIN_CLASSES = 4  # the loss of APGD-T compares the four most probable classes
 MAX_TARGETS = 9  # target classes of APGD-T and FAB-T, fewer where there are fewer classes
 PAUSE_SECONDS = 0.2  # seconds between two reports of progress
@@ -114,7 +115,7 @@ class _Cancelled(BaseException):
     """Raised in a thread whose generator was closed. A BaseException, so that ``except Exception`` passes it on."""
 
 
-def as_generator(work: Callable[[Callable[[Any], None]], T]) -> Generator[Any, None, T]:
+def as_generator(work: Callable[[Callable[[Y], None]], T]) -> Generator[Y, None, T]:
     """Blocking code as a generator: each ``next`` runs ``work(pause)`` up to its next call of ``pause(yielded)``.
 
     The work has a thread of its own, which runs only during ``next``; a lock that the caller holds there is held no
@@ -123,7 +124,7 @@ def as_generator(work: Callable[[Callable[[Any], None]], T]) -> Generator[Any, N
     resume, paused = threading.Semaphore(0), threading.Semaphore(0)
     outcome: dict[str, Any] = {}
 
-    def pause(yielded: Any) -> None:
+    def pause(yielded: Y) -> None:
         outcome["yielded"] = yielded
         paused.release()
         resume.acquire()

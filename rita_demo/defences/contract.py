@@ -27,7 +27,7 @@ def _no_decision(settings: Settings) -> Trace:
     raise TypeError("only a Defence with uses_decision=True may call decide")
 
 
-def _no_pixels(_: Any) -> Tensor:
+def _no_pixels(_: int | Tensor) -> Tensor:
     raise TypeError("only a Defence with reads_pixels=True may ask for pixels")
 
 

@@ -6,7 +6,7 @@ that is not moved. The distance then is the cost of the real columns, divided by
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -19,7 +19,17 @@ from rita_demo.settings import Settings
 from rita_demo.settings.setting import number_text
 
 
-def transport_options(settings: Settings) -> dict[str, Any]:
+class TransportOptions(TypedDict):
+    """The keyword arguments of :func:`transport`."""
+
+    entropy_weight: float
+    transported_mass: float
+    objective: str
+    tolerance: float
+    max_iterations: int
+
+
+def transport_options(settings: Settings) -> TransportOptions:
     """The settings of definitions 6 and 7 as arguments of :func:`transport`."""
     return {
         "entropy_weight": settings.entropy_weight,

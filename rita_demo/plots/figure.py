@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
+    import numpy as np
     import plotly.graph_objects as go
 
 _PLOTLY = importlib.util.find_spec("plotly")  # finds it without importing it
@@ -24,12 +25,16 @@ FIT_SCRIPT = Path(__file__).with_name("fit.js").read_text(encoding="utf-8")
 _UNSAFE_SIGNS = "<>/\u2028\u2029"  # JSON inside a page's script must not end it
 
 
+#: A trace, a part of the layout or some of its keywords, with the names of Plotly's reference.
+Spec = dict[str, Any]
+
+
 class Figure:
     """Traces and a layout with the names of Plotly's reference, without its ``_`` shorthand for nested names."""
 
     def __init__(self) -> None:
-        self.traces: list[dict[str, Any]] = []
-        self.layers: dict[str, Any] = {}
+        self.traces: list[Spec] = []
+        self.layers: Spec = {}
 
     def add_scatter(self, **trace: Any) -> None:
         """Add points or lines."""
@@ -53,7 +58,7 @@ class Figure:
         self.traces.append({"type": "heatmap"} | trace)
 
     @property
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Spec:
         """Data for ``PlotlyView`` beside the figure."""
         return self.layers["meta"]
 
@@ -87,6 +92,6 @@ class Figure:
         return self.checked.layout
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: np.generic | np.ndarray) -> object:
     """What ``orjson`` does not write by itself: numpy's scalars and arrays whose numbers are not side by side."""
     return value.tolist()

@@ -1,10 +1,10 @@
 """Axes, lines, frames, bands, bars and error bars that several figures share."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.theme import COLOURS, FADED, SIDE_STYLES, TRANSPARENT, axis
 from rita_demo.records import MeasuredCell
 
@@ -13,7 +13,7 @@ MAX_TICKS = 8  # of an axis of accuracies
 
 def category_axis(
     titles: list[str], *, top_first: bool = False, size: int = 13, edge: float = 0.0, **more: Any
-) -> dict[str, Any]:
+) -> Spec:
     """A vertical axis of named rows, the first at the bottom or at the top; ``size`` of the letters in pixels, ``edge``:
     space above and below, as a share of a row."""
     places = list(range(len(titles)))
@@ -31,17 +31,17 @@ def label_width(titles: list[str]) -> int:
     return max(78, 14 + 7 * max(map(len, titles), default=0))
 
 
-def ticks(values: Iterable[float], texts: Iterable[str]) -> dict[str, Any]:
+def ticks(values: Iterable[float], texts: Iterable[str]) -> Spec:
     """Ticks with these texts."""
     return {"tickvals": list(values), "ticktext": list(texts)}
 
 
-def percent_ticks(*values: float) -> dict[str, Any]:
+def percent_ticks(*values: float) -> Spec:
     """Ticks at these percentages."""
     return ticks(values, (f"{v:g} %" for v in values))
 
 
-def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> dict[str, Any]:
+def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> Spec:
     """A vertical axis of accuracies in percent, as long as the cells' intervals need. It starts at 0 for bars
     (``from_zero``); where it starts higher its title says so."""
     cells = list(cells)
@@ -54,25 +54,25 @@ def accuracy_axis(cells: Iterable[MeasuredCell], *, from_zero: bool = False) -> 
     return axis(range=[low - 0.5, high + 0.5], title=title, **percent_ticks(*range(low, high + 1, step)))
 
 
-def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -> dict[str, Any]:
+def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -> Spec:
     """A thin line over the full height of the figure."""
     line = {"color": COLOURS[colour], "width": 1} | ({"dash": dash} if dash else {})
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line} | more
 
 
-def limit_line(y: float, width: float) -> dict[str, Any]:
+def limit_line(y: float, width: float) -> Spec:
     """A dashed line over the full width of the figure, for a limit."""
     line = {"color": COLOURS["quiet"], "width": width, "dash": "dash"}
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
 
 
-def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2) -> dict[str, Any]:
+def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2) -> Spec:
     """The outline of a rectangle."""
     box = {"type": "rect", "x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1], "fillcolor": TRANSPARENT}
     return box | {"line": {"color": COLOURS["text"], "width": width}}
 
 
-def row_band(row: int | None, **more: Any) -> list[dict[str, Any]]:
+def row_band(row: int | None, **more: Any) -> list[Spec]:
     """A grey band behind a row, over the full width; none without a row."""
     if row is None:
         return []
@@ -85,14 +85,14 @@ def segments(starts: Iterable[float], ends: Iterable[float]) -> list[float | Non
     return [value for start, end in zip(starts, ends, strict=True) for value in (start, end, None)]
 
 
-def side_bar(side: str, **marker: Any) -> dict[str, Any]:
+def side_bar(side: str, **marker: Any) -> Spec:
     """The marker of a side's bars; those of the attacked side are hatched."""
     colour = SIDE_STYLES[side]["colour"]
     pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": colour}
     return {"color": colour} | marker | ({"pattern": pattern} if side == "attacked" else {})
 
 
-def outlined(symbol: Any, colour: Any, size: Any) -> dict[str, Any]:
+def outlined(symbol: str | list[str], colour: str | list[str], size: float | Sequence[float]) -> Spec:
     """The marker of a symbol with an outline of 2 pixels in its colour; each value is one or a list."""
     return {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}}
 
@@ -102,7 +102,7 @@ def accuracy_text(cell: MeasuredCell) -> str:
     return f"{cell.accuracy:.1f} % right ({cell.low:.1f} to {cell.high:.1f}), n = {cell.n}"
 
 
-def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
+def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> Spec:
     """Wilson's 95 % intervals of measured accuracies as error bars."""
     cells = list(cells)
     return {
@@ -116,7 +116,7 @@ def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> dict[str, Any]:
     }
 
 
-def dim_columns(selected: int, count: int) -> list[dict[str, Any]]:
+def dim_columns(selected: int, count: int) -> list[Spec]:
     """Shapes that dim every column of ``count`` but the selected one, over the full height."""
     cover = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0}}
     cover |= {"fillcolor": COLOURS["surface"], "opacity": 1 - FADED}

@@ -9,7 +9,7 @@ cache = purple, not selected = grey. The true class is outlined, never coloured.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 
 #: role -> (light, dark). Lower-case hex; each light value occurs once, because it is the key of the swap.
 PALETTE: dict[str, tuple[str, str]] = {
@@ -82,9 +82,9 @@ def class_style(index: int) -> tuple[int, str, str, str]:
     return number, CLASS_STYLES[number][0], *CLASS_STYLES[(index + again) % len(CLASS_STYLES)][2:]
 
 
-def axis(**more: Any) -> dict[str, Any]:
+def axis(**more: Any) -> Spec:
     """An axis with a thin grid, without a frame, with grey ticks."""
-    quiet: dict[str, Any] = {
+    quiet: Spec = {
         "gridcolor": COLOURS["grid"],
         "linecolor": COLOURS["axis"],
         "zeroline": False,
@@ -103,7 +103,7 @@ def dim_marks(items: Iterable[int], selected: int | None) -> list[float]:
     return [1.0 if selected in (None, i) else FADED for i in items]
 
 
-def annotation(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+def annotation(text: str, x: float, y: float, **more: Any) -> Spec:
     """Text inside a figure, without an arrow, by default in paper coordinates."""
     plain = {
         "text": text,
@@ -128,7 +128,7 @@ def finalise(
     pickable: bool = False,
     select: bool = False,
     narrow_top: int = 0,
-    narrow: dict[str, Any] | None = None,
+    narrow: Spec | None = None,
     wrap: Sequence[int] = (),
     legend_below: str = "",
     **layout: Any,
@@ -147,7 +147,7 @@ def finalise(
         **layout: Plotly layout of this figure.
     """
     font = {"family": FONT, "size": 12, "color": COLOURS["text"]}
-    meta: dict[str, Any] = {
+    meta: Spec = {
         "kind": kind,
         "alt": alt.replace("<br>", " "),
         "pickable": pickable,
@@ -172,7 +172,7 @@ def finalise(
     return figure
 
 
-def stacked_panels(upper: list[float], lower: list[float]) -> dict[str, Any]:
+def stacked_panels(upper: list[float], lower: list[float]) -> Spec:
     """``narrow`` for a figure of two panels side by side: one above the other; annotation 1 is the right one's title."""
     titles = {"annotations.1.x": 0, "annotations.1.y": lower[1]}
     return titles | {"xaxis.domain": [0, 1], "xaxis2.domain": [0, 1], "yaxis.domain": upper, "yaxis2.domain": lower}

@@ -8,16 +8,16 @@ thread has a heap of its own (200 visits left 230 MB of freed pages). :func:`tri
 
 import ctypes
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 HEAP_BLOCK_BYTES = 32 << 20  # the largest value that glibc allows
 #: Growth of the process before freed pages are returned; a picture needs half of it.
 TRIM_GROWTH_BYTES = 512 << 20
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
-_MALLOC_TRIM: Any = None
+_MALLOC_TRIM: Callable[[int], int] | None = None
 with suppress(AttributeError, OSError, TypeError):  # not glibc
     _LIBC = ctypes.CDLL(None)
     _MALLOC_TRIM = _LIBC.malloc_trim

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from rita_demo.records.errors import SettingError, did_you_mean
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings.setting import Setting, short_repr
 from rita_demo.settings.table import Table
 
@@ -168,7 +169,7 @@ class Settings:
         """A copy with some settings changed; unknown names and bad values raise :class:`SettingError`."""
         return Settings(**{name: getattr(self, name) for name in (*_CORE, "own")} | changes)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, JsonValue]:
         """``{name: value}``, JSON-ready. A name with a dot is present only when its value is not ``Setting.before``."""
         flat, dotted = ([n for n in SETTINGS if ("." in n) is with_dot] for with_dot in (False, True))
         present = flat + [n for n in sorted(dotted) if getattr(self, n) != SETTINGS[n].before]

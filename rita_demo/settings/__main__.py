@@ -1,7 +1,6 @@
 """``python -m rita_demo.settings > docs/settings.md``: the reference of all settings."""
 
-from typing import Any
-
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import GROUPS, SETTINGS, in_groups
 from rita_demo.settings.setting import Setting, format_limit
 
@@ -37,7 +36,7 @@ def _row(setting: Setting) -> tuple[str, ...]:
     return f"`{setting.name}`", setting.symbol, values, _value(setting.default), paper, sentence
 
 
-def _value(value: Any) -> str:
+def _value(value: JsonValue) -> str:
     return f"`{str(value).lower()}`" if isinstance(value, bool) else f"`{value}`"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rita_demo.records.errors import SettingError, did_you_mean
+from rita_demo.records.json_value import JsonValue
 
 MAX_WORD_LENGTH = 40  # characters of a text that is written on a picture
 _BOOLEANS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
@@ -44,7 +45,7 @@ class Setting:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, self.default)
 
-    def parse(self, value: Any) -> Any:
+    def parse(self, value: JsonValue) -> Any:
         """A valid value from a slider or a terminal. Raises SettingError: the setting, what is allowed and what came."""
         if self.kind in ("int", "float"):
             return self._parse_number(value)
@@ -68,7 +69,7 @@ class Setting:
             return text
         raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.", did_you_mean(value, self.choices))
 
-    def parse_untrusted(self, value: Any) -> Any:
+    def parse_untrusted(self, value: JsonValue) -> Any:
         """The same for untrusted input: one of the choices, never a path on this machine."""
         if self.kind == "file" and value not in self.choices:
             raise SettingError(f"{self.name} is one of {', '.join(self.choices)}; got {short_repr(value)}.")
@@ -92,7 +93,7 @@ def format_limit(limit: float) -> str:
     return f"{limit:.0f}" if float(limit).is_integer() else f"{limit:g}"
 
 
-def short_repr(value: Any) -> str:
+def short_repr(value: JsonValue) -> str:
     """The value as an error message quotes it, at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

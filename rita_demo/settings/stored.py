@@ -1,8 +1,8 @@
 """Settings in stored files and hashes: a file may be older than a setting."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
 
 _FIRST = """
@@ -20,22 +20,22 @@ dbd.far sstpt.views
 FIRST = frozenset(_FIRST.split())
 
 
-def is_complete(values: Mapping[str, Any]) -> bool:
+def is_complete(values: Mapping[str, JsonValue]) -> bool:
     """Whether these are all settings of a run, as any version stored them, rather than some."""
     return {name for name in FIRST if "." not in name} <= values.keys()
 
 
-def with_missing(values: Mapping[str, Any]) -> dict[str, Any]:
+def with_missing(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """The settings of a stored run by name. One that the file lacks was not there yet: it is what stood for it before."""
     return {name: setting.before for name, setting in SETTINGS.items()} | dict(values)
 
 
-def settings_of(values: Mapping[str, Any]) -> Settings:
+def settings_of(values: Mapping[str, JsonValue]) -> Settings:
     """The :class:`Settings` of a stored run. Raises SettingError: an unknown name, or a value outside its range."""
     return Settings(**with_missing(values))
 
 
-def hashed(settings: Settings, names: Iterable[str], always: Iterable[str] = FIRST) -> dict[str, Any]:
+def hashed(settings: Settings, names: Iterable[str], always: Iterable[str] = FIRST) -> dict[str, JsonValue]:
     """``{name: value}`` of the names as a hash holds them: the settings ``always`` there, and others where their value is
     not what stood for them before."""
     values = {name: getattr(settings, name) for name in names}

@@ -1,10 +1,9 @@
 """Accuracy against the budget of the attack, from measured cells."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import method_colour, method_legend
 from rita_demo.plots.shapes import accuracy_bars, percent_ticks
 from rita_demo.plots.theme import annotation, axis, finalise, message_figure
@@ -26,8 +25,8 @@ def accuracy_by_budget(measured: Mapping[str, Sequence[MeasuredCell]]) -> Figure
     if not datasets:
         return message_figure("No measurements over budgets in this copy.")
     figure, notes = Figure(), []
-    layout: dict[str, Any] = {}
-    narrow: dict[str, Any] = {"margin.t": 70}
+    layout: Spec = {}
+    narrow: Spec = {"margin.t": 70}
     panels = [(square, dataset) for square in squares for dataset in datasets]
     for number, (square, dataset) in enumerate(panels):
         row, column = divmod(number, len(datasets))

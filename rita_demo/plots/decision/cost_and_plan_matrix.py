@@ -26,7 +26,7 @@ from rita_demo.plots.decision.cells import (
     view_order,
 )
 from rita_demo.plots.decision.costs import class_label, shown_classes
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import escaped, percent, sides_of
 from rita_demo.plots.shapes import add_hit_area, percent_ticks, row_band, side_bar
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
@@ -179,7 +179,7 @@ def _valid_prompts(run: Run, k: int) -> np.ndarray:
 
 
 def _matrix(
-    run: Run, side: str, k: int, kind: str, values: np.ndarray, scale: dict[str, Any], head: str, selected: Cell | None
+    run: Run, side: str, k: int, kind: str, values: np.ndarray, scale: Spec, head: str, selected: Cell | None
 ) -> Figure:
     views, atoms = view_order(run.attacked), _valid_prompts(run, k)
     sentences = [run.class_prompts.prompts[k][m] for m in atoms]

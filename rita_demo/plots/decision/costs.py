@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import escaped, reference_tag, sides_of
 from rita_demo.plots.shapes import category_axis, row_band, segments
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
@@ -45,13 +44,13 @@ def class_costs(
     span = max(float(values.max()) - float(values.min()), 1e-3)
     scale = float(values.min()) - 0.1 * span, float(values.max()) + TAGS_SPACE * span
     figure, names, said = Figure(), run.class_prompts.names, []
-    layout: dict[str, Any] = {}
+    layout: Spec = {}
     stroke = f'<span style="color:{COLOURS["cache"]}"><b>━</b></span> '
     held = any(np.any(getattr(run, side).trace.cache.count) for side in sides)
     added = f"{stroke}{'memory' if held else 'mean prompt: no memory yet'}   " if _memory_counts(run, sides) else ""
     legend = f"○ prompts   {added}◆ total{'   □ pinned total' if pinned else ''}"
     notes, shapes = [annotation(legend, 0, 1.0, yshift=26, xshift=-150)], []
-    narrow: dict[str, Any] = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
+    narrow: Spec = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
     for name, suffix, domain, stacked in zip(sides, ("", "2"), WIDE_DOMAINS, STACKED_DOMAINS):
         x, y = f"x{suffix}", f"y{suffix}"
         _draw_side(figure, run, name, rows, selected, earlier[name], scale, {"xaxis": x, "yaxis": y})

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.plots.decision.costs import shown_classes
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.shapes import category_axis, outlined, row_band
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
@@ -129,7 +129,7 @@ def _plane_annotations(one: ProcrustesPlane, name: str) -> list[dict]:
     def inside(text: str, x: float, y: float, role: str, size: int = 12, **more: Any) -> dict:
         return annotation(text, x, y, xref="x", yref="y", font={"size": size, "color": COLOURS[role]}, **more)
 
-    at: dict[str, Any] = {"yshift": 5, "xanchor": "right" if right else "left"}
+    at: Spec = {"yshift": 5, "xanchor": "right" if right else "left"}
     return [
         annotation(words, 0, 1, yshift=8, xshift=-40),
         inside(f"prompts of {escaped(name, 20)}", 0.96, 0, "text", xanchor="right", yanchor="top", yshift=-3),

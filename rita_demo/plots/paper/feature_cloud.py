@@ -1,18 +1,17 @@
 """Features of attacked pictures beside those of their views, coloured by true class."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import escaped, legend
 from rita_demo.plots.theme import COLOURS, annotation, axis, class_style, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import CloudPoints
 
 #: axes of a panel -> the kinds of points that it shows
 PANELS = {("x", "y"): ("attacked", "prompt"), ("x2", "y2"): ("view", "cached", "prompt")}
-MARKERS: dict[str, dict[str, Any]] = {
+MARKERS: dict[str, Spec] = {
     "attacked": {"size": 9, "opacity": 0.85},
     "view": {"size": 5, "opacity": 0.6},
     "cached": {"size": 12, "symbol": "circle-open"},

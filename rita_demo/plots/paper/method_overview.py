@@ -1,11 +1,9 @@
 """The method on one picture: the picture, its crops, the transport plan of the answer, and what every class costs."""
 
-from typing import Any
-
 import numpy as np
 
 from rita_demo.plots.decision.cells import view_order
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import escaped, legend
 from rita_demo.plots.shapes import category_axis
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise
@@ -57,9 +55,9 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
         ("4", "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
     )
     entries = (("defence", "■", "crops to sentences"), ("cache", "■", "crops to the memory"))
-    picture_axis: dict[str, Any] = {"visible": False, "range": [0, 1]}
-    layout: dict[str, Any] = {}
-    narrow: dict[str, Any] = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
+    picture_axis: Spec = {"visible": False, "range": [0, 1]}
+    layout: Spec = {}
+    narrow: Spec = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
     for number, ((at, *_), domain) in enumerate(zip(notes, WIDE, strict=True)):
         layout[f"xaxis{at}"] = axis(**picture_axis, domain=domain, anchor=f"y{at}")
         layout[f"yaxis{at}"] = axis(**picture_axis, domain=[0.1, 0.84], anchor=f"x{at}")
@@ -87,12 +85,12 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     )
 
 
-def _image(uri: str, at: str) -> dict[str, Any]:
+def _image(uri: str, at: str) -> Spec:
     place = {"x": 0, "y": 1, "sizex": 1, "sizey": 1, "xref": f"x{at}", "yref": f"y{at}"}
     return place | {"source": uri, "xanchor": "left", "yanchor": "top", "sizing": "contain", "layer": "above"}
 
 
-def _panel_text(at: str, text: str, shift: int, size: int = 12) -> dict[str, Any]:
+def _panel_text(at: str, text: str, shift: int, size: int = 12) -> Spec:
     font = {"size": size, "color": COLOURS["text" if size > 11 else "quiet"]}
     return annotation(text, 0, 1, xref=f"x{at} domain", yref=f"y{at} domain", yshift=shift, font=font)
 
