@@ -28,6 +28,7 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import Steps, contained_steps
 from rita_demo.records import Run
 from rita_demo.records.errors import BackboneError, DemoError, PictureError, SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, get_setting
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext
@@ -163,7 +164,7 @@ def settings() -> list[Record]:
     ]
 
 
-def _uploaded_file(value: Any) -> Path:
+def _uploaded_file(value: JsonValue) -> Path:
     """The path of an uploaded file. Raises PictureError: anything else, also the path of another file of this machine."""
     if (file := uploaded_file(value.get("path") if isinstance(value, dict) else None)) is None:
         raise PictureError("The picture is an uploaded file.", 'Pass handle_file("picture.png") of gradio_client.')

@@ -8,6 +8,7 @@ from typing import Any
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
 import gradio as gr
+from gradio.components import Component
 
 from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.engine.protocol import Engine
@@ -161,7 +162,12 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
 
 
 def _show_example(
-    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session, early: list[Any], stored: bool
+    context: AppContext,
+    tab: AttackDefendTab,
+    example: WorkedExample,
+    session: Session,
+    early: list[Component],
+    stored: bool,
 ) -> Iterator[Updates]:
     """Show the worked example or saved run as soon as it is ready, the panels ``early`` first; until then its
     progress. ``stored``: the form was built for it, and is left alone: the visitor may have changed it already."""

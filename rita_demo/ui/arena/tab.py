@@ -2,16 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import gradio as gr
+from gradio.components import Component
 
 from rita_demo.defences.registry import DEFENCES, compared, validated
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
 from rita_demo.pipeline.bundle_write import arena_csv, arena_json
-from rita_demo.records import Run, Verdict
+from rita_demo.records import BackboneInfo, Run, Verdict
 from rita_demo.records.errors import DemoError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.arena.table import arena_html, measured_html, measured_summary
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
@@ -41,7 +42,7 @@ class ArenaTab:
         folders: DataFolders,
         opener: RunOpener,
         show_form: Callable[[Run, str | None], Updates],
-        show_model: Callable[[Any], Updates],
+        show_model: Callable[[BackboneInfo], Updates],
     ) -> None:
         self.context, self.folders, self.opener = context, folders, opener
         self.show_form, self.show_model = show_form, show_model
@@ -65,7 +66,7 @@ class ArenaTab:
             self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)
 
-    def bind_events(self, own_tab: gr.Tab, shown: list[Any]) -> None:
+    def bind_events(self, own_tab: gr.Tab, shown: list[Component]) -> None:
         """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_form`` and
         ``show_model`` update."""
         context, visitor, banner = self.context, self.context.visitor, self.context.error_banner
@@ -82,11 +83,11 @@ class ArenaTab:
         """The tab is opened: the server may have other run folders."""
         return {self.runs: gr.update(choices=[SHIPPED_RUN, *((name, name) for name in run_names(self.folders))])}
 
-    def show_stored(self, run: Any) -> Updates:
+    def show_stored(self, run: str) -> Updates:
         """The measurements of a run folder."""
         return {self.measured: measured_html(arena_cells(self.folders, run))}
 
-    def fill(self, visitor: Any, methods: Any) -> Iterator[Updates]:
+    def fill(self, visitor: str, methods: list[str]) -> Iterator[Updates]:
         """Fill the table, from cheap to expensive; cells that are known are kept."""
         context, session = self.context, self.context.sessions.get(visitor)
         run, begin = session.run, time.perf_counter()
@@ -118,7 +119,7 @@ class ArenaTab:
         stopped = self.context.done("Stopped. The answers that are there stay.")
         return stopped | self.context.panels.redraw(session, "arena", tab="arena")
 
-    def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_export(self, visitor: str, event: gr.EventData) -> Updates:
         """The table as a file."""
         session = self.context.sessions.get(visitor)
         table = session.arena
@@ -130,7 +131,7 @@ class ArenaTab:
             data = arena_csv(table) if kind == "csv" else arena_json(table)
             return {self.export: download_value(f"arena.{kind}", data, self.export_count)}
 
-    def open_cell(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
+    def open_cell(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """Run the attack of a cell again, in its model, and show the run in all tabs."""
         session = self.context.sessions.get(visitor)
         tower, request = cell_request(session, event_data(event))
@@ -149,7 +150,7 @@ class ArenaTab:
         yield self.show_form(session.run, request.sample) | self.show_model(session.run.backbone)
 
 
-def cell_request(session: Session, chosen: Mapping[str, Any]) -> tuple[TowerTable, RunRequest]:
+def cell_request(session: Session, chosen: Mapping[str, JsonValue]) -> tuple[TowerTable, RunRequest]:
     """The tower and the run of a cell that an untrusted event names."""
     table = session.arena
     name, method, column = (str(chosen.get(part)) for part in ("tower", "method", "column"))

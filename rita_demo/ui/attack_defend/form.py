@@ -6,14 +6,18 @@ from html import escape
 from typing import Any
 
 import gradio as gr
+from gradio.components import Component
+from gradio.events import Dependency
 
 from rita_demo.data import samples, vocabularies
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.engine.protocol import Engine
 from rita_demo.records import Picture
 from rita_demo.records.errors import DemoError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
+from rita_demo.ui.framework.panels import FormValues, PanelValue, Updates
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
 from rita_demo.ui.widgets import setting_controls, wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu, place_link
@@ -78,7 +82,7 @@ class Form:
             with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
 
-        def about(kind: Any) -> list[Any]:
+        def about(kind: str) -> list[PanelValue]:
             return [wording.attacker_html(kind), setting_controls.strength_update(kind)]
 
         self.fields["attack"].change(about, self.fields["attack"], [knows, self.fields["budget"]], **IMMEDIATE_EVENT)
@@ -117,7 +121,7 @@ class Form:
             None, preset_choice, shown, js=f"(name) => ({rows})[name]", **IMMEDIATE_EVENT
         )
 
-        def note(values: Mapping[Any, Any]) -> str:
+        def note(values: FormValues) -> str:
             return changed_note({name: values[c] for name, c in settings.items()})
 
         noted: tuple[Any, ...] = (note, set(settings.values()), self.differences)
@@ -125,7 +129,7 @@ class Form:
         gr.on([_edited(c) for c in settings.values()], *noted, **IMMEDIATE_EVENT)
         self.preset_event.then(*noted, **IMMEDIATE_EVENT)
 
-    def bind_edits(self, compare: Callable[..., Any], inputs: Any, outputs: Any) -> None:
+    def bind_edits(self, compare: Callable[..., Updates], inputs: set[Component], outputs: Sequence[Component]) -> None:
         """Call ``compare`` when the form may differ from the run on screen."""
         # the strength also follows the choice of the strength shown
         triggers = [*map(_edited, self.fields.values()), self.fields["budget"].change]
@@ -133,16 +137,16 @@ class Form:
         self.preset_event.then(compare, inputs, outputs, **IMMEDIATE_EVENT)
 
     @property
-    def shown(self) -> list[Any]:
+    def shown(self) -> list[Component]:
         """What a run or a link fills in."""
         return [*self.fields.values(), self.upload_note, self.gallery, self.differences, self.choice]
 
-    def show_sample(self, one: samples.Sample) -> dict[Any, Any]:
+    def show_sample(self, one: samples.Sample) -> Updates:
         """Updates for a sample: its class names and its true class."""
         own = {} if one.vocabulary else {"value": vocabularies.format_names(one.names)}
         return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
 
-    def show_upload(self, picture: Picture, before: samples.Sample | None, listed: Sequence[Any]) -> dict[Any, Any]:
+    def show_upload(self, picture: Picture, before: samples.Sample | None, listed: Sequence[str]) -> Updates:
         """Updates for an upload: no true class, and other class names than a sample's own. ``listed``: the form's
         vocabulary and typed list."""
         vocabulary, names = lists_for_upload(before, *listed)
@@ -150,7 +154,7 @@ class Form:
             self.upload_note: uploaded_note(picture)
         }
 
-    def show(self, values: Mapping[str, Any]) -> dict[Any, Any]:
+    def show(self, values: Mapping[str, Any]) -> Updates:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
         settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
         own, names = {"value": values["own_names"] or OWN_EXAMPLE}, names_of(values)
@@ -162,7 +166,7 @@ class Form:
 
     def _class_updates(
         self, vocabulary: str, own: dict[str, str], names: tuple[str, ...], truth: str, target: str
-    ) -> dict[Any, Any]:
+    ) -> Updates:
         return {
             self.fields["vocabulary"]: vocabulary,
             self.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
@@ -172,7 +176,9 @@ class Form:
         }
 
 
-def lists_for_upload(before: samples.Sample | None, vocabulary: Any, own_names: Any) -> tuple[str, tuple[str, ...]]:
+def lists_for_upload(
+    before: samples.Sample | None, vocabulary: str, own_names: JsonValue
+) -> tuple[str, tuple[str, ...]]:
     """Vocabulary and class names for an upload: those of the form, or general ones if the sample ``before`` set them."""
     try:
         names = names_of({"vocabulary": vocabulary, "own_names": own_names})
@@ -182,7 +188,7 @@ def lists_for_upload(before: samples.Sample | None, vocabulary: Any, own_names: 
     return (GENERAL, general.names) if before is not None and names == before.names else (vocabulary, names)
 
 
-def target_choices(names: tuple[str, ...], truth: Any) -> list[tuple[str, str]]:
+def target_choices(names: tuple[str, ...], truth: JsonValue) -> list[tuple[str, str]]:
     """(text, class name) of the menu "Make CLIP say", without the true class: without a target any other answer will
     do."""
     return [("anything else", NOT_GIVEN), *((name, name) for name in names if name != truth)]
@@ -196,7 +202,7 @@ def changed_note(values: Mapping[str, Any]) -> str:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 
 
-def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[Any]:
+def lists_for(vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, target: JsonValue) -> list[dict[str, Any]]:
     """Updates of the typed list, the true class and the target when the class names changed."""
     names = _listed(vocabulary, own_names)
     truth = truth if truth in names else NOT_GIVEN
@@ -208,7 +214,9 @@ def lists_for(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[
     ]
 
 
-def lists_for_typed(vocabulary: Any, own_names: Any, truth: Any, target: Any) -> list[Any]:
+def lists_for_typed(
+    vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, target: JsonValue
+) -> list[dict[str, Any]]:
     """The same when a class was typed or chosen: its beginning is enough."""
     names = _listed(vocabulary, own_names)
     found = [completed(typed, names) for typed in (truth, target)]
@@ -219,14 +227,14 @@ def lists_for_typed(vocabulary: Any, own_names: Any, truth: Any, target: Any) ->
     return updates
 
 
-def completed(typed: Any, names: tuple[str, ...]) -> Any:
+def completed(typed: JsonValue, names: tuple[str, ...]) -> JsonValue:
     """What is typed, or the first name that begins so if it is no name itself."""
     text = str(typed or "").strip().lower()
     begins = [name for name in names if text and name.lower().startswith(text)]
     return begins[0] if begins and typed not in names else typed
 
 
-def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
+def _listed(vocabulary: JsonValue, own_names: JsonValue) -> tuple[str, ...]:
     """The class names of the form; none if they cannot be read."""
     try:
         return names_of({"vocabulary": vocabulary, "own_names": own_names})
@@ -234,7 +242,7 @@ def _listed(vocabulary: Any, own_names: Any) -> tuple[str, ...]:
         return ()
 
 
-def names_note(engine: Engine, vocabulary: Any, own_names: Any) -> str:
+def names_note(engine: Engine, vocabulary: JsonValue, own_names: JsonValue) -> str:
     """HTML below a typed list: the words that the model was not trained with, and names that are the same to it."""
     names = _listed(vocabulary, own_names) if vocabulary == OWN_CLASSES else ()
     said = (wording.unknown_words(engine.unknown_words(names)), engine.names_warning(names)) if names else ()
@@ -249,7 +257,7 @@ def uploaded_note(picture: Picture) -> str:
     return f"<p class='quiet small'>{say} {escape(notes)}</p>"
 
 
-def _edited(component: Any) -> Any:
+def _edited(component: Any) -> Callable[..., Dependency]:
     """The event of a finished edit."""
     if isinstance(component, gr.Slider):
         return component.release

@@ -11,7 +11,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
 from rita_demo.ui.attack_defend.measured_folds import knowing_attacker_text
 from rita_demo.ui.background import attack_steps as background
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
 from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
@@ -24,10 +24,10 @@ from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, sprite_value
 
 
-def _of_run(draw: Callable[[Session, Run], Any], empty: Any = None) -> Callable[[Session], Any]:
+def _of_run(draw: Callable[[Session, Run], PanelValue], empty: PanelValue = None) -> Callable[[Session], PanelValue]:
     """``draw(session, run)`` of the displayed run; ``empty`` before there is one."""
 
-    def value(session: Session) -> Any:
+    def value(session: Session) -> PanelValue:
         run = session.run_at_step
         return empty if run is None else draw(session, run)
 
@@ -49,7 +49,7 @@ def _heading(
     _html(panels, f"heading-{name}", lambda run: heading(text(run), number), *topics, empty=heading(empty, number))
 
 
-def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
+def build_first_screen(panels: PanelRegistry) -> Parts:
     """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
     banner = _html(panels, "banner", verdict_table.banner, "step", immediate=True)
     pictures, field = (
@@ -73,18 +73,18 @@ def build_first_screen(panels: PanelRegistry) -> dict[str, Any]:
     return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
 
 
-def _selected_view(session: Session) -> Any:
+def _selected_view(session: Session) -> PanelValue:
     view = session.selection.view
     return gr.update(view=NO_VIEW if view is None else view)
 
 
-def build_sections(panels: PanelRegistry) -> dict[str, Any]:
+def build_sections(panels: PanelRegistry) -> Parts:
     """The numbered sections and the folds below the first screen; like all builders, returns the components by name."""
     sections = _build_views(panels) | _build_transport(panels) | _build_cache_and_knowing_attacker(panels)
     return sections | _build_attack_steps_fold(panels) | _build_view_seed_check(panels)
 
 
-def _build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
+def _build_attack_steps_fold(panels: PanelRegistry) -> Parts:
     """Every probability at every stored step, in a fold."""
     with build_fold("Along the attack: how sure every method is at every step", elem_id="along-fold"):
         aria, empty = "Loss and every verdict, by attack step", "The attack's steps appear here."
@@ -98,7 +98,7 @@ def _build_attack_steps_fold(panels: PanelRegistry) -> dict[str, Any]:
     return {"steps": steps, "background_button": follow}
 
 
-def _background_button(session: Session) -> Any:
+def _background_button(session: Session) -> PanelValue:
     """The button for background work that is too slow to start by itself."""
     run = session.run
     if run is None or session.pending_steps:
@@ -111,7 +111,7 @@ def _background_button(session: Session) -> Any:
     return gr.update(visible=bool(slow), value=name)
 
 
-def _build_views(panels: PanelRegistry) -> dict[str, Any]:
+def _build_views(panels: PanelRegistry) -> Parts:
     """3. The views."""
     heading = verdict_table.heading_html
     says = _of_run(
@@ -145,7 +145,7 @@ def _build_views(panels: PanelRegistry) -> dict[str, Any]:
     return {"side": side, "grid": grid, "entropies": entropies}
 
 
-def _build_transport(panels: PanelRegistry) -> dict[str, Any]:
+def _build_transport(panels: PanelRegistry) -> Parts:
     """4. The cost of every class, and the transport plan of one."""
     _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
     with build_narrow_fold("Show the transport and every cost", "transport"):
@@ -180,7 +180,7 @@ def _plan(session: Session, run: Run) -> Figure | None:
     return None if at.k is None else plots.plan_heatmap(run, at.side, at.k, selected=cell)
 
 
-def _build_view_seed_check(panels: PanelRegistry) -> dict[str, Any]:
+def _build_view_seed_check(panels: PanelRegistry) -> Parts:
     """The decision repeated with other sets of crops."""
     lead = "The crops are random, and one draw can mislead. This decides the same picture again with ten other draws."
     with build_fold("Is it chance? Other random crops", lead, elem_id="luck-fold"):
@@ -196,7 +196,7 @@ def _view_seeds(session: Session) -> Figure | None:
     return plots.view_seed_results(run, list(found)) if run and found else None
 
 
-def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> dict[str, Any]:
+def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> Parts:
     """5. The cache; 6. the attacker who knows a defence."""
     left, right = build_columns(1, 1)
     with left:

@@ -1,13 +1,15 @@
 """The first tab, *Attack & defend*: its layout and its events."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
+from gradio.components import Component
+from gradio.events import Dependency
 
 from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
@@ -18,6 +20,7 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError, PictureError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.attack_defend.form import Form, names_note, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
@@ -31,7 +34,7 @@ from rita_demo.ui.framework.context import (
     immediate_event,
     queued_event,
 )
-from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.panels import FormValues, Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
@@ -168,9 +171,7 @@ class AttackDefendTab(SelectionEvents):
     def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
 
-    def attack_and_defend(
-        self, values: Mapping[Any, Any], *, defend_only: bool = False, **changed: Any
-    ) -> Iterator[Updates]:
+    def attack_and_defend(self, values: FormValues, *, defend_only: bool = False, **changed: Any) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
         session = self._job_session(values)
         if values[self.form.choice] != session.attack_defend.choice:
@@ -182,10 +183,10 @@ class AttackDefendTab(SelectionEvents):
         request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
         yield from self.run(session, request)
 
-    def only_defend(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+    def only_defend(self, values: FormValues) -> Iterator[Updates]:
         yield from self.attack_and_defend(values, defend_only=True)
 
-    def attack_known_defence(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+    def attack_known_defence(self, values: FormValues) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows the chosen defence."""
         (known,) = validated([values[self.result.known_defence]])
         changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
@@ -195,20 +196,20 @@ class AttackDefendTab(SelectionEvents):
             changed["methods"] = [*dict.fromkeys([*values[self.form.fields["methods"]], known])]
         yield from self.attack_and_defend(values, **changed)
 
-    def _job_session(self, values: Mapping[Any, Any]) -> Session:
+    def _job_session(self, values: FormValues) -> Session:
         """The session of a job whose turn it is."""
         session = self.context.sessions.get(values[self.context.visitor])
         self.queue_status.waiting_list.leave(session)
         return session
 
-    def on_names(self, visitor: Any, vocabulary: Any, own_names: Any) -> Updates:
+    def on_names(self, visitor: str, vocabulary: JsonValue, own_names: JsonValue) -> Updates:
         """Another list of class names, or a name is being typed: mark what the model does not know of them."""
         if not visitor:  # the page is opening: nothing is typed
             return {}
         engine = self.context.engine_of(self.context.sessions.get(visitor))
         return {self.form.names_note: names_note(engine, vocabulary, own_names)}
 
-    def compare_form(self, values: Mapping[Any, Any]) -> Updates:
+    def compare_form(self, values: FormValues) -> Updates:
         """Say beside the button whether the form asks for another run than the one on screen."""
         session = self.context.sessions.get(values[self.context.visitor])
         form = {name: values[component] for name, component in self.form.fields.items()}
@@ -216,7 +217,7 @@ class AttackDefendTab(SelectionEvents):
         return {self.form.changed: _changed_note(session)}
 
     @property
-    def link_outputs(self) -> list[Any]:
+    def link_outputs(self) -> list[Component]:
         """The components besides panels that :meth:`apply_link` and :meth:`run_form_updates` fill in."""
         return [*self.form.shown, self.link, self.queue_status.timer]
 
@@ -227,7 +228,7 @@ class AttackDefendTab(SelectionEvents):
         chosen = self._choose(visitor, link.sample, None) | self.form.show(link.form)
         return chosen | {self.link: query, self.result.pictures: pictures}
 
-    def run_link(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+    def run_link(self, values: FormValues) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
         another job."""
         session = self._job_session(values)
@@ -238,7 +239,7 @@ class AttackDefendTab(SelectionEvents):
         request = parse_request(link.form, chosen, engine.info.side, attack=link.attack)
         yield from self.run(session, replace(request, selection=link.selection))
 
-    def repeat_with_new_views(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+    def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
         """Decide the delivered picture again with ten other sets of crops."""
         session, begin, found = self._job_session(values), time.perf_counter(), []
         run = session.run
@@ -255,7 +256,7 @@ class AttackDefendTab(SelectionEvents):
             yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
         yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
-    def start_background_work(self, visitor: Any, *, slow: bool = False) -> Iterator[Updates]:
+    def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
         """After an attack: the stored steps and the other budgets, if they are quick (or also if they are ``slow``)."""
         session = self.context.sessions.get(visitor)
         run = session.run
@@ -267,7 +268,7 @@ class AttackDefendTab(SelectionEvents):
         if session.same_picture(run) and (slow or quick):
             yield from background.in_background(self.context, session, background.store_budget_variants)
 
-    def start_slow_background_work(self, visitor: Any) -> Iterator[Updates]:
+    def start_slow_background_work(self, visitor: str) -> Iterator[Updates]:
         yield from self.start_background_work(visitor, slow=True)
 
     def on_stopped(self, session: Session) -> Updates:
@@ -275,7 +276,7 @@ class AttackDefendTab(SelectionEvents):
         return said | self.context.panels.redraw(session, "run")
 
     # --- choosing a picture
-    def choose_sample(self, values: Mapping[Any, Any], event: gr.EventData) -> Updates:
+    def choose_sample(self, values: FormValues, event: gr.EventData) -> Updates:
         """A sample was clicked: its class names and its true class go into the form."""
         one = clicked_sample(event)
         if one is None:
@@ -283,7 +284,7 @@ class AttackDefendTab(SelectionEvents):
         kind = values[self.form.fields["attack"]]
         return self._choose(values[self.context.visitor], one.key, None, kind) | self.form.show_sample(one)
 
-    def _choose(self, visitor: Any, sample: str | None, source: bytes | None, attack: Any = "") -> Updates:
+    def _choose(self, visitor: str, sample: str | None, source: bytes | None, attack: JsonValue = "") -> Updates:
         """The picture of the next run; the visitor joins the queue. ``attack``: the form's, which the picture takes over."""
         chosen = self.context.sessions.get(visitor).attack_defend
         chosen.sample, chosen.source, chosen.choice = sample, source, chosen.choice + 1
@@ -301,7 +302,7 @@ class AttackDefendTab(SelectionEvents):
         updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
 
-    def take_upload(self, visitor: Any, path: Any, attack: Any, *listed: Any) -> Updates:
+    def take_upload(self, visitor: str, path: JsonValue, attack: JsonValue, *listed: str) -> Updates:
         """A file was uploaded: show it and join the queue, as for a sample."""
         if not isinstance(path, str):
             raise PictureError("No file arrived.", "Try again.")
@@ -312,7 +313,7 @@ class AttackDefendTab(SelectionEvents):
         self.context.sessions.evict()
         return updates | {self.result.pictures: loading_pictures(picture), self.starts: time.monotonic_ns()}
 
-    def take_truth(self, visitor: str, truth: Any) -> Updates:
+    def take_truth(self, visitor: str, truth: JsonValue) -> Updates:
         """The true class was chosen after a run without one, which asked for it: attack anew, away from that class."""
         session = self.context.sessions.get(visitor)
         run = session.run
@@ -321,7 +322,7 @@ class AttackDefendTab(SelectionEvents):
         return {self.starts: time.monotonic_ns()} | self.queue_status.on_press(visitor)
 
     # --- clicks in the result
-    def _bind_selection(self) -> Any:
+    def _bind_selection(self) -> Dependency:
         """Returns the event of the choice of the strength shown."""
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
         strength = self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
@@ -339,22 +340,22 @@ class AttackDefendTab(SelectionEvents):
             wire(event, handler, inputs, "class", "view", "side")
         return strength
 
-    def on_field_step(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_field_step(self, visitor: str, event: gr.EventData) -> Updates:
         """The crop field's control was moved, or the attack was played to its end."""
         return self.pick_step(visitor, event_data(event).get("step"))
 
-    def on_step(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_step(self, visitor: str, event: gr.EventData) -> Updates:
         _, run = self._session_and_run(visitor)
         return self.pick_step(visitor, None if run is None else clicked_integer(event, last_step(run) + 1))
 
-    def pick_side(self, visitor: Any, side: Any) -> Updates:
+    def pick_side(self, visitor: str, side: JsonValue) -> Updates:
         session, run = self._session_and_run(visitor)
         if run is None or side not in SIDES:
             return {}
         self.context.crop_views(session, side)
         return self._select(session, "side", side=side)
 
-    def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_cell(self, visitor: str, event: gr.EventData) -> Updates:
         """A cell of the plan was clicked, or the row below it, which selects the view alone."""
         session, n = self._clicked_view(visitor, event)
         k = session.selection.k

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 from rita_demo import analysis
 from rita_demo.attacks import get_attack
@@ -18,6 +17,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.figures import feature_cloud
 from rita_demo.ui.framework.context import AppContext
@@ -36,7 +36,14 @@ class FigureJobs:
         self._umap_threads = ThreadPoolExecutor(2, thread_name_prefix="umap")
 
     def collect(
-        self, visitor: Any, source: Any, classes: Any, each: Any, attack: Any, budget: Any, views: Any
+        self,
+        visitor: str,
+        source: str,
+        classes: JsonValue,
+        each: JsonValue,
+        attack: JsonValue,
+        budget: JsonValue,
+        views: JsonValue,
     ) -> Iterator[Updates]:
         """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream."""
         context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
@@ -64,13 +71,13 @@ class FigureJobs:
         text = f"Collected {len(first.cloud.ids)} pictures."
         yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
 
-    def run_umap_for_new(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
+    def run_umap_for_new(self, visitor: str, neighbours: JsonValue) -> Iterator[Updates]:
         """UMAP for the cloud that was just collected; nothing if collecting failed, which has its own message."""
         one = self._context.sessions.get(visitor).figures.placed_cloud
         if one is not None and "UMAP" not in one.coordinates:
             yield from self.run_umap(visitor, neighbours)
 
-    def run_umap(self, visitor: Any, neighbours: Any) -> Iterator[Updates]:
+    def run_umap(self, visitor: str, neighbours: JsonValue) -> Iterator[Updates]:
         """UMAP in the other process; meanwhile the page shows PCA, or UMAP's earlier result."""
         session = self._context.sessions.get(visitor)
         one, near = session.figures.placed_cloud, parse_number(neighbours, "neighbours")
@@ -99,7 +106,7 @@ class FigureJobs:
         text = f"UMAP placed {len(coordinates)} points."
         yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
 
-    def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
+    def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
         """Measure a small ablation on drawn textures, without the pictures that were measured before."""
         context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
         engine, strength = context.engine_of(session), SETTINGS["budget"].parse(budget)
@@ -113,12 +120,12 @@ class FigureJobs:
         yield Finished(context.done("Measured."))
 
 
-def is_stored_stream(source: Any) -> bool:
+def is_stored_stream(source: JsonValue) -> bool:
     """Whether an untrusted source may name a stream: it names neither the drawn textures nor a dataset."""
     return isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX)
 
 
-def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:
+def _cloud_settings(attack: JsonValue, budget: JsonValue, views: JsonValue) -> Settings:
     strength, count = SETTINGS["budget"].parse(budget), SETTINGS["views"].parse(views)
     if count < 2:
         raise SettingError(f"The figure needs at least 2 views of a picture; got {count}.")
@@ -128,7 +135,7 @@ def _cloud_settings(attack: Any, budget: Any, views: Any) -> Settings:
     return RECOMMENDED.replace(square="model", budget=strength, views=count, attack=name)
 
 
-def parse_number(value: Any, what: str) -> int:
+def parse_number(value: JsonValue, what: str) -> int:
     """A whole number from a slider, untrusted."""
     found = parse_int(value, 0, 100_000)
     if found is None:

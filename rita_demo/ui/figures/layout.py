@@ -10,7 +10,7 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures.jobs import DATASET_PREFIX, TEXTURES_SOURCE
-from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
@@ -18,7 +18,6 @@ from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
-Parts = dict[str, Any]  # components by name
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
 STRENGTH_INFO = "0 is no attack"
@@ -55,7 +54,9 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     }
 
 
-def _menu(name: str, label: str, choices: Sequence[Any], value: Any, info: str | None = None) -> gr.Dropdown:
+def _menu(
+    name: str, label: str, choices: Sequence[str | tuple[str, str]], value: str, info: str | None = None
+) -> gr.Dropdown:
     return build_menu(choices, value=value, label=label, filterable=False, info=info, elem_id=f"fig-{name}")
 
 
@@ -73,7 +74,7 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
         "The paper’s motivation: an attack scatters the pictures’ features, and in the crops of the attacked pictures the "
         "classes separate again. Here both are drawn and measured.",
     )
-    parts: dict[str, Any] = {}
+    parts: Parts = {}
     with gr.Row(elem_classes="ask-row"):
         info = "attacked now, or a stream that evaluate stored on the server"
         parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE], TEXTURES_CHOICE[1], info)
@@ -105,7 +106,7 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
     return parts
 
 
-def _selected_point(session: Session) -> Any:
+def _selected_point(session: Session) -> PanelValue:
     """The selected picture stays described until the pointer is over another one."""
     one, picture = session.figures.placed_cloud, session.figures.picture
     if one is None or picture is None:
@@ -153,7 +154,7 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
         "Accuracy against one setting, everything else alike, from runs of <code>evaluate</code> on this server. A small one "
         f"can be measured here: drawn textures among all 47 names, clean and under PGD. {NOT_ZERO_SHOT}"
     )
-    parts: dict[str, Any] = {}
+    parts: Parts = {}
     with build_fold("Which settings matter? Ablations", lead):
         with gr.Row(elem_classes="ask-row"):
             settings = [(setting_title(SETTINGS[name]), name) for name in small_ablations.VALUES]

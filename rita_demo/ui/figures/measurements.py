@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from html import escape
-from typing import Any
 
 import gradio as gr
 
@@ -14,8 +13,10 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import printable
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AblationPoint, PaperResult
 from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import html_table, table_row
@@ -52,7 +53,7 @@ def draw_backbones(session: Session) -> Figure:
     return with_caption(plots.grouped_accuracy(charts[0] if charts else None, NO_MEASUREMENT), _run_title(session))
 
 
-def draw_run_times(session: Session) -> Any:
+def draw_run_times(session: Session) -> PanelValue:
     """Seconds per picture; out of sight where the chosen run has none, as the shipped measurements."""
     times = evaluation_page.run_times(point.cell for point in session.figures.ablation_points)
     figure = with_caption(plots.run_times(times, "this run"), _run_title(session))
@@ -95,7 +96,7 @@ def filters() -> dict[str, list[str]]:
     return {name: [ALL, *dict.fromkeys(getattr(cell, name) for cell in cells)] for name in DEFAULT_FILTERS}
 
 
-def chosen_filters(values: Sequence[Any]) -> dict[str, str]:
+def chosen_filters(values: Sequence[JsonValue]) -> dict[str, str]:
     """The filters that a client sent; unknown values mean all."""
     known = filters()
     return {name: value if value in known[name] else ALL for name, value in zip(known, values, strict=True)}

@@ -12,12 +12,13 @@ import gradio as gr
 from rita_demo.analysis import UmapProcess
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
 from rita_demo.ui.figures.jobs import FigureJobs, is_stored_stream
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
@@ -40,7 +41,7 @@ class FiguresTab(SelectionEvents):
     ) -> None:
         self.context, self.folders, self.opener = context, folders, opener
         self.jobs = FigureJobs(context, folders, worker or UmapProcess())
-        self.parts: dict[str, Any] = layout.build(context.panels)
+        self.parts: Parts = layout.build(context.panels)
         context.panels.before_draw(self.tab, self._compute_bounds)
         context.panels.on_open(self.tab, self.on_open)
 
@@ -119,13 +120,13 @@ class FiguresTab(SelectionEvents):
         session.figures = replace(session.figures, run_folder=run, ablation_points=found)
 
     # --- the cloud
-    def _point(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None]:
+    def _point(self, visitor: str, event: gr.EventData) -> tuple[Session, int | None]:
         """The session, and the point of the cloud that an event names, or None."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         return session, clicked_integer(event, len(one.points.kind) if one else 0)
 
-    def on_point(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_point(self, visitor: str, event: gr.EventData) -> Updates:
         """A point was clicked: its picture is selected, and its class in every tab that has it."""
         session, i = self._point(visitor, event)
         one = session.figures.placed_cloud
@@ -136,11 +137,11 @@ class FiguresTab(SelectionEvents):
             return self._select_class(session, k, None)
         return self._select_class(session, int(one.cloud.label[picture]), picture)
 
-    def on_hover(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_hover(self, visitor: str, event: gr.EventData) -> Updates:
         session, i = self._point(visitor, event)
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
-    def on_lasso(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_lasso(self, visitor: str, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         if one is None:
@@ -149,7 +150,7 @@ class FiguresTab(SelectionEvents):
         session.figures = replace(session.figures, lasso_points=chosen)
         return {self.parts["lassoed"]: feature_cloud.lasso_table(session)}
 
-    def open_picture(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
+    def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """A picture of the table was pressed: attack it again as in the cloud, and show it in all tabs."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
@@ -166,13 +167,13 @@ class FiguresTab(SelectionEvents):
 
         yield from self.opener.steps(session, find)
 
-    def pick_source(self, source: Any, attack: Any) -> Updates:
+    def pick_source(self, source: JsonValue, attack: JsonValue) -> Updates:
         """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
         live = not is_stored_stream(source)
         updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
         return updates | {self.parts["budget"]: strength_update(attack, layout.STRENGTH_INFO, usable=live)}
 
-    def on_chip(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_chip(self, visitor: str, event: gr.EventData) -> Updates:
         """A class was pressed: it is selected, or deselected if it was."""
         session = self.context.sessions.get(visitor)
         one, raw = session.figures.placed_cloud, event_data(event)
@@ -183,7 +184,7 @@ class FiguresTab(SelectionEvents):
             return self._change(session, "cloud", k=None, picture=None, released_class=session.selection.k)
         return self._select_class(session, k, None)
 
-    def on_cloud_class(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_cloud_class(self, visitor: str, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
         k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
@@ -199,21 +200,21 @@ class FiguresTab(SelectionEvents):
         session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
         return self._select(session, "class", "cloud", k=known.index(name), atom=None)
 
-    def pick_projection(self, visitor: Any, projection: Any) -> Updates:
+    def pick_projection(self, visitor: str, projection: JsonValue) -> Updates:
         known = projection in ("PCA", "UMAP")
         return self._change(self.context.sessions.get(visitor), "cloud", projection=projection) if known else {}
 
     # --- measurements
-    def pick_run(self, visitor: Any, run: Any) -> Updates:
+    def pick_run(self, visitor: str, run: str | None) -> Updates:
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, run or "")
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
-    def pick_setting(self, visitor: Any, setting: Any) -> Updates:
+    def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:
         known = setting in small_ablations.VALUES
         return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
 
-    def measure(self, visitor: Any, setting: Any, pictures: Any, budget: Any) -> Iterator[Updates]:
+    def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
         """Measure a small ablation, then show its run in the list of runs."""
         yield from self.jobs.measure(visitor, setting, pictures, budget)
         session = self.context.sessions.get(visitor)
@@ -221,7 +222,7 @@ class FiguresTab(SelectionEvents):
         lists = layout.run_lists(self.parts, self.folders, small_ablations.RUN_FOLDER)
         yield lists | self.context.panels.redraw(session, "figures")
 
-    def on_filter(self, visitor: Any, *values: Any) -> Updates:
+    def on_filter(self, visitor: str, *values: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         session.figures = replace(session.figures, filters=measurements.chosen_filters(values))
         return self.context.panels.draw_only(session, [self.parts["printed"]])

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
+from gradio.blocks import Block
+from gradio.components import Component
+from gradio.events import Dependency
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
@@ -144,19 +147,19 @@ class AppContext:
         elapsed = 0.0 if begin is None else time.perf_counter() - begin
         return {self.status: progress_html(text, fraction, elapsed)}
 
-    def outputs(self, *more: Any) -> list[Any]:
+    def outputs(self, *more: Block) -> list[Block]:
         return [self.error_banner, self.status, *self.panels.components, *more]
 
-    def outputs_of(self, *changed: str, tab: str | None = None) -> list[Any]:
+    def outputs_of(self, *changed: str, tab: str | None = None) -> list[Component]:
         """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab). Gradio
         takes about a millisecond for every output, changed or not, and so does the browser."""
         return [self.error_banner, self.status, *self.panels.depending_on(*changed, tab=tab)]
 
-    def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Any] = ()) -> Any:
+    def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Component] = ()) -> Dependency:
         """Draw a tab when it is opened; call it once all panels are registered. Returns the event."""
         name = str(tab.id)
 
-        def on_tab_opened(visitor: Any) -> Updates:
+        def on_tab_opened(visitor: str) -> Updates:
             # the first tab is selected while the page loads, before there is a session
             return self.panels.open_tab(self.sessions.get(visitor), name) if visitor else {}
 

@@ -14,6 +14,7 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import contained, contained_steps
 from rita_demo.process.shutdown import SHUTDOWN, RunningEvent, ShuttingDown
 from rita_demo.records.errors import DemoError
+from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
 MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
@@ -80,14 +81,14 @@ def outcome(error: BaseException | None) -> str:
     return "refused" if isinstance(error, DemoError) else "failed"
 
 
-def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any]] = dict) -> Callable[[Any], Any]:
+def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], Updates] = dict) -> Callable[[Any], Any]:
     """Decorator for event handlers that return (or yield) ``{component: value}``. An error becomes a message in
     ``banner``: our own as it is, any other is logged and gets a general one with its number. Every other output keeps its
     value; ``extra_updates`` makes updates that go with an error (for example, a cleared status line). Every event is
     counted and logged (:func:`logged_event`); a generator is stopped when the server shuts down."""
-    unchanged = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
+    unchanged: Updates = {banner: gr.skip()}  # Gradio takes an empty dict for one output too few and answers 500
 
-    def failed(error: Exception) -> dict[Any, Any]:
+    def failed(error: Exception) -> Updates:
         if not isinstance(error, DemoError):
             number = process_logging.log_error("unexpected error in the page", error)
             error = DemoError(INTERNAL_ERROR, f"{INTERNAL_ERROR_HINT} Its number is {number}.")
@@ -97,7 +98,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
         if inspect.isgeneratorfunction(handler):
 
             @functools.wraps(handler)
-            def generator(*args: Any, **kwargs: Any) -> Iterator[dict[Any, Any]]:
+            def generator(*args: Any, **kwargs: Any) -> Iterator[Updates]:
                 answered = False
                 try:
                     steps = contained_steps(handler(*args, **kwargs))
@@ -115,7 +116,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], dict[Any, Any
             return generator
 
         @functools.wraps(handler)
-        def plain(*args: Any, **kwargs: Any) -> dict[Any, Any]:
+        def plain(*args: Any, **kwargs: Any) -> Updates:
             try:
                 with logged_event(handler), contained():
                     return handler(*args, **kwargs) or unchanged

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
+from gradio.blocks import Block
+from gradio.events import Dependency
 
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, LONG_EVENT, AppContext
@@ -21,9 +23,11 @@ class RunOpener:
     context: AppContext
     tabs: gr.Tabs
     run: Callable[[Session, RunRequest], Iterator[Updates]]
-    start_background_work: Callable[[Any], Iterator[Updates]]
+    start_background_work: Callable[[str], Iterator[Updates]]
 
-    def bind_event(self, event: Any, handler: Callable[..., Iterator[Updates]], *outputs: Any) -> None:
+    def bind_event(
+        self, event: Callable[..., Dependency], handler: Callable[..., Iterator[Updates]], *outputs: Block
+    ) -> None:
         """Connect an event whose handler yields :meth:`steps`, and perhaps updates of ``outputs``."""
         context, everywhere = self.context, self.context.outputs(self.tabs, *outputs)
         safe = notice.handle_errors(context.error_banner, lambda: {context.status: ""})

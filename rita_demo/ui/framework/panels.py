@@ -5,13 +5,15 @@ it changed ("run", "class", "view", ...). The registry then draws the panels tha
 visible tab and those outside every tab. Other tabs with such panels become stale and are drawn when they are opened.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import gradio as gr
 from gradio.components import Component
 
+from rita_demo.plots.figure import Figure
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.session import Session
 
 #: What an event can change. "run": the whole run; "attack_steps": the stored attack steps and budgets; "budget": the
@@ -22,6 +24,10 @@ TOPICS: tuple[str, ...] = ("run", "attack_steps", "budget", "view_seeds", "class
 TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 
 Updates = dict[Component, Any]
+#: What a component takes as its value: also what ``gr.update`` returns.
+PanelValue = Figure | JsonValue
+Parts = dict[str, Any]  # components by name; Gradio makes their events at runtime
+FormValues = Mapping[Component, Any]  # as Gradio hands them over
 C = TypeVar("C", bound=Component)
 
 
@@ -31,7 +37,7 @@ class Panel:
     every tab; ``immediate``: drawn in the first of the two stages of an update."""
 
     component: Component
-    draw: Callable[[Session], Any]
+    draw: Callable[[Session], PanelValue]
     topics: frozenset[str]
     tab: str | None
     immediate: bool
@@ -51,7 +57,7 @@ class PanelRegistry:
         self._before_draw_hooks: dict[str, Callable[[Session], object]] = {}
         self._on_open_hooks: dict[str, Callable[[Session], Updates | None]] = {}
 
-    def add(self, component: C, draw: Callable[[Session], Any], *topics: str, immediate: bool = False) -> C:
+    def add(self, component: C, draw: Callable[[Session], PanelValue], *topics: str, immediate: bool = False) -> C:
         """Draw ``component``, which is returned, again whenever one of ``topics`` changes; a new run always does. It may
         be added more than once with draws that return ``gr.update`` of different properties: only what depends on a change is
         sent to the browser."""

@@ -3,9 +3,11 @@
 from typing import Any
 
 import gradio as gr
+from gradio.events import Dependency
 
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
@@ -31,43 +33,42 @@ class SelectionEvents:
         session.select(**changes)
         return self.two_stage.immediate(session, *topics)
 
-    def _session_and_run(self, visitor: Any) -> tuple[Session, Run | None]:
+    def _session_and_run(self, visitor: str) -> tuple[Session, Run | None]:
         session = self.context.sessions.get(visitor)
         return session, session.run
 
-    def _clicked_view(self, visitor: Any, event: gr.EventData) -> tuple[Session, int | None]:
+    def _clicked_view(self, visitor: str, event: gr.EventData) -> tuple[Session, int | None]:
         """The session, and the view that the click's first number names (or None)."""
         session, run = self._session_and_run(visitor)
         return session, clicked_integer(event, len(run.attacked.encoded_views.features) if run else 0)
 
-    def on_view(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_view(self, visitor: str, event: gr.EventData) -> Updates:
         """A view was clicked: it is selected, or no longer if it was."""
         session, n = self._clicked_view(visitor, event)
         view = None if n == session.selection.view else n
         return {} if n is None else self._select(session, "view", view=view, atom=None)
 
-    def on_class(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_class(self, visitor: str, event: gr.EventData) -> Updates:
         session, run = self._session_and_run(visitor)
         k = clicked_integer(event, len(run.class_prompts.names) if run else 0)
         return {} if k is None else self._select(session, "class", k=k, atom=None)
 
-    def pick_class(self, visitor: Any, name: Any) -> Updates:
+    def pick_class(self, visitor: str, name: JsonValue) -> Updates:
         session, run = self._session_and_run(visitor)
         if run is None or name not in run.class_prompts.names:
             return {}
         return self._select(session, "class", k=run.class_prompts.names.index(name), atom=None)
 
-    def pick_step(self, visitor: Any, step: Any) -> Updates:
+    def pick_step(self, visitor: str, step: JsonValue) -> Updates:
         """Show the stored attack step nearest to ``step``."""
         session, run = self._session_and_run(visitor)
-        number = isinstance(step, int | float) and step == step and abs(step) < 10**6
-        if run is None or run.attack is None or not number:
+        if run is None or run.attack is None or not isinstance(step, int | float) or not abs(step) < 10**6:
             return {}
         session.select(step=min(max(round(step), 0), last_step(run)))
         self.prepare(session)
         return self.two_stage.immediate(session, *STEP_TOPICS)
 
-    def pick_budget(self, visitor: Any, budget: Any) -> Updates:
+    def pick_budget(self, visitor: str, budget: JsonValue) -> Updates:
         """Show the attack with one of the stored budgets."""
         session = self.context.sessions.get(visitor)
         if not isinstance(budget, int) or budget not in session.budget_variants:
@@ -76,12 +77,14 @@ class SelectionEvents:
         self.prepare(session)
         return self.two_stage.immediate(session, *STEP_TOPICS, *BUDGET_TOPICS)
 
-    def bind_attack_sliders(self, choice: gr.Radio, budget_input: gr.Slider, step: gr.Slider | None = None) -> Any:
+    def bind_attack_sliders(
+        self, choice: gr.Radio, budget_input: gr.Slider, step: gr.Slider | None = None
+    ) -> Dependency:
         """Connect the choice of budgets, which the form's ``budget_input`` follows, and the slider of steps, after the
         panels of all tabs are registered. Returns the event of the choice."""
         visitor, wire = self.context.visitor, self.two_stage.bind_event
 
-        def on_budget(visitor: Any, budget: Any) -> Updates:
+        def on_budget(visitor: str, budget: JsonValue) -> Updates:
             updates, (_, run) = self.pick_budget(visitor, budget), self._session_and_run(visitor)
             return updates | {budget_input: run.settings.budget} if run else updates
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.components import Component
+from gradio.events import Dependency
 
 from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.ui.framework import notice
@@ -43,8 +44,13 @@ class StoppableJob:
         clicked.then(*self._say, **IMMEDIATE_EVENT)
 
     def bind_event(
-        self, event: Any, work: Callable[..., Iterator[Updates]], inputs: Any, outputs: Any, **options: Any
-    ) -> Any:
+        self,
+        event: Callable[..., Dependency],
+        work: Callable[..., Iterator[Updates]],
+        inputs: Any,
+        outputs: Any,
+        **options: Any,
+    ) -> Dependency:
         """Connect an event with a job. When the page shows all of it, it also says if it was stopped too late."""
         started = event(self.handler(work), inputs, outputs, **options)
         started.then(*self._say, **IMMEDIATE_EVENT)
@@ -100,7 +106,7 @@ class StoppableJob:
     def _show_button(self, visible: bool) -> Updates:
         return {self._button: gr.update(visible=visible)}
 
-    def _on_stop(self, visitor: Any) -> Updates:
+    def _on_stop(self, visitor: str) -> Updates:
         jobs = self._context.sessions.get(visitor).jobs
         jobs.stop_requests[self._name] += 1
         if not jobs.running[self._name]:  # it ended meanwhile
@@ -108,7 +114,7 @@ class StoppableJob:
             return {self._context.status: jobs.stopped[self._name], **self._show_button(False)}
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
 
-    def _last_words(self, visitor: Any) -> Updates:
+    def _last_words(self, visitor: str) -> Updates:
         """The page shows that the job stops, or all that the job drew. If its last words came before that: again."""
         said = self._context.sessions.get(visitor).jobs.stopped.get(self._name)
         return {self._context.status: said} if said else {}

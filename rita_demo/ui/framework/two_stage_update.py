@@ -7,6 +7,9 @@ dozen figures at once would delay the one that was clicked.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from gradio.components import Component
+from gradio.events import Dependency
+
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event
 from rita_demo.ui.framework.panels import TOPICS, Updates
@@ -37,18 +40,18 @@ class TwoStageUpdate:
         self,
         event: Any,
         handler: Callable[..., Updates],
-        inputs: list[Any],
+        inputs: Sequence[Any],
         *topics: str,
-        active: Sequence[Any] = (),
-        extra_outputs: Sequence[Any] = (),
-    ) -> Any:
+        active: Sequence[Component] = (),
+        extra_outputs: Sequence[Component] = (),
+    ) -> Dependency:
         """Connect an event that changes at most ``topics`` (and ``extra_outputs``). Components in ``active`` are not
         redrawn: the visitor is using them, and they show the change themselves. Returns the event of the second stage."""
         context, panels = self._context, self._context.panels
         safe = notice.handle_errors(context.error_banner)
         active_ids = {id(c) for c in active}
 
-        def second_stage(visitor: Any) -> Updates:
+        def second_stage(visitor: str) -> Updates:
             updates = self.deferred(context.sessions.get(visitor), topics)
             return {c: value for c, value in updates.items() if id(c) not in active_ids}
 

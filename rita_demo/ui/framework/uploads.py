@@ -1,12 +1,13 @@
 """Uploaded files: the only ones of this machine that an event may name."""
 
 from pathlib import Path
-from typing import Any
 
 from gradio.utils import get_upload_folder
 
+from rita_demo.records.json_value import JsonValue
 
-def uploaded_file(path: Any) -> Path | None:
+
+def uploaded_file(path: JsonValue) -> Path | None:
     """The file of an untrusted path; None: it is no regular file in the folder of uploads."""
     if not isinstance(path, str) or "\0" in path:
         return None

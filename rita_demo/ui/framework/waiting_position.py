@@ -7,7 +7,6 @@ second while it waits, so that no thread is blocked.
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import gradio as gr
 
@@ -57,12 +56,12 @@ class QueueStatus:
         self.timer.tick(safe(self.on_tick), context.visitor, outputs, **IMMEDIATE_EVENT)
         self.outputs, self.press_handler = outputs, safe(self.on_press)
 
-    def on_press(self, visitor: Any) -> Updates:
+    def on_press(self, visitor: str) -> Updates:
         """A button was pressed: wait; the status line stays as it is when the queue is empty."""
         self.waiting_list.join(self._context.sessions.get(visitor))
         return self.on_tick(visitor)
 
-    def on_tick(self, visitor: Any) -> Updates:
+    def on_tick(self, visitor: str) -> Updates:
         session = self._context.sessions.get(visitor)
         ahead = self.waiting_list.position(session)
         before = (ahead or 0) + self._context.activity.running_jobs

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from html import escape
-from typing import Any
 
 import gradio as gr
+from gradio.components import Component
+from gradio.events import Dependency
 
 from rita_demo.records import BackboneInfo
 from rita_demo.records.errors import BackboneError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
@@ -41,7 +43,7 @@ class ModelMenu:
             self.note = gr.HTML(self._note(first.name), elem_id="model-note")
             self.use_button = gr.Button("Use this model", elem_id="use-model", size="sm")
 
-    def bind_events(self) -> Any:
+    def bind_events(self) -> Dependency:
         """Connect the events, after the panels of all tabs are registered. Returns the event after which another model is
         in use."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
@@ -49,7 +51,7 @@ class ModelMenu:
         inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
         return self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
 
-    def load(self, visitor: Any, name: Any) -> Iterator[Updates]:
+    def load(self, visitor: str, name: JsonValue) -> Iterator[Updates]:
         """Load the chosen model; the next run uses it."""
         context, session = self.context, self.context.sessions.get(visitor)
         if name != context.models.default.info.name and name not in BACKBONES:
@@ -70,7 +72,7 @@ class ModelMenu:
         yield {context.status: ready, **self.show_model(info)}
 
     @property
-    def shown(self) -> list[Any]:
+    def shown(self) -> list[Component]:
         """What :meth:`show_model` updates."""
         return [self.accordion, self.choice, self.note]
 
@@ -82,7 +84,7 @@ class ModelMenu:
     def _title(self, info: BackboneInfo) -> str:
         return f"Model: {info.title}, {info.parameters / 1e6:.0f} M"
 
-    def _note(self, name: Any) -> str:
+    def _note(self, name: JsonValue) -> str:
         first = self.context.models.default.info
         known = first if name == first.name else BACKBONES.get(str(name))
         return f"<p class='quiet small'>{escape(known.note)}</p>" if known and known.note else ""

@@ -6,7 +6,6 @@ The browser sends the figures as SVG with the click. They are untrusted input, a
 import re
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
@@ -41,7 +40,7 @@ class SaveButton(HtmlWidget):
     template, script = f"{BUTTON}<span role='status'></span>", SCRIPT
 
 
-def posted_figures(event: Any) -> dict[str, str]:
+def posted_figures(event: gr.EventData) -> dict[str, str]:
     """Name -> SVG of an untrusted event; what is no SVG is left out. Raises DemoError: they are too large together."""
     sent = event_data(event).get("figures")
     found = {}
@@ -94,7 +93,7 @@ def bind_save(button: SaveButton, context: AppContext) -> None:
     """Connect the button."""
     made = count(1)
 
-    def on_save(visitor: Any, event: gr.EventData) -> Updates:
+    def on_save(visitor: str, event: gr.EventData) -> Updates:
         session, drawn = context.sessions.get(visitor), posted_figures(event)
         with context.downloads.slot():
             data = run_zip(session, context.engine_of(session), drawn)

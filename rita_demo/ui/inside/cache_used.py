@@ -6,6 +6,7 @@ picture was decided from, the same item may be in another slot or missing: it is
 
 from html import escape
 
+import gradio as gr
 import numpy as np
 
 from rita_demo.records import CacheState
@@ -18,7 +19,7 @@ from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 ClassAndSlot = tuple[int, int]
 
 
-def clicked_slot(event: object, session: Session) -> ClassAndSlot | None:
+def clicked_slot(event: gr.EventData, session: Session) -> ClassAndSlot | None:
     """Class and slot of ``cache_before`` that an untrusted event names; None if that slot is empty."""
     raw, count = event_data(event), session.run.cache_before.count if session.run else np.zeros(0)
     k = parse_int(raw.get("k"), 0, len(count))

@@ -1,7 +1,6 @@
 """The paper's settings against the recommended ones on this picture, and one pinned state to compare with."""
 
 from html import escape
-from typing import Any
 
 import gradio as gr
 
@@ -12,7 +11,7 @@ from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Trace
 from rita_demo.settings import PAPER, PRESETS, RECOMMENDED, SETTINGS, Settings
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework.panels import PanelRegistry, Parts
 from rita_demo.ui.inside.what_if import differing
 from rita_demo.ui.session.session import Pinned, Session
 from rita_demo.ui.widgets import wording
@@ -28,7 +27,7 @@ PRESETS_EMPTY = (
 NEEDS_ATTACK = "<span class='quiet'>needs a new attack, which makes another picture</span>"
 
 
-def build_comparisons(panels: PanelRegistry) -> dict[str, Any]:
+def build_comparisons(panels: PanelRegistry) -> Parts:
     """The paper's settings against the recommended ones, and the pinned state; returns the components by name."""
     with build_fold("Which settings differ from the paper’s?"):
         with gr.Row(elem_classes="whatif-row"):

@@ -3,18 +3,16 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import gradio as gr
 
 from rita_demo.plots.figure import Figure
 from rita_demo.ui.framework.context import AppContext
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 
-Parts = dict[str, Any]  # components by name
 EMPTY_TEXT = "Drawn once a picture has been defended."
 #: Parameter of a figure's function -> the topic that redraws it.
 SELECTED = {"k": "class", "view": "view", "atom": "view"}
@@ -95,7 +93,7 @@ def _build_content(context: AppContext, section: Section) -> Parts:
 def _build_figure(context: AppContext, fold: str, row: FigureRow, side: str) -> PlotlyView:
     defaults = {name: parameter.default for name, parameter in inspect.signature(row.draw).parameters.items()}
 
-    def draw(session: Session) -> Any:
+    def draw(session: Session) -> PanelValue:
         if fold and fold not in session.inside.open_folds:
             return gr.update()
         known = vars(session.selection) | {"run": session.displayed_run, "side": side, "session": session}

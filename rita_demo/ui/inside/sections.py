@@ -18,7 +18,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Transport
 from rita_demo.settings import Settings
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
 from rita_demo.ui.inside import cache_used, comparisons
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
 from rita_demo.ui.inside.what_if import build_setting
@@ -115,7 +115,7 @@ def _build_below_costs(panels: PanelRegistry) -> Parts:
     return {"class_menu": class_menu, "prompt_menu": prompt_menu}
 
 
-def _prompt_choices(session: Session) -> Any:
+def _prompt_choices(session: Session) -> PanelValue:
     run, at = session.run, session.selection
     if run is None or at.k is None:
         return gr.update()

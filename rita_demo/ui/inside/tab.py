@@ -9,10 +9,11 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.records.errors import DemoError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, IMMEDIATE_EVENT, AppContext
-from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside import cache_used, comparisons, what_if
@@ -37,7 +38,7 @@ class InsideTab(SelectionEvents):
         panels.add(gr.HTML(elem_id="inside-strip"), run_summary_bar.summary_bar, "inside")
         self.budget_choice = build_budget_choice(panels, "in-budget")
         self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
-        self.parts: dict[str, Any] = what_if.build_what_if(panels)
+        self.parts: Parts = what_if.build_what_if(panels)
         for section in SECTIONS:
             self.parts |= build_section(context, section)
         self.parts |= comparisons.build_comparisons(panels)
@@ -98,7 +99,7 @@ class InsideTab(SelectionEvents):
         what_if.follow_selection(self.context.engine_of(session), session)
 
     # --- selecting
-    def on_cell(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_cell(self, visitor: str, event: gr.EventData) -> Updates:
         """A cell of the cost matrix or the plan was clicked."""
         session, n = self._clicked_view(visitor, event)
         k = session.selection.k
@@ -107,7 +108,7 @@ class InsideTab(SelectionEvents):
         m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
         return {} if m is None else self._select(session, "view", view=n, atom=m)
 
-    def on_mass(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_mass(self, visitor: str, event: gr.EventData) -> Updates:
         """A cell of views times classes was clicked: both are chosen."""
         session, n = self._clicked_view(visitor, event)
         if n is None or session.run is None:
@@ -115,14 +116,14 @@ class InsideTab(SelectionEvents):
         k = clicked_integer(event, len(session.run.class_prompts.names), 1)
         return {} if k is None else self._select(session, "view", "class", view=n, k=k, atom=None)
 
-    def on_prompt(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_prompt(self, visitor: str, event: gr.EventData) -> Updates:
         """A prompt's bar was clicked."""
         session, run = self._session_and_run(visitor)
         k = session.selection.k
         m = clicked_integer(event, 0 if run is None or k is None else len(run.class_prompts.prompts[k]))
         return {} if m is None else self._select(session, "view", atom=m)
 
-    def pick_prompt(self, visitor: Any, name: Any) -> Updates:
+    def pick_prompt(self, visitor: str, name: JsonValue) -> Updates:
         """A prompt was chosen from the list, or none."""
         session, run = self._session_and_run(visitor)
         k = session.selection.k
@@ -131,7 +132,7 @@ class InsideTab(SelectionEvents):
             return {}
         return self._select(session, "view", atom=names.index(name) - 1 if name != names[0] else None)
 
-    def on_all_views(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_all_views(self, visitor: str, event: gr.EventData) -> Updates:
         """A cell of views times all classes was clicked: both are chosen."""
         session, run = self._session_and_run(visitor)
         N = len(run.attacked.encoded_views.features) if run else 0
@@ -140,7 +141,7 @@ class InsideTab(SelectionEvents):
             return {}
         return self._select(session, "view", "class", view=code % N, k=code // N, atom=None)
 
-    def on_item(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_item(self, visitor: str, event: gr.EventData) -> Updates:
         """A cached view was chosen: the tab *Memory* goes to the latest moment that held it."""
         session = self.context.sessions.get(visitor)
         place = cache_used.clicked_slot(event, session)
@@ -154,10 +155,10 @@ class InsideTab(SelectionEvents):
         changes = {"item": item, "moment": None if last else moment, "k": place[0]}
         return self._select(session, "memory", "class", **changes)
 
-    def on_fold(self, section: Section, is_open: bool) -> Callable[[Any], Updates]:
+    def on_fold(self, section: Section, is_open: bool) -> Callable[[str], Updates]:
         """A fold was opened or closed."""
 
-        def handler(visitor: Any) -> Updates:
+        def handler(visitor: str) -> Updates:
             session = self.context.sessions.get(visitor)
             inside = session.inside
             inside.open_folds = inside.open_folds | {section.fold} if is_open else inside.open_folds - {section.fold}
@@ -167,42 +168,42 @@ class InsideTab(SelectionEvents):
         return handler
 
     # --- what if
-    def _decide_again(self, visitor: Any, changes: Callable[[Session], dict[str, Any]], *more: str) -> Updates:
+    def _decide_again(self, visitor: str, changes: Callable[[Session], dict[str, Any]], *more: str) -> Updates:
         """Decide again with these changes, the arguments of :func:`what_if.change`; ``more``: other topics that change."""
         self._change(visitor, changes)
         return self.on_changed(visitor, *more)
 
-    def _change(self, visitor: Any, changes: Callable[[Session], dict[str, Any]]) -> None:
+    def _change(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> None:
         session = self.context.sessions.get(visitor)
         with session.lock:  # nothing else may change the session meanwhile
             what_if.change(self.context.engine_of(session), session, **changes(session))
 
-    def on_changed(self, visitor: Any, *more: str) -> Updates:
+    def on_changed(self, visitor: str, *more: str) -> Updates:
         """Draw the what-if."""
         session = self.context.sessions.get(visitor)
         return {self.context.error_banner: "", **self.two_stage.immediate(session, "inside", *more)}
 
-    def on_toggle(self, kind: str) -> Callable[[Any], Updates]:
+    def on_toggle(self, kind: str) -> Callable[[str], Updates]:
         """The event that leaves the selected one of a kind out, or puts it back."""
         return lambda visitor: self._decide_again(visitor, lambda s: {"exclusions": what_if.toggled(s, kind)})
 
-    def on_setting(self, name: str) -> Callable[[Any, Any], Updates]:
+    def on_setting(self, name: str) -> Callable[[str, JsonValue], Updates]:
         """The event of a changed setting."""
         return lambda visitor, value: self._decide_again(visitor, _with_setting(name, value))
 
-    def on_steps(self, visitor: Any, value: Any) -> Updates:
+    def on_steps(self, visitor: str, value: JsonValue) -> Updates:
         """Another number of tuning steps, which takes a second or two."""
         self._change(visitor, _with_setting("tuning_steps", value))
         return {}
 
-    def on_truth(self, visitor: Any, name: Any) -> Updates:
+    def on_truth(self, visitor: str, name: JsonValue) -> Updates:
         """Another class counts as right."""
         _, run = self._session_and_run(visitor)
         if run is None or name not in run.class_prompts.names:
             return {}
         return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})
 
-    def on_back(self, visitor: Any) -> Updates:
+    def on_back(self, visitor: str) -> Updates:
         """Back to the run."""
         session = self.context.sessions.get(visitor)
         with session.lock:
@@ -210,7 +211,7 @@ class InsideTab(SelectionEvents):
         return self.on_changed(visitor, "what_if_settings")
 
     # --- comparisons
-    def on_preset(self, preset: Settings) -> Callable[[Any], Updates]:
+    def on_preset(self, preset: Settings) -> Callable[[str], Updates]:
         """The event that applies every setting of a preset that needs no new run."""
 
         def changes(session: Session) -> dict[str, Any]:
@@ -218,27 +219,27 @@ class InsideTab(SelectionEvents):
 
         return lambda visitor: self._decide_again(visitor, changes, "what_if_settings")
 
-    def on_effects(self, visitor: Any) -> Updates:
+    def on_effects(self, visitor: str) -> Updates:
         """What each setting in which the presets differ changes on this picture."""
         session = self.context.sessions.get(visitor)
         table = comparisons.preset_table(self.context.engine_of(session), what_if.run_of(session))
         return {self.parts["table"]: table, self.context.error_banner: ""}
 
-    def on_pin(self, visitor: Any) -> Updates:
+    def on_pin(self, visitor: str) -> Updates:
         """Pin the displayed run."""
         session = self.context.sessions.get(visitor)
         comparisons.pin(session)
         self.context.sessions.evict()
         return self.two_stage.immediate(session, "inside")
 
-    def on_unpin(self, visitor: Any) -> Updates:
+    def on_unpin(self, visitor: str) -> Updates:
         """Drop the pinned state."""
         session = self.context.sessions.get(visitor)
         session.inside.pinned = None
         return self.two_stage.immediate(session, "inside")
 
 
-def _with_setting(name: str, value: Any) -> Callable[[Session], dict[str, Any]]:
+def _with_setting(name: str, value: JsonValue) -> Callable[[Session], dict[str, Any]]:
     """The arguments of :func:`what_if.change` for a control's value."""
     return lambda session: {
         "settings": what_if.settings_of(session).replace(**{name: what_if.from_control(name, value)})

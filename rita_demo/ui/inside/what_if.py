@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 import gradio as gr
+from gradio.components import Component
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
@@ -17,8 +18,9 @@ from rita_demo.pipeline.export import notes, used_settings
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Exclusions, Run
 from rita_demo.records.errors import SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS, SETTINGS, Settings
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.inside.cache_used import selected_slot
 from rita_demo.ui.session.session import Session, WhatIf
 from rita_demo.ui.widgets import wording
@@ -153,13 +155,13 @@ def effect(before: Run, after: Run) -> str:
     return f"RITA, {'; '.join(parts)} ({wording.term_html('margin')} in cosine distance)."
 
 
-def build_what_if(panels: PanelRegistry) -> dict[str, Any]:
+def build_what_if(panels: PanelRegistry) -> Parts:
     """The banner, the buttons and the controls; returns those with events by name."""
     panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", immediate=True)
     with gr.Row(elem_id="whatif-buttons"):
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
         panels.add(back, lambda s: gr.update(interactive=s.inside.what_if.run is not None), "inside")
-        parts: dict[str, Any] = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
+        parts: Parts = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
     fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
     with fold, gr.Row(elem_id="whatif-settings"):
         controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
@@ -172,7 +174,7 @@ def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
     """Leaves the selected one of ``EXCLUDABLE`` out, or puts it back; disabled while none is selected."""
     field, name, _ = EXCLUDABLE[kind]
 
-    def draw(session: Session) -> Any:
+    def draw(session: Session) -> PanelValue:
         chosen = _chosen(session, kind)
         if chosen is None:
             return gr.update(value=f"Leave out the chosen {name}", interactive=False)
@@ -184,12 +186,12 @@ def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
     return panels.add(button, draw, "view", "class", "memory", "inside")
 
 
-def build_setting(panels: PanelRegistry, name: str) -> Any:
+def build_setting(panels: PanelRegistry, name: str) -> Component:
     """The setting's own control; for a logarithmic one a slider over powers of ten. It is not drawn again where it was
     moved: the visitor may already be moving the next one."""
     setting, common = SETTINGS[name], dict[str, Any](elem_id=f"whatif-{name}", min_width=220)
 
-    def draw(session: Session) -> Any:
+    def draw(session: Session) -> PanelValue:
         if session.run is None:
             return gr.update()
         value = getattr(settings_of(session), name)
@@ -203,7 +205,7 @@ def build_setting(panels: PanelRegistry, name: str) -> Any:
     return panels.add(control, draw, "what_if_settings")
 
 
-def from_control(name: str, value: Any) -> Any:
+def from_control(name: str, value: JsonValue) -> Any:
     """The setting that a control's value stands for.
 
     Raises:
@@ -215,7 +217,7 @@ def from_control(name: str, value: Any) -> Any:
     return setting.parse(value)
 
 
-def _truth(session: Session) -> Any:
+def _truth(session: Session) -> PanelValue:
     run = session.displayed_run
     if run is None:
         return gr.update()

@@ -4,13 +4,14 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import Any
 from urllib.parse import parse_qsl
 
 import gradio as gr
 import numpy as np
+from gradio.components import Component
 
 from rita_demo.records import ImageResult, Run
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
@@ -65,7 +66,7 @@ class LearnTab:
         self.answer = gr.HTML(elem_id="exercise-answer")
         self.ready = self.context.panels.add(gr.HTML(elem_id="exercise-ready"), ready)
 
-    def bind_events(self, own_tab: gr.Tab, apply_link: ApplyLink, filled: Sequence[Any]) -> None:
+    def bind_events(self, own_tab: gr.Tab, apply_link: ApplyLink, filled: Sequence[Component]) -> None:
         """Connect the events; ``apply_link`` fills in the components ``filled`` and starts the run of a link."""
         context, visitor = self.context, self.context.visitor
         context.bind_tab(own_tab)
@@ -79,7 +80,7 @@ class LearnTab:
         inputs, revealing = [visitor, self.chosen, self.prediction], [context.error_banner, self.answer]
         self.reveal_button.click(guard(self.reveal), inputs, revealing, **IMMEDIATE_EVENT)
 
-    def choose(self, visitor: str, number: Any) -> Updates:
+    def choose(self, visitor: str, number: JsonValue) -> Updates:
         """Another exercise: its question, its choices, and no answer yet."""
         session, one = self.context.sessions.get(visitor), _exercise(number)
         session.exercise = EXERCISES.index(one) + 1
@@ -91,18 +92,18 @@ class LearnTab:
             self.ready: ready(session),
         }
 
-    def set_up(self, visitor: str, number: Any) -> Updates:
+    def set_up(self, visitor: str, number: JsonValue) -> Updates:
         """Fill in the form and start the run; "again" makes a link that was opened before a new one."""
         one = _exercise(number)
         query = dict(parse_qsl(one.query)) | {"again": str(next(self.presses))}
         return self.apply_link(visitor, query, one.link) | {self.answer: ""}
 
-    def reveal(self, visitor: str, number: Any, predicted: Any) -> Updates:
+    def reveal(self, visitor: str, number: JsonValue, predicted: str | None) -> Updates:
         session = self.context.sessions.get(visitor)
         return {self.answer: revealed(session, _exercise(number), predicted)}
 
 
-def _exercise(number: Any) -> Exercise:
+def _exercise(number: JsonValue) -> Exercise:
     found = parse_int(number, 1, len(EXERCISES) + 1)
     return EXERCISES[(found or 1) - 1]
 

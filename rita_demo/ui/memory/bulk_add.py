@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from rita_demo.plots.labels import sides_of
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
@@ -44,17 +44,19 @@ def current_run(session: Session, engine: Engine) -> Run:
 
 
 def uploaded_pictures(
-    session: Session, engine: Engine, paths: Any, attack: bool
+    session: Session, engine: Engine, paths: JsonValue, attack: bool
 ) -> tuple[list[PictureToAdd], list[str]]:
     """Uploaded files as pictures to add, and an error message for each file that is no picture. Raises PictureError: no
     file, too many files, or no picture among them."""
     run = current_run(session, engine)
-    if not isinstance(paths, list) or not paths or not all(isinstance(p, str) for p in paths):
+    arrived = paths if isinstance(paths, list) else []
+    files = [path for path in arrived if isinstance(path, str)]
+    if not files or len(files) < len(arrived):
         raise PictureError("No file arrived.", "Choose one or more pictures.")
-    if len(paths) > MAX_FILES:
-        raise PictureError(f"At most {MAX_FILES} pictures at once; got {len(paths)}.", "Choose fewer.")
+    if len(files) > MAX_FILES:
+        raise PictureError(f"At most {MAX_FILES} pictures at once; got {len(files)}.", "Choose fewer.")
     found, refused = [], []
-    for number, path in enumerate(paths, 1):
+    for number, path in enumerate(files, 1):
         try:
             picture = open_picture(Path(path).read_bytes(), square=run.settings.square, side=engine.info.side)
         except PictureError as error:

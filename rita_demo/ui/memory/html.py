@@ -1,8 +1,8 @@
 """The cache as HTML: one card per class with thumbnails to choose from, and the log."""
 
 from html import escape
-from typing import Any
 
+import gradio as gr
 import numpy as np
 
 from rita_demo.analysis import resultant_length
@@ -21,7 +21,7 @@ CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON (cannot be imp
 MAX_CONTRIBUTIONS = 12  # rows
 
 
-def clicked_item(event: Any, snapshot: CacheSnapshot) -> tuple[int, int] | None:
+def clicked_item(event: gr.EventData, snapshot: CacheSnapshot) -> tuple[int, int] | None:
     """Class and slot that an untrusted event names; None if that slot is empty."""
     raw = event_data(event)
     k = parse_int(raw.get("k"), 0, len(snapshot.names))

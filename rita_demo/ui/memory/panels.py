@@ -1,7 +1,6 @@
 """What the panels of the tab *Memory* show, each drawn from the session once the tab is opened."""
 
 from html import escape
-from typing import Any
 
 import gradio as gr
 import numpy as np
@@ -11,13 +10,14 @@ from rita_demo.analysis import project_to_plane, text_mean
 from rita_demo.plots.labels import escaped
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import ProcrustesPlane, Run, Trace
+from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
 EMPTY_TEXT = "Appears a few seconds after a picture is run."
 
 
-def slider(session: Session) -> Any:
+def slider(session: Session) -> PanelValue:
     last = len(session.history.entries) - 1
     return gr.update(maximum=max(last, 1), value=session.selected_moment, visible=last > 0)
 
@@ -30,7 +30,7 @@ def moment_heading(session: Session) -> str:
     return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It holds {count}.</h3>"
 
 
-def remove_button(session: Session) -> Any:
+def remove_button(session: Session) -> PanelValue:
     """The button that removes the selected item, which only the latest moment allows."""
     return gr.update(interactive=session.selected_item is not None and session.at_latest_moment)
 
@@ -71,7 +71,7 @@ def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
     return run, full[2], bare[1]
 
 
-def distances(session: Session) -> Any:
+def distances(session: Session) -> PanelValue:
     """d_cOT of every class with and without the memory."""
     found = _both_traces(session)
     if found is None or found[0].settings.protocol == "off":
@@ -103,7 +103,7 @@ def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]
     return run.class_prompts.names[k], known[3], len(items)
 
 
-def plane_figure(session: Session) -> Any:
+def plane_figure(session: Session) -> PanelValue:
     """The views of the selected class before and after Procrustes."""
     name, one, count = _selected_plane(session)
     if one is None and not name:

@@ -11,6 +11,7 @@ import gradio as gr
 from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DemoError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext, immediate_event
 from rita_demo.ui.framework.panels import Updates
@@ -137,12 +138,12 @@ class MemoryTab(SelectionEvents):
         job(self.bulk_upload.upload, self.add_uploads, uploads, outputs, **LONG_EVENT)
         job(self.attacked_samples_button.click, self.add_attacked_samples, [visitor], outputs, **LONG_EVENT)
 
-    def on_compare(self, visitor: Any) -> Updates:
+    def on_compare(self, visitor: str) -> Updates:
         session, panels = self.context.sessions.get(visitor), self.context.panels
         self._compare(session)
         return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
 
-    def pick_moment(self, visitor: Any, number: Any) -> Updates:
+    def pick_moment(self, visitor: str, number: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         at = parse_int(number, 0, len(session.history.entries))
         if at is None:
@@ -152,7 +153,7 @@ class MemoryTab(SelectionEvents):
         updates.pop(self.moment, None)  # the slider itself has the new value
         return updates
 
-    def click_item(self, visitor: Any, event: gr.EventData) -> Updates:
+    def click_item(self, visitor: str, event: gr.EventData) -> Updates:
         """A stored view was clicked: its class is selected in every tab, and the view itself if it comes from the
         displayed picture."""
         session = self.context.sessions.get(visitor)
@@ -160,7 +161,7 @@ class MemoryTab(SelectionEvents):
         chosen = None if entry is None else html.clicked_item(event, entry.snapshot)
         return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
 
-    def click_slot(self, visitor: Any, event: gr.EventData) -> Updates:
+    def click_slot(self, visitor: str, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         entry, k = session.selected_entry, session.selection.k
         if entry is None or k is None:
@@ -179,14 +180,14 @@ class MemoryTab(SelectionEvents):
             changes |= {"view": item.view, "side": "attacked"}
         return self._select(session, "memory", "class", "view", "side", **changes)
 
-    def on_undo(self, visitor: Any) -> Updates:
+    def on_undo(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         if len(session.history.entries) < 2:
             raise DemoError("There is nothing to undo.")
         title = session.history.entries[-1].title
         return self._replace_history(session, session.history.undo(), f"Undone: {title}.")
 
-    def on_clear(self, visitor: Any) -> Updates:
+    def on_clear(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         now = session.history.current
         if now is None or not now.count:
@@ -194,7 +195,7 @@ class MemoryTab(SelectionEvents):
         history = session.history.with_snapshot("Emptied", replace(now, items_by_class={}))
         return self._replace_history(session, history, "The memory is empty. Undo brings it back.")
 
-    def on_remove(self, visitor: Any) -> Updates:
+    def on_remove(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         now, item, gone = session.history.current, session.selection.item, session.selected_item
         if now is None or item is None or gone is None:
@@ -209,7 +210,7 @@ class MemoryTab(SelectionEvents):
         history = session.history.with_snapshot(title, snapshot_of(state, now.names, now, None))
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
-    def on_export(self, visitor: Any, event: gr.EventData) -> Updates:
+    def on_export(self, visitor: str, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
@@ -224,7 +225,7 @@ class MemoryTab(SelectionEvents):
         said = f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."
         return {self.export_buttons: file, **self.context.done(said)}
 
-    def on_import(self, visitor: Any, path: Any) -> Updates:
+    def on_import(self, visitor: str, path: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise cache_file.CacheFileError("No file arrived.", "Try again.")
@@ -236,7 +237,7 @@ class MemoryTab(SelectionEvents):
         self.context.sessions.evict()
         return updates
 
-    def contribute(self, visitor: Any) -> Iterator[Updates]:
+    def contribute(self, visitor: str) -> Iterator[Updates]:
         """Leave every stored view of the selected moment out once."""
         session = self.context.sessions.get(visitor)
         engine, entry = self.context.engine_of(session), session.selected_entry
@@ -255,13 +256,13 @@ class MemoryTab(SelectionEvents):
         done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
         yield Finished(self.context.done(done_text) | self.context.panels.redraw(session, "memory"))
 
-    def add_uploads(self, visitor: Any, paths: Any, attack: Any) -> Iterator[Updates]:
+    def add_uploads(self, visitor: str, paths: JsonValue, attack: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
         yield from bulk_add.add_steps(self.context, session, *found)
         yield self._select(session, "memory")
 
-    def add_attacked_samples(self, visitor: Any) -> Iterator[Updates]:
+    def add_attacked_samples(self, visitor: str) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
         found = bulk_add.attacked_samples(session, self.context.engine_of(session))
         yield from bulk_add.add_steps(self.context, session, found)

@@ -3,13 +3,11 @@
 Nothing is encoded here: the steps and budgets were computed once, in the background, and are stored.
 """
 
-from typing import Any
-
 import gradio as gr
 
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.rerun import other_budgets
-from rita_demo.ui.framework.panels import PanelRegistry
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.setting_controls import LenientSlider
 
@@ -32,7 +30,7 @@ def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider
     return step
 
 
-def _budget_choice(session: Session) -> Any:
+def _budget_choice(session: Session) -> PanelValue:
     run = session.run
     if run is None or not other_budgets(run):
         return gr.update(visible=False)
@@ -40,7 +38,7 @@ def _budget_choice(session: Session) -> Any:
     return gr.update(choices=[(f"{n}/255", n) for n in kept], value=run.settings.budget, visible=True)
 
 
-def _step_slider(session: Session) -> Any:
+def _step_slider(session: Session) -> PanelValue:
     last = 0 if session.run is None else last_step(session.run)
     value = last if session.selection.step is None else session.selection.step
     return gr.update(maximum=max(last, 1), value=value, visible=last > 0)

@@ -1,19 +1,19 @@
 """The selected class in a menu; the selected view, and the selected cell of the plan, in words."""
 
 from html import escape
-from typing import Any
 
 import gradio as gr
 import numpy as np
 
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import ImageResult
+from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 
-def class_choices(session: Session) -> Any:
+def class_choices(session: Session) -> PanelValue:
     """The menu of classes."""
     run, k = session.run, session.selection.k
     if run is None:

@@ -12,6 +12,7 @@ from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState, Picture, Run
 from rita_demo.records.errors import DemoError, PictureError, SettingError, VocabularyError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets.setting_controls import settings_from
@@ -41,15 +42,15 @@ class RunRequest:
         return Steps(run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **options))
 
 
-def methods_of(form: Mapping[str, Any]) -> tuple[str, ...]:
+def methods_of(form: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """The chosen methods, and the three that are always there."""
     ticked = form.get("methods") or []
     if not isinstance(ticked, list):
         raise SettingError("The methods come as a list.", "Tick them in the menu.")
-    return with_defaults(ticked)
+    return with_defaults(map(str, ticked))
 
 
-def names_of(form: Mapping[str, Any]) -> tuple[str, ...]:
+def names_of(form: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """The class names of the chosen list, or the typed ones."""
     chosen = form.get("vocabulary")
     if chosen == OWN_CLASSES:
@@ -60,7 +61,7 @@ def names_of(form: Mapping[str, Any]) -> tuple[str, ...]:
     return vocabularies.vocabulary(str(chosen)).names
 
 
-def class_of(names: tuple[str, ...], chosen: Any) -> int | None:
+def class_of(names: tuple[str, ...], chosen: JsonValue) -> int | None:
     """The index of a class name; None when nothing was chosen."""
     if chosen is None or chosen in ("", NOT_GIVEN):
         return None
@@ -69,7 +70,7 @@ def class_of(names: tuple[str, ...], chosen: Any) -> int | None:
     return vocabularies.index_of(names, chosen)
 
 
-def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int, *, attack: bool) -> RunRequest:
+def parse_request(form: Mapping[str, JsonValue], chosen: AttackDefendState, side: int, *, attack: bool) -> RunRequest:
     """The request of a form (component name -> value as it came from the browser), checked, for the ``chosen`` picture;
     ``side``: the model's input side in pixels. Without ``attack`` it only defends, whatever attack the form names.
     Raises DemoError: the first invalid value."""
@@ -88,7 +89,7 @@ def parse_request(form: Mapping[str, Any], chosen: AttackDefendState, side: int,
     return RunRequest(picture, names, settings, label, target, title, sample, methods_of(form))
 
 
-def asks_for_another_run(form: Mapping[str, Any], run: Run) -> bool:
+def asks_for_another_run(form: Mapping[str, JsonValue], run: Run) -> bool:
     """Whether a form's values, also invalid ones, are not those of ``run``; of a run that only defends without the
     attack and its target. The picture is not compared."""
     try:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
 import gradio as gr
 
@@ -12,6 +11,7 @@ from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.records.errors import DataError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.context import AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
@@ -64,7 +64,7 @@ class DatasetDownload:
         asked = [self.context.visitor, self.dataset_menu]
         job.bind_event(self.start_button.click, self.download_chosen, asked, shown, **DOWNLOAD_QUEUE)
 
-    def download_chosen(self, visitor: Any, name: Any) -> Iterator[Updates]:
+    def download_chosen(self, visitor: str, name: JsonValue) -> Iterator[Updates]:
         """Download a dataset. It can be stopped at every update; what was downloaded stays."""
         dataset, context = DATASETS.get(name) if isinstance(name, str) else None, self.context
         if dataset is None or dataset.archive is None:

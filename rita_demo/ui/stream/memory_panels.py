@@ -13,8 +13,10 @@ from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamPicture, StreamRun
 from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory
 from rita_demo.settings.setting import number_text
+from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, small_crop, snapshot_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
@@ -136,7 +138,7 @@ def _square(shown: ShownStream, name: str) -> np.ndarray | None:
 
 
 # --- compared
-def other_choices(session: Session, folders: DataFolders) -> Any:
+def other_choices(session: Session, folders: DataFolders) -> PanelValue:
     """The menu of what the stream is compared with."""
     stream, last = session.stream, session.stream.shown_picture
     if stream.running:  # the list of stored streams is read when it has ended
@@ -161,7 +163,7 @@ def _comparable(folders: DataFolders, one: StreamRun) -> list[StreamRun]:
     return [run for run in runs if run.name != one.name and all(run.header[n] == one.header[n] for n in same)]
 
 
-def parse_other(session: Session, folders: DataFolders, value: Any) -> str:
+def parse_other(session: Session, folders: DataFolders, value: JsonValue) -> str:
     """What an untrusted value of the menu names.
 
     Raises:

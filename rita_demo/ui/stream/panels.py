@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import gradio as gr
 
@@ -16,6 +15,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.memory.stream import MAX_CLASSES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
@@ -74,7 +74,7 @@ def status(shown: ShownStream) -> str:
     return notice.done_html(f"{share} {wanted} pictures are decided, {speed}.")
 
 
-def slider(session: Session) -> Any:
+def slider(session: Session) -> PanelValue:
     state = session.stream
     value, last = max(state.shown_picture, 1), max(state.decided, 2)
     return gr.update(minimum=1, maximum=last, value=value, visible=state.decided > 1)

@@ -1,7 +1,7 @@
 """The tab *Stream*: many pictures with the cache kept between them; live, back in time, and from stored runs."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, TypeVar
 
@@ -14,10 +14,11 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.framework.panels import FormValues, PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History
 from rita_demo.ui.session.run_request import RunRequest, methods_of
 from rita_demo.ui.session.session import Session
@@ -50,7 +51,7 @@ C = TypeVar("C", bound=Component)
 class StreamTab:
     """The tab. Build it inside its ``gr.Tab``. ``fields``: the components of the form with the settings, by name."""
 
-    def __init__(self, context: AppContext, folders: DataFolders, fields: Mapping[str, Any], opener: RunOpener) -> None:
+    def __init__(self, context: AppContext, folders: DataFolders, fields: Parts, opener: RunOpener) -> None:
         self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
         self.panels, self.figures, self.export_count = PanelRegistry(), dict[str, PlotlyView](), 0
         with gr.Column(elem_id="stream"):
@@ -103,16 +104,16 @@ class StreamTab:
         """A button that is visible when ``is_shown``; braces in its text stand for the selected picture."""
         button = gr.Button(text, visible=False, elem_id=f"stream-{name}", **options)
 
-        def draw(session: Session) -> Any:
+        def draw(session: Session) -> PanelValue:
             stream = session.stream
             return gr.update(visible=is_shown(stream), value=text.format(stream.shown_picture))
 
         self.buttons[name] = self.panels.add(button, draw)
 
-    def _add(self, component: C, draw: Callable[[ShownStream], Any], *topics: str, empty: str | None = "") -> C:
+    def _add(self, component: C, draw: Callable[[ShownStream], PanelValue], *topics: str, empty: str | None = "") -> C:
         """A panel of the stream on screen; ``empty`` before there is one."""
 
-        def panel(session: Session) -> Any:
+        def panel(session: Session) -> PanelValue:
             shown = shown_stream(session, self.folders)
             return empty if shown is None else draw(shown)
 
@@ -248,7 +249,7 @@ class StreamTab:
         return listed | self._stored_choices() | self.panels.redraw(session, "run")
 
     # --- running
-    def on_start(self, values: Mapping[Any, Any]) -> Iterator[Updates]:
+    def on_start(self, values: FormValues) -> Iterator[Updates]:
         """Start a stream; one with the same request is resumed."""
         visitor = values[self.context.visitor]
         session = self.context.sessions.get(visitor)
@@ -259,10 +260,10 @@ class StreamTab:
         request = evaluation_page.request_for(self.folders, settings, backbone, methods=methods, **asked)
         yield from self.on_resume(visitor, request)
 
-    def on_step(self, visitor: Any) -> Iterator[Updates]:
+    def on_step(self, visitor: str) -> Iterator[Updates]:
         yield from self.on_resume(visitor, most=1)
 
-    def on_resume(self, visitor: Any, new: Any = None, most: int = MAX_PICTURES) -> Iterator[Updates]:
+    def on_resume(self, visitor: str, new: Any = None, most: int = MAX_PICTURES) -> Iterator[Updates]:
         """Go on with the visitor's stream, or with a ``new`` request, for ``most`` pictures."""
         session = self.context.sessions.get(visitor)
         view, engine = session.stream, self.context.engine_of(session)
@@ -305,12 +306,12 @@ class StreamTab:
             if found is not None and view.request is request:  # it may have been cancelled meanwhile
                 view.show(found)
 
-    def on_pause(self, visitor: Any) -> Updates:
+    def on_pause(self, visitor: str) -> Updates:
         """Stop after the picture that is being decided."""
         self.context.sessions.get(visitor).stream.pause_requested = True
         return {self.buttons["pause"]: gr.update(visible=False)}
 
-    def on_cancel(self, visitor: Any) -> Updates:
+    def on_cancel(self, visitor: str) -> Updates:
         """End the stream; what was decided stays on screen and among the stored runs."""
         session = self.context.sessions.get(visitor)
         with session.lock:
@@ -321,18 +322,18 @@ class StreamTab:
         return self._stored_choices() | updates
 
     # --- selecting
-    def pick_picture(self, visitor: Any, number: Any) -> Updates:
+    def pick_picture(self, visitor: str, number: JsonValue) -> Updates:
         updates = self._select_picture(visitor, number)
         updates.pop(self.slider, None)  # the slider itself has the new value
         return updates
 
-    def click_picture(self, visitor: Any, event: gr.EventData) -> Updates:
+    def click_picture(self, visitor: str, event: gr.EventData) -> Updates:
         return self._select_picture(visitor, event_data(event).get("t"))
 
-    def click_figure(self, visitor: Any, event: gr.EventData) -> Updates:
+    def click_figure(self, visitor: str, event: gr.EventData) -> Updates:
         return self._select_picture(visitor, clicked_integer(event, 10**9))
 
-    def click_class(self, visitor: Any, event: gr.EventData) -> Updates:
+    def click_class(self, visitor: str, event: gr.EventData) -> Updates:
         """A class of the cache was clicked: it is selected in every tab, if the displayed run has it."""
         session = self.context.sessions.get(visitor)
         names = session.stream.trajectory.names if session.stream.trajectory else ()
@@ -343,7 +344,7 @@ class StreamTab:
         session.select(k=known.index(names[k]), atom=None)
         return self.context.panels.redraw(session, "class") | self.panels.redraw(session, "class")
 
-    def _select_picture(self, visitor: Any, number: Any) -> Updates:
+    def _select_picture(self, visitor: str, number: JsonValue) -> Updates:
         """Select the picture of a number, untrusted."""
         session = self.context.sessions.get(visitor)
         view, t = session.stream, parse_int(number, 1, session.stream.decided + 1)
@@ -352,18 +353,18 @@ class StreamTab:
         view.selected = None if t == view.decided else t
         return self.panels.redraw(session, "run")
 
-    def pick_other(self, visitor: Any, value: Any) -> Updates:
+    def pick_other(self, visitor: str, value: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         session.stream.other = memory_panels.parse_other(session, self.folders, value)
         return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
 
-    def pick_outcome(self, visitor: Any, outcome: Any) -> Updates:
+    def pick_outcome(self, visitor: str, outcome: str) -> Updates:
         """Which pictures the gallery shows; an unknown value means the first choice."""
         session = self.context.sessions.get(visitor)
         session.stream.outcome = outcome
         return self.panels.draw_only(session, [self.sorted_out])
 
-    def list_views(self, visitor: Any, search: Any, order: Any, listed: Any) -> Updates:
+    def list_views(self, visitor: str, search: JsonValue, order: str, listed: str) -> Updates:
         """Search, sort and choose the stored views; unknown values mean the first choice."""
         session = self.context.sessions.get(visitor)
         view = session.stream
@@ -371,7 +372,7 @@ class StreamTab:
         view.order, view.listed = order, listed
         return self.panels.draw_only(session, [self.views])
 
-    def open_stored(self, visitor: Any, name: Any) -> Updates:
+    def open_stored(self, visitor: str, name: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         if session.stream.running:
             raise SettingError("A stream of yours is running.", "Pause it first.")
@@ -383,7 +384,7 @@ class StreamTab:
         self.context.sessions.evict()
         return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
 
-    def on_export(self, visitor: Any) -> Updates:
+    def on_export(self, visitor: str) -> Updates:
         """All rows of the stream, as ``evaluate`` wrote them, as a file."""
         view = self.context.sessions.get(visitor).stream
         if view.recording is None:
@@ -393,17 +394,17 @@ class StreamTab:
             data = evaluation_page.rows_text(view.recording).encode()
             return {self.export: download_value("rows.jsonl", data, self.export_count)}
 
-    def open_memory(self, visitor: Any) -> Iterator[Updates]:
+    def open_memory(self, visitor: str) -> Iterator[Updates]:
         """Show the memory before the selected picture in *Memory*, where every stored view can be left out."""
         yield from self.open_inside(visitor, tab="memory")
 
-    def open_remembered(self, visitor: Any, event: gr.EventData) -> Iterator[Updates]:
+    def open_remembered(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """The picture of a stored view was clicked."""
         number = parse_int(event_data(event).get("t"), 1, self.context.sessions.get(visitor).stream.decided + 1)
         if number is not None:
             yield from self.open_inside(visitor, number)
 
-    def open_inside(self, visitor: Any, number: int | None = None, tab: str = "inside") -> Iterator[Updates]:
+    def open_inside(self, visitor: str, number: int | None = None, tab: str = "inside") -> Iterator[Updates]:
         """Run a picture, by default the selected one, again with the cache it was decided from, and show it."""
         session = self.context.sessions.get(visitor)
         shown, engine = shown_stream(session, self.folders), self.context.engine_of(session)

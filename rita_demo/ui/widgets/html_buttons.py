@@ -9,6 +9,8 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.records.json_value import JsonValue
+
 CLICK_SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _DOWNLOAD_SCRIPT = """
 watch('value', () => {
@@ -34,7 +36,7 @@ class HtmlWidget(gr.HTML):
         for name, prop in self.props.items():
             setattr(self, name, prop)
 
-    def preprocess(self, payload: Any) -> None:
+    def preprocess(self, payload: JsonValue) -> None:
         return None
 
     def get_block_name(self) -> str:
@@ -44,7 +46,7 @@ class HtmlWidget(gr.HTML):
 class JsonWidget(HtmlWidget):
     """A widget whose script gets its value, a dict or None, as one JSON string."""
 
-    def postprocess(self, value: Any) -> str | None:
+    def postprocess(self, value: JsonValue) -> str | None:
         return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
@@ -69,13 +71,13 @@ class DownloadButtons(HtmlButtons):
         super().__init__(html_template=buttons, more_script=_DOWNLOAD_SCRIPT, **html)
 
 
-def event_data(event: Any) -> dict[Any, Any]:
+def event_data(event: gr.EventData) -> dict[str, JsonValue]:
     """What a client sent with an event, untrusted; {} if that is no JSON object."""
     raw = getattr(event, "_data", event)
     return raw if isinstance(raw, dict) else {}
 
 
-def clicked_format(event: Any, kinds: Iterable[str]) -> str:
+def clicked_format(event: gr.EventData, kinds: Iterable[str]) -> str:
     """One of ``kinds`` that an untrusted event names; the first if it names none."""
     kind, known = event_data(event).get("kind"), tuple(kinds)
     return kind if isinstance(kind, str) and kind in known else known[0]

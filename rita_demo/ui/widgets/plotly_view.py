@@ -17,6 +17,7 @@ import gradio as gr
 
 from rita_demo.plots.figure import FIT_SCRIPT, PLOTLY_JS, Figure
 from rita_demo.plots.theme import DARK_COLOURS
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.html_buttons import event_data as event_data
 
@@ -84,25 +85,25 @@ class PlotlyView(JsonWidget):
             **html,
         )
 
-    def postprocess(self, value: Any) -> str | None:
+    def postprocess(self, value: JsonValue) -> str | None:
         """The figure as one JSON string; ``None`` stays ``None``."""
         return super().postprocess(value.to_json() if isinstance(value, Figure) else value or None)
 
 
-def clicked_integer(event: Any, size: int, position: int = 0) -> int | None:
+def clicked_integer(event: gr.EventData, size: int, position: int = 0) -> int | None:
     """Number ``position`` in the data of the clicked mark, from an untrusted event; None unless in ``range(size)``."""
     data = event_data(event).get("data")
     return parse_int(data[position], 0, size) if isinstance(data, list) and position < len(data) else None
 
 
-def selected_points(event: Any, size: int) -> tuple[int, ...]:
+def selected_points(event: gr.EventData, size: int) -> tuple[int, ...]:
     """The selected marks' first datum, each in ``range(size)``, sorted and unique."""
     points = event_data(event).get("points")
     numbers = {parse_int(p, 0, size) for p in points[:MAX_POINTS]} if isinstance(points, list) else set()
     return tuple(sorted(n for n in numbers if n is not None))
 
 
-def parse_int(value: Any, low: int, high: int) -> int | None:
+def parse_int(value: JsonValue, low: int, high: int) -> int | None:
     """``value`` as an int in ``range(low, high)``; strings, booleans, fractions and NaN are none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < high:
         return None

@@ -2,7 +2,8 @@
 
 from functools import cache
 from html import escape
-from typing import Any
+
+import gradio as gr
 
 from rita_demo.data import samples, shipped_results
 from rita_demo.records import SampleOutcome
@@ -59,6 +60,6 @@ def _sample_outcomes() -> dict[str, SampleOutcome]:
         return {}
 
 
-def clicked_sample(event: Any) -> samples.Sample | None:
+def clicked_sample(event: gr.EventData) -> samples.Sample | None:
     key = event_data(event).get("sample")
     return samples.available().get(key) if isinstance(key, str) else None

@@ -11,6 +11,7 @@ import gradio as gr
 from gradio.components import Component
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.setting import Setting, number_text
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
@@ -57,7 +58,7 @@ class LenientSlider(gr.Slider):
     """A slider whose number box may hold anything while a number is being typed. Gradio's own slider raises then, with
     a traceback in the log."""
 
-    def preprocess(self, payload: Any) -> Any:
+    def preprocess(self, payload: JsonValue) -> Any:
         """A number outside the range, clipped to it as the box is; anything else unchanged, for ``Setting.parse`` to
         refuse."""
         if isinstance(payload, int | float) and not isinstance(payload, bool):
@@ -73,7 +74,7 @@ def attack_choices() -> list[tuple[str, str]]:
     return [(attack.title, name) for name, attack in ATTACKS.items() if name != "none"]
 
 
-def strength_update(attack: Any, info: str = "", *, usable: bool = True) -> Any:
+def strength_update(attack: JsonValue, info: str = "", *, usable: bool = True) -> dict[str, Any]:
     """The control of the strength: it rests, and says so, beside an attack that it does not limit; else it has ``info``.
     ``usable``: whether the controls beside it can be used. An unknown attack has its own message."""
     limits = attack not in ATTACKS or (ATTACKS[attack].bounded and attack != "none")
