@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from open_clip.modified_resnet import ModifiedResNet
@@ -27,6 +27,14 @@ CHUNK_SIZE = {"cpu": 16, "mps": 64, "cuda": 256}  # on a CPU the output of a lay
 SMALL_TOWER = 10_000_000  # weights; on a CPU every layer of it is too little work for more than one core
 ROUNDING = 1e-4  # largest 1 - cosine of a feature to that in float32
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+class Preprocessing(TypedDict, total=False):
+    """Channel mean and standard deviation, and how pictures are resized; CLIP's own where it is missing."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    interpolation: str
 
 
 class Backbone:

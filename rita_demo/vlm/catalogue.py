@@ -11,6 +11,7 @@ NOT_ZERO_SHOT = "The embedded model is trained on the training splits of Caltech
 EMBEDDED_DIR = ASSETS / "model"
 ROBUST_TOWER = EMBEDDED_DIR / "robust_vision.safetensors"
 WEIGHTS_FILE = "open_clip_model.safetensors"  # of a model folder, and of open_clip's repositories on the hub
+OpenClipRecord = dict[str, Any]  # how open_clip describes an architecture, or weights to download
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def model_status() -> tuple[ModelStatus, ...]:
     return tuple(rows)
 
 
-def cached_weights(pretrained: dict[str, Any]) -> Path | None:
+def cached_weights(pretrained: OpenClipRecord) -> Path | None:
     """The weights of an entry of open_clip's list of pretrained models if they are on this machine, else None."""
     from huggingface_hub import try_to_load_from_cache
 

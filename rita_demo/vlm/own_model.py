@@ -6,7 +6,7 @@ module's token embedding is replaced while ``encode_text`` runs."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import Unpack
 
 import torch
 from open_clip import get_tokenizer
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rita_demo.records.errors import BackboneError
-from rita_demo.vlm.backbone import Backbone, pick_device
+from rita_demo.vlm.backbone import Backbone, Preprocessing, pick_device
 from rita_demo.vlm.text_tower import TextTower
 
 
@@ -26,7 +26,7 @@ def own_model(
     side: int,
     temperature: float = 0.01,
     device: str | None = None,
-    **preprocessing: Any,
+    **preprocessing: Unpack[Preprocessing],
 ) -> Backbone:
     """A backbone for :class:`rita_demo.Engine`. The module is changed: frozen, in eval mode, moved to the device.
     Raises BackboneError: one of the functions or the embedding is missing, or an answer is not finite.

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Required
 
 import open_clip
 import torch
@@ -19,7 +19,7 @@ from torch import nn
 
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import BackboneError, did_you_mean
-from rita_demo.vlm.backbone import PRECISIONS, Backbone, pick_device, pick_precision
+from rita_demo.vlm.backbone import PRECISIONS, Backbone, Preprocessing, pick_device, pick_precision
 from rita_demo.vlm.catalogue import (
     BACKBONES,
     EMBEDDED,
@@ -28,6 +28,7 @@ from rita_demo.vlm.catalogue import (
     ROBUST_TOWER,
     WEIGHTS_FILE,
     ModelEntry,
+    OpenClipRecord,
     cached_weights,
 )
 from rita_demo.vlm.checkpoint import load_vision_weights, load_weights
@@ -36,6 +37,14 @@ from rita_demo.vlm.text_tower import HINT, unsupported_reason
 
 EXCEPT_OPTION = "+except="
 QUICKGELU_SUFFIX = "-quickgelu"
+
+
+class _Description(Preprocessing):
+    """Keywords of :class:`Backbone` that are known from the weights."""
+
+    name: Required[str]
+    title: Required[str]
+    note: Required[str]
 
 
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
@@ -51,14 +60,13 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
     precision = precision or pick_precision(device)
     if precision not in PRECISIONS:
         raise BackboneError(f"The precision is one of {', '.join(PRECISIONS)}; got {precision}.")
-    more: dict[str, Any] = {"device": device, "precision": precision}
     if spec in (EMBEDDED, EMBEDDED_ROBUST):
         tower = ROBUST_TOWER if spec == EMBEDDED_ROBUST else None
-        return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, more, tower)
+        return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, device, precision, tower)
     architecture, colon, source = spec.partition(":")
     if architecture == "local-dir":
         folder = Path(source)
-        return _from_folder(folder, f"local-dir:{folder.name}", folder.name, "", more)
+        return _from_folder(folder, f"local-dir:{folder.name}", folder.name, "", device, precision)
     architecture = architecture.replace("/", "-")
     config = _config(architecture, spec)
     if not colon or not source:
@@ -82,7 +90,7 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
         )
         info["title"] += f" with the vision tower of {vision.name}"
         info["name"] += suffix
-    return Backbone(model, open_clip.get_tokenizer(architecture), **info, **more)
+    return Backbone(model, open_clip.get_tokenizer(architecture), **info, device=device, precision=precision)
 
 
 def untrained(architecture: str, device: str | None = None, precision: str | None = None) -> Backbone:
@@ -99,7 +107,7 @@ def untrained(architecture: str, device: str | None = None, precision: str | Non
     )
 
 
-def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn.Module, dict[str, Any]]:
+def _pretrained(architecture: str, tag: str, config: OpenClipRecord) -> tuple[nn.Module, _Description]:
     """The model, and its name, title, note and preprocessing (keywords of :class:`Backbone`)."""
     name = f"{architecture}:{tag}"
     known = get_pretrained_cfg(architecture, tag)
@@ -114,7 +122,7 @@ def _pretrained(architecture: str, tag: str, config: dict[str, Any]) -> tuple[nn
     return model, {"name": name, "title": title, "note": note, **_preprocessing(known)}
 
 
-def _from_file(architecture: str, path: Path, config: dict[str, Any], suffix: str) -> tuple[nn.Module, dict[str, Any]]:
+def _from_file(architecture: str, path: Path, config: OpenClipRecord, suffix: str) -> tuple[nn.Module, _Description]:
     model = _build(config, architecture)
     which = load_weights(model, path, architecture)
     tags = open_clip.list_pretrained_tags_by_model(architecture)
@@ -125,7 +133,7 @@ def _from_file(architecture: str, path: Path, config: dict[str, Any], suffix: st
 
 
 def _from_folder(
-    folder: Path, name: str, title: str, note: str, more: dict[str, Any], tower: Path | None = None
+    folder: Path, name: str, title: str, note: str, device: str, precision: str, tower: Path | None = None
 ) -> Backbone:
     """``tower``: weights that replace those of the vision tower."""
     hint = (
@@ -148,7 +156,17 @@ def _from_folder(
         length = config["text_cfg"].get("context_length", 77)
         note = note or f"Runs with {activation_name(config)}, as its open_clip_config.json says."
         tokenizer = open_clip.SimpleTokenizer(context_length=length)
-        return Backbone(model, tokenizer, name=name, title=title, note=note, seen_words=words, **preprocessing, **more)
+        return Backbone(
+            model,
+            tokenizer,
+            name=name,
+            title=title,
+            note=note,
+            seen_words=words,
+            device=device,
+            precision=precision,
+            **preprocessing,
+        )
     except BackboneError:
         raise
     except Exception as error:  # an invalid config makes open_clip raise errors of many kinds
@@ -157,7 +175,7 @@ def _from_folder(
         ) from error
 
 
-def _config(architecture: str, spec: str) -> dict[str, Any]:
+def _config(architecture: str, spec: str) -> OpenClipRecord:
     config = open_clip.get_model_config(architecture) if ":" not in architecture else None
     if config is None:
         known = [*open_clip.list_models(), EMBEDDED, EMBEDDED_ROBUST]
@@ -166,7 +184,7 @@ def _config(architecture: str, spec: str) -> dict[str, Any]:
     return config
 
 
-def _build(config: dict[str, Any], name: str) -> nn.Module:
+def _build(config: OpenClipRecord, name: str) -> nn.Module:
     """A model with random weights from an open_clip config; BackboneError for an unsupported text tower."""
     if reason := unsupported_reason(config):
         raise BackboneError(f"{name} cannot be used here: {reason}.", HINT)
@@ -177,7 +195,7 @@ def _build(config: dict[str, Any], name: str) -> nn.Module:
     return kind(**config)
 
 
-def _download(pretrained: dict[str, Any], name: str, entry: ModelEntry | None) -> Path:
+def _download(pretrained: OpenClipRecord, name: str, entry: ModelEntry | None) -> Path:
     set_verbosity_error()  # the hub's own lines on retrying would be printed around our error message
     try:
         return Path(download_pretrained(pretrained))
@@ -190,9 +208,13 @@ def _download(pretrained: dict[str, Any], name: str, entry: ModelEntry | None) -
         ) from error
 
 
-def _preprocessing(config: dict[str, Any]) -> dict[str, Any]:
+def _preprocessing(config: OpenClipRecord) -> Preprocessing:
     """Channel mean, standard deviation and interpolation, as far as the config has them."""
-    found: dict[str, Any] = {key: tuple(config[key]) for key in ("mean", "std") if key in config}
+    found = Preprocessing()
+    if "mean" in config:
+        found["mean"] = tuple(config["mean"])
+    if "std" in config:
+        found["std"] = tuple(config["std"])
     if config.get("interpolation") in ("bicubic", "bilinear"):
         found["interpolation"] = config["interpolation"]
     return found
@@ -231,14 +253,14 @@ def tag_of(text: str) -> str:
     return text.lower().replace("-", "_")
 
 
-def activation_name(config: dict[str, Any]) -> str:
+def activation_name(config: OpenClipRecord) -> str:
     """ "quick-GELU" or "plain GELU"; convolutional and timm vision towers have other activations of their own."""
     vision = config["vision_cfg"]
     own = "timm_model_name" in vision or isinstance(vision.get("layers"), list)
     return ("quick-GELU" if config.get("quick_gelu") else "plain GELU") + (" in its text tower" if own else "")
 
 
-def activation_note(architecture: str, config: dict[str, Any], suffix: str) -> str:
+def activation_note(architecture: str, config: OpenClipRecord, suffix: str) -> str:
     """A sentence on the activation that weights from a file are run with, and how to choose the other one.
 
     A file of weights does not say which activation it was trained with, and the wrong one gives slightly wrong features

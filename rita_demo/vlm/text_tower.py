@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rita_demo.records.errors import BackboneError
+from rita_demo.vlm.catalogue import OpenClipRecord
 
 HINT = "Choose a model with CLIP's own text tower, for example ViT-B-16-quickgelu:openai."
 
@@ -103,7 +104,7 @@ class TextTower:
         return F.normalize(x, dim=-1)
 
 
-def unsupported_reason(config: dict[str, Any]) -> str:
+def unsupported_reason(config: OpenClipRecord) -> str:
     """Why a model of this open_clip config cannot be used here, as a clause; "" if it can. Needs the config alone, so
     that nothing is downloaded for a model that is refused."""
     text = config.get("text_cfg", {})
