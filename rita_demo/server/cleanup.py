@@ -9,7 +9,8 @@ import time
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+import gradio as gr
 
 from rita_demo.process import logging as process_logging
 from rita_demo.process import malloc
@@ -39,7 +40,7 @@ def trim_uploads(files: Iterable[str], max_bytes: int = MAX_UPLOAD_BYTES) -> lis
 
 
 def start_cleanup(
-    page: Any, sessions: Sessions, *, max_bytes: int = MAX_UPLOAD_BYTES, interval: float = INTERVAL_SECONDS
+    page: gr.Blocks, sessions: Sessions, *, max_bytes: int = MAX_UPLOAD_BYTES, interval: float = INTERVAL_SECONDS
 ) -> None:
     """Start the cleanup thread; it ends with the page. ``max_bytes``: of uploads; ``interval``: seconds between rounds."""
     there = weakref.ref(page)
@@ -56,7 +57,7 @@ def start_cleanup(
     threading.Thread(target=clean_up_until_closed, daemon=True, name="cleanup").start()
 
 
-def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
+def _clean_up(page: gr.Blocks, sessions: Sessions, max_bytes: int) -> None:
     """One round; an error of one task is logged, and the next task follows."""
     for task in (
         lambda: page.upload_file_set.difference_update(trim_uploads(page.upload_file_set, max_bytes)),
@@ -71,7 +72,7 @@ def _clean_up(page: Any, sessions: Sessions, max_bytes: int) -> None:
             process_logging.log_error("cleanup failed", error)
 
 
-def drop_unread_answers(page: Any) -> None:
+def drop_unread_answers(page: gr.Blocks) -> None:
     """Drop the answers to pages that are gone, which nobody will read; Gradio keeps those of two thousand."""
     queue, pages = page._queue, page.state_holder
     running = {event.session_hash for event in list(queue.event_ids_to_events.values())}

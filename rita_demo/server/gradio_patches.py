@@ -16,9 +16,10 @@ from typing import Any
 import gradio as gr
 import jinja2
 import orjson
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 from gradio import http_server, networking, processing_utils, route_utils, routes, utils
-from gradio.blocks import BlockFunction
+from gradio.blocks import Block, BlockFunction
+from gradio.data_classes import PredictBody, PredictBodyInternal
 from gradio.queueing import Queue
 from gradio.state_holder import SessionState
 from gradio.utils import NamedString
@@ -26,6 +27,7 @@ from gradio_client import utils as client_utils
 
 from rita_demo.process import logging as process_logging
 from rita_demo.records.errors import did_you_mean
+from rita_demo.records.json_value import JsonValue
 from rita_demo.server.connections import LIMITED_UVICORN
 from rita_demo.server.pages import Pages
 from rita_demo.server.request_limits import UNREADABLE
@@ -114,12 +116,14 @@ class _TemplateLoader(jinja2.BaseLoader):
         # not where the page asks for a password: it has no components yet
         self.more = f"{{% if config.components %}}{{% raw %}}{more}{{% endraw %}}{{% endif %}}</body>"
 
-    def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
         source, *rest = _gradio_templates.get_source(environment, template)
         return source.replace("</body>", self.more), *rest
 
 
-def _whole_value(old: Any, new: Any) -> list[list[Any]]:
+def _whole_value(old: JsonValue, new: JsonValue) -> list[list[JsonValue]]:
     """Gradio's edits from ``old`` to ``new``: none, or one that replaces it."""
     return [] if old == new else [["replace", [], new]]
 
@@ -140,9 +144,11 @@ class _SurrogateSafeJson:
             return json.dumps(value, default=default).encode("ascii")
 
 
-async def _postprocess_changed(page: gr.Blocks, event: BlockFunction, answer: Any, state: Any) -> list[Any]:
+async def _postprocess_changed(
+    page: gr.Blocks, event: BlockFunction, answer: Any, state: SessionState | None
+) -> list[Any]:
     """Gradio's ``postprocess_data`` of only those outputs to which the answer, ``{component: value}``, gives a value."""
-    outputs: set[Any] = set(event.outputs)
+    outputs: set[Block] = set(event.outputs)
     if not isinstance(answer, dict) or not answer.keys() <= outputs:
         return await _gradio_postprocess(page, event, answer, state)
     changed = {one: value for one, value in answer.items() if not (isinstance(value, dict) and value == gr.skip())}
@@ -181,7 +187,7 @@ class _RecentUploads(route_utils.FileUploadProgress):
                 self._signals.pop(upload_id, None)
 
 
-def _arguments(inputs: list[dict[str, Any]], _: Any, given: dict[str, Any]) -> list[Any]:
+def _arguments(inputs: list[dict[str, Any]], _: object, given: dict[str, JsonValue]) -> list[JsonValue]:
     """The values of an endpoint's inputs, in their order, of a request that names them."""
     defaults = {one["parameter_name"]: one.get("parameter_default") for one in inputs}
     listed = f"Inputs: {', '.join(defaults) or 'none'}."
@@ -195,14 +201,14 @@ def _arguments(inputs: list[dict[str, Any]], _: Any, given: dict[str, Any]) -> l
     return list((defaults | given).values())
 
 
-async def _push(queue: Queue, body: Any, request: Any, username: str | None) -> Any:
+async def _push(queue: Queue, body: PredictBodyInternal, request: Request, username: str | None) -> Any:
     if queue.max_size is not None and len(queue) >= queue.max_size:
         # 503 would be shown with Gradio's own words
         raise HTTPException(429, FULL_QUEUE, {"Retry-After": "60"})
     return await _gradio_push(queue, body, request, username)
 
 
-def _get_event(blocks: gr.Blocks, api_name: str | None, body: Any) -> BlockFunction:
+def _get_event(blocks: gr.Blocks, api_name: str | None, body: PredictBody) -> BlockFunction:
     """The function of an event; Gradio makes the state of the page that sends it, if there is none."""
     if len(body.session_hash or "") > MAX_PAGE_ID:
         raise HTTPException(400, LONG_PAGE_ID)
@@ -214,7 +220,7 @@ def _init_state(state: SessionState, page: gr.Blocks) -> None:
     _gradio_init_state(state, SimpleNamespace(default_config=page.default_config, blocks={}))
 
 
-def _set_component(state: SessionState, number: int, value: Any) -> None:
+def _set_component(state: SessionState, number: int, value: Block) -> None:
     if isinstance(state.blocks_config.blocks.get(number), gr.State):
         _gradio_set_component(state, number, value)
     else:
@@ -269,7 +275,7 @@ def _path_only(button: gr.UploadButton, file: Any) -> Any:
 
 
 async def _clean_upload(
-    request: Any, upload_dir: str | Path, *args: Any, **kwargs: Any
+    request: Request, upload_dir: str | Path, *args: Any, **kwargs: Any
 ) -> tuple[list[str], list[str], list[str]]:
     """Gradio's ``upload_fn`` in a folder of its own; complete files are moved to ``upload_dir/digest/name``."""
     Path(upload_dir).mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,9 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
 
 import gradio as gr
+from gradio.routes import App
 from gradio.state_holder import StateHolder
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
@@ -79,7 +79,7 @@ class Heartbeats:
                 if not pages.connected[page]:
                     self._close(page, pages)
 
-    async def _beats(self, page: str, app: Any) -> AsyncIterator[str]:
+    async def _beats(self, page: str, app: App) -> AsyncIterator[str]:
         """One line every now and then, until the server goes down or the page turns out to be none."""
         waited = 0.0
         while not app.stop_event.is_set() and (waited < UNKNOWN_SECONDS or page in app.state_holder):
