@@ -13,7 +13,7 @@ from rita_demo import method, records
 from rita_demo.attacks import access_of
 from rita_demo.attacks.loop import run
 from rita_demo.attacks.loop.request import AttackProgress
-from rita_demo.data.prompt_templates import prompt_template
+from rita_demo.data.vocabularies import prompt_template
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models, protocol
