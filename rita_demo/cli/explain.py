@@ -10,11 +10,14 @@ from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
 from rita_demo.cli.terminal import add_command, check_writable, print_progress, write_errors
 from rita_demo.cli.text_tables import run_table
-from rita_demo.data.vocabularies import VOCABULARIES, duplicates, index_of
-from rita_demo.defences.registry import DEFENCES, compared, validated
-from rita_demo.pipeline.run_options import OWN_OPTIONS, class_names, run_settings
+from rita_demo.data.vocabularies import VOCABULARIES, duplicates
+from rita_demo.defences.registry import DEFENCES, compared
+from rita_demo.pipeline.run_request import OWN_OPTIONS, RunRequest
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import SETTINGS, Settings, parse_assignment
+from rita_demo.settings import SETTINGS, parse_assignment
+
+#: Options of the command line that are words of :meth:`RunRequest.parse` as they are.
+WORDS = ("classes", "vocabulary", "label", "target", "methods", "attack", "budget", "steps", "square", "seed")
 
 
 def add_explain(commands: Any) -> None:
@@ -57,41 +60,26 @@ def add_explain(commands: Any) -> None:
     add("--html", metavar="F", type=Path, help="write one page that needs no server and no network")
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
-    """The settings of a command line, see :func:`rita_demo.pipeline.run_options.run_settings`."""
-    return run_settings(
-        args.preset,
-        args.vocabulary,
-        saved=options.saved_settings(args),
-        attack=args.attack,
-        budget=args.budget,
-        steps=args.steps,
-        square=args.square,
-        seed=args.seed,
-        target=args.target,
-        changes=dict(parse_assignment(text) for text in args.assignments),
-    )
+def run_request_of(args: argparse.Namespace) -> RunRequest:
+    """The request of a command line. Raises DemoError: as :meth:`RunRequest.parse`."""
+    saved, changes = options.saved_settings(args), dict(parse_assignment(text) for text in args.assignments)
+    words = {name: getattr(args, name) for name in WORDS}
+    return RunRequest.parse(args.image, start=args.preset, saved=saved, changes=changes, **words)
 
 
 def _explain(args: argparse.Namespace) -> int:
     options.load_installed_defences()
     try:
-        settings = settings_of(args)
-        methods = validated(args.methods.split(","))
+        request = run_request_of(args)
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
-    names = class_names(args.classes, args.vocabulary)
     if again := duplicates(args.classes or ""):
         print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
-    label, target = (None if name is None else index_of(names, name) for name in (args.label, args.target))
     check_writable(args.json, args.arrays, args.html)
     from rita_demo.pipeline.export import arrays_file, to_json
     from rita_demo.scripting import explain as scripting
 
-    more: dict[str, Any] = {"label": label, "target": target, "methods": methods}
-    engine, run = scripting.explain(
-        args.image, names, settings, args.backbone, lambda now: print_progress(now.sentence), **more
-    )
+    engine, run = scripting.explain(request, args.backbone, lambda now: print_progress(now.sentence))
     print_progress("")
     with write_errors():
         if args.json:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rita_demo.attacks.registry import add_guest
 from rita_demo.defences import registry
-from rita_demo.pipeline.run_options import read_settings
+from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
 from rita_demo.process.guest_file import is_guest
 from rita_demo.settings import PRESETS

@@ -100,13 +100,14 @@ def _cloud_figures(asked: Namespace, report: Report) -> Iterator[Item]:
 
 def _overview(asked: Namespace, report: Report) -> Item:
     """The method on one attacked picture."""
+    from rita_demo.pipeline.run_request import RunRequest
     from rita_demo.scripting.explain import explain
     from rita_demo.ui.figures.run_figures import overview_of
 
     sample = SAMPLES[SAMPLE]
     report(f"Attacking and defending {sample.title}")
     label = sample.names.index(sample.label)
-    engine, run = explain(sample.load().pixels, sample.names, RECOMMENDED, asked.backbone, label=label)
+    engine, run = explain(RunRequest(sample.load().pixels, sample.names, RECOMMENDED, label), asked.backbone)
     figure = overview_of(run, engine.view_pixels(run.attacked.picture, run.settings))
     caption = f"The method on one picture: {sample.title} ({sample.credit}), {attack_text(run.settings)}; "
     return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 300, 560)

@@ -23,6 +23,7 @@ from rita_demo.data.vocabularies import check_names
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, validated
 from rita_demo.pipeline.bundle_write import FORMAT
 from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS, Settings
@@ -58,18 +59,12 @@ def _require(condition: object, message: str) -> None:
         raise BundleError(message, RETRY_HINT)
 
 
-@dataclass(frozen=True)
-class SavedRun:
-    """A saved run: the request and the answers."""
+@dataclass(frozen=True, kw_only=True)
+class SavedRun(RunRequest):
+    """A saved run: the request, whose picture is a PNG file, and the answers."""
 
-    settings: Settings
-    names: tuple[str, ...]
-    label: int | None  # indices of classes
-    target: int | None
-    methods: tuple[str, ...]
     backbone: str  # the name of the model
-    clean: bytes  # PNG files
-    attacked: bytes | None  # None: only defended
+    attacked: bytes | None  # a PNG file, None: only defended
     cache_file: bytes | None  # the cache it was decided from, None without pictures
     answers: Answers  # side and method -> class name and probability
 
@@ -174,18 +169,18 @@ def _read_run(member: Any, member_names: set[str]) -> SavedRun:
     wanted = tuple(name for name in DEFENCES if name in names_saved)
     result = _json_object(member("result.json"), "result.json")
     run = SavedRun(
-        settings,
+        member("clean.png"),
         names,
+        settings,
         label,
         target,
-        wanted,
-        backbone[:200],
-        clean=member("clean.png"),
+        methods=wanted,
+        backbone=backbone[:200],
         attacked=member("attacked.png") if attacked else None,
         cache_file=member("memory.safetensors") if memory else None,
         answers=_answers(result, wanted, names),
     )
-    shapes = {open_picture(png).pixels.shape for png in (run.clean, run.attacked) if png is not None}
+    shapes = {open_picture(png).pixels.shape for png in (run.picture, run.attacked) if png is not None}
     _require(len(shapes) == 1, "The attacked picture in this zip is not as large as the clean one.")
     return run
 

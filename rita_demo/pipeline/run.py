@@ -54,7 +54,6 @@ def run_picture_steps(
     label: int | None = None,
     target: int | None = None,
     cache: CacheState | None = None,
-    previous: Run | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
     clean: ImageResult | None = None,
 ) -> Generator[RunProgress, None, Run]:
@@ -63,9 +62,7 @@ def run_picture_steps(
     Args:
         label: index of the true class; None: CLIP's own answer on the clean picture.
         target: index of the class a targeted attack moves towards.
-        cache: the cache to decide from; None: that of ``previous``, or an empty one.
-        previous: the last run of the session. A second run on the same picture starts from the cache *before* the
-            first one, so that no picture is added twice.
+        cache: the cache to decide from; None: an empty one.
         methods: names of defences beside :func:`default_methods`.
         clean: the result on the clean picture, if it is known.
 
@@ -77,9 +74,6 @@ def run_picture_steps(
         class_prompts = engine.encode_classes(names, settings)
     check_index("label", label, class_prompts)
     check_index("target", target, class_prompts)
-    if cache is None and previous is not None:
-        again = previous.clean.picture.key == picture.key
-        cache = previous.cache_before if again else previous.cache_after
     before = engine.compatible_cache(cache, class_prompts, settings)
     committed = before
     if clean is None:

@@ -15,7 +15,7 @@ from rita_demo.evaluation.load_runs import load_runs
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
 from rita_demo.evaluation.request import Words, parse_request
 from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.pipeline.run_options import class_names
+from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
 from rita_demo.records.errors import SettingError, VocabularyError
 from rita_demo.scripting.explain import load_engine, load_installed_defences

@@ -1,20 +1,20 @@
 """One picture with a model that is loaded when it is needed, and the run as one page."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from rita_demo.data.descriptions import descriptions_for
-from rita_demo.data.picture_sources import Source, read_source
+from rita_demo.data.picture_sources import read_source
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import prompt_template
 from rita_demo.defences.registry import add_entry_points
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.run import RunProgress, run_picture_steps
+from rita_demo.pipeline.run import RunProgress
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
-from rita_demo.settings import Settings
 
 
 @cache
@@ -33,24 +33,16 @@ def load_engine(backbone: str) -> Engine:
 
 
 def explain(
-    image: Source,
-    names: Sequence[str],
-    settings: Settings,
-    model: str | Engine,
-    report: Callable[[RunProgress], object] = lambda _: None,
-    **options: Any,
+    request: RunRequest, model: str | Engine, report: Callable[[RunProgress], object] = lambda _: None
 ) -> tuple[Engine, Run]:
-    """Open a picture, load the model, attack and defend. Errors of the input come before the model is loaded.
-
-    ``options``: those of :func:`rita_demo.pipeline.run.run_picture_steps`. Raises DemoError: what cannot be used.
-    """
-    image = read_source(image)
-    open_picture(image)
-    descriptions_for(names, settings.descriptions)
-    prompt_template(settings.hand_prompt, names)
+    """Open the picture, load the model, attack and defend. Errors of the input come before the model is loaded. Raises
+    DemoError: what cannot be used."""
+    request = replace(request, picture=read_source(request.picture))
+    open_picture(request.picture)
+    descriptions_for(request.names, request.settings.descriptions)
+    prompt_template(request.settings.hand_prompt, request.names)
     engine = load_engine(model) if isinstance(model, str) else model
-    picture = open_picture(image, square=settings.square, side=engine.info.side)
-    return engine, run_to_end(run_picture_steps(engine, picture, names, settings, **options), report)
+    return engine, run_to_end(request.opened(engine.info.side).run_steps(engine), report)
 
 
 def page_html(engine: Engine, run: Run) -> str:

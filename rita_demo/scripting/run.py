@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rita_demo.data.picture_sources import Source
-from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.run_options import class_names, method_names, run_settings
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.run_result import RunResult
 
@@ -48,21 +47,22 @@ def run(
         DemoError: an input that cannot be used, in one sentence.
     """
     load_installed_defences()
-    names = class_names(classes, vocabulary)
-    chosen = run_settings(
-        preset,
-        vocabulary,
+    request = RunRequest.parse(
+        picture,
+        classes=classes,
+        vocabulary=vocabulary,
+        label=label,
+        target=target,
+        methods=methods,
+        start=preset,
         attack=attack,
         budget=budget,
         steps=steps,
         square=square,
         seed=seed,
-        target=target,
         changes=settings,
     )
-    given = {"label": label, "target": target}
-    options: dict[str, Any] = {n: None if one is None else label_index(names, one, n) for n, one in given.items()}
-    used, done = explain(picture, names, chosen, engine or backbone, methods=method_names(methods), **options)
+    used, done = explain(request, engine or backbone)
     if done.class_prompts.warning:
         warnings.warn(done.class_prompts.warning, stacklevel=2)
     return RunResult(done, used)

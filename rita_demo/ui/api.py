@@ -16,14 +16,13 @@ from gradio.processing_utils import save_bytes_to_cache
 from gradio.utils import get_upload_folder
 
 from rita_demo.attacks.registry import ATTACKS
-from rita_demo.data.pictures import open_picture, png_bytes
-from rita_demo.data.vocabularies import index_of
+from rita_demo.data.pictures import png_bytes
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
 from rita_demo.pipeline.export import to_json
-from rita_demo.pipeline.run import RunProgress, run_picture_steps
-from rita_demo.pipeline.run_options import class_names, method_names, run_settings
+from rita_demo.pipeline.run import RunProgress
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import Steps, contained_steps
 from rita_demo.records import Run
@@ -124,18 +123,15 @@ def run_steps(context: AppContext, given: Mapping[str, Any]) -> Generator[RunPro
     for name, value in text.items():
         if not isinstance(value, str | None):
             raise SettingError(f"{name} is text; got {type(value).__name__}.")
-    names = class_names(given["classes"], text["vocabulary"])
     changes = given["settings"] or {}
     if not isinstance(changes, dict):
         raise SettingError("settings is an object {name: value}.")
-    named = {name: given.get(name) for name in ("attack", "square", "target", "budget", "steps", "seed")}
     checked = {name: get_setting(name).parse_untrusted(value) for name, value in changes.items()}
-    chosen = run_settings(text["preset"] or "recommended", text["vocabulary"], **named, changes=checked)
+    words = {n: v for n, v in given.items() if n not in ("image", "preset", "settings", "backbone")}
+    start = text["preset"] or "recommended"
+    request = RunRequest.parse(_uploaded_file(given["image"]), start=start, changes=checked, **words)
     engine = yield from _engine(context, text["backbone"])
-    label, target = (None if one is None else index_of(names, one) for one in (text["label"], text["target"]))
-    picture = open_picture(_uploaded_file(given["image"]), square=chosen.square, side=engine.info.side)
-    options: dict[str, Any] = {"label": label, "target": target, "methods": method_names(given["methods"])}
-    return (yield from run_picture_steps(engine, picture, names, chosen, **options))
+    return (yield from request.opened(engine.info.side).run_steps(engine))
 
 
 def defences() -> list[Record]:

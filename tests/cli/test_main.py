@@ -38,9 +38,9 @@ def recorded_call(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """Replaces the work by a synthetic run and records the arguments."""
     calls: list[dict] = []
 
-    def explain(image, names, settings, backbone, report, **options):
-        calls.append({"names": names, "settings": settings, "backbone": backbone, **options})
-        return None, make_run(settings=settings, attack=settings.attack != "none")
+    def explain(request, backbone, report):
+        calls.append(vars(request) | {"backbone": backbone})
+        return None, make_run(settings=request.settings, attack=request.settings.attack != "none")
 
     monkeypatch.setattr(explain_module, "explain", explain)
     return calls

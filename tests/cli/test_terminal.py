@@ -13,7 +13,7 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli import terminal
 from rita_demo.cli.evaluate import request_of
-from rita_demo.cli.explain import settings_of
+from rita_demo.cli.explain import run_request_of
 from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records.errors import DataError, did_you_mean
@@ -46,7 +46,7 @@ def test_every_example_of_help_is_a_command_line_that_is_understood(name: str, l
     if name == "evaluate":
         assert request_of(args).points
     elif name == "explain":
-        assert settings_of(args)
+        assert run_request_of(args).names
 
 
 def test_every_command_has_an_example() -> None:
@@ -138,10 +138,12 @@ def saved(tmp_path: Path) -> Path:
 
 def test_explain_starts_from_the_settings_of_a_file(saved: Path) -> None:
     line = f"{EXPLAIN} --settings {saved}"
-    assert settings_of(parsed(line)) == PAPER.replace(attack="fgsm", budget=7)
-    assert settings_of(parsed(f"{line} --budget 3 --set views=9")) == PAPER.replace(attack="fgsm", budget=3, views=9)
+    assert run_request_of(parsed(line)).settings == PAPER.replace(attack="fgsm", budget=7)
+    assert run_request_of(parsed(f"{line} --budget 3 --set views=9")).settings == PAPER.replace(
+        attack="fgsm", budget=3, views=9
+    )
     saved.write_text('{"views": 8}')
-    assert settings_of(parsed(f"{line} --preset paper")) == PAPER.replace(views=8)
+    assert run_request_of(parsed(f"{line} --preset paper")).settings == PAPER.replace(views=8)
 
 
 def test_evaluate_takes_what_it_has_no_option_for_from_the_file(saved: Path) -> None:
@@ -182,4 +184,4 @@ def test_a_bad_file_of_settings_is_one_sentence(text, sentence, saved, capsys) -
         assert sentence in err
         assert err.count("\n") == 1
     with pytest.raises(DataError):
-        settings_of(parsed(f"{EXPLAIN} --settings {saved}"))
+        run_request_of(parsed(f"{EXPLAIN} --settings {saved}"))

@@ -57,9 +57,9 @@ def test_what_was_stored_before_the_field_opens_and_goes_on(folder: Path, rita) 
     code = f"""
 from pathlib import Path
 from rita_demo.cli.main import main
-from rita_demo.pipeline import bundle_read, example, run_options
+from rita_demo.pipeline import bundle_read, example, run_request
 assert bundle_read.read_file(Path("run.zip")).settings.view_margin == 0.0
-assert run_options.read_settings(Path("r.json"))["view_margin"] == 0.0
+assert run_request.read_settings(Path("r.json"))["view_margin"] == 0.0
 assert example.stored()[1].settings.view_margin == 0.0
 assert main({words}) == 0
 assert main({[*words, "--set", "view_margin=0.1", "--methods", "rita"]}) == 0

@@ -27,7 +27,7 @@ def example_run(engine: Engine) -> Run:
     """A cup that is attacked, decided from a memory that already holds another picture."""
     cup = SAMPLES["coffee"].load(square="model", side=engine.info.side)
     first = run_picture(engine, picture_of(cup.pixels[::-1]), NAMES, QUICK.replace(attack="none"))
-    return run_picture(engine, cup, NAMES, QUICK, label=0, previous=first)
+    return run_picture(engine, cup, NAMES, QUICK, label=0, cache=first.cache_after)
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def test_the_same_run_gives_the_same_bytes_and_reads_back_equal(example_run: Run
     run, classes = read(bundle_bytes), example_run.class_prompts.names
     assert (run.settings, run.names, run.methods) == (example_run.settings, classes, example_run.methods)
     assert (run.label, run.target, run.backbone, run.cache_file) == (0, None, "fake", None)
-    assert open_picture(run.clean).key == example_run.clean.picture.key
+    assert open_picture(run.picture).key == example_run.clean.picture.key
     assert differences(run, example_run) == []
 
 

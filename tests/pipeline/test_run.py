@@ -48,10 +48,10 @@ def test_both_sides_use_one_cache_and_a_picture_updates_it_once(
 ) -> None:
     assert example_run.clean.trace.cache.pictures == example_run.attacked.trace.cache.pictures == 0
     assert (example_run.cache_before.pictures, example_run.cache_after.pictures) == (0, 1)
-    again = run_picture(engine, coffee, NAMES, QUICK.replace(budget=8), label=0, previous=example_run)
+    again = run_picture(engine, coffee, NAMES, QUICK.replace(budget=8), label=0, cache=example_run.cache_before)
     assert again.cache_after.pictures == 1
     other = Picture(coffee.pixels[::-1].copy(), "upside down")
-    assert run_picture(engine, other, NAMES, QUICK, previous=again).cache_after.pictures == 2
+    assert run_picture(engine, other, NAMES, QUICK, cache=again.cache_after).cache_after.pictures == 2
     renamed = run_picture(engine, coffee, ("dotted", "banded"), QUICK, cache=example_run.cache_after)
     assert renamed.cache_before.pictures == 0  # a cache of other classes is not used
     assert renamed.cache_before.features.shape[0] == 2
@@ -120,7 +120,7 @@ def test_numpy_recomputes_both_transports_with_a_filled_cache(
     settings = settings.replace(views_per_image=0, max_entropy=1.5, cache_weight=1.0)
     first = run_picture(engine, coffee, NAMES, settings)
     other = picture_of(coffee.pixels[::-1])
-    second = run_picture(engine, other, NAMES, settings, previous=first)
+    second = run_picture(engine, other, NAMES, settings, cache=first.cache_after)
     arrays, s = to_arrays(second), second.settings
     x, a = (arrays[name].astype(float) for name in ("view_features", "view_weight"))
     total = np.zeros(len(NAMES))

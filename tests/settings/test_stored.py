@@ -7,7 +7,7 @@ import pytest
 
 from rita_demo.data import shipped_results
 from rita_demo.evaluation.report.ablation_points import read_points
-from rita_demo.pipeline.run_options import read_settings
+from rita_demo.pipeline.run_request import read_settings
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings
 from rita_demo.settings.stored import FIRST, hashed, is_complete, settings_of

@@ -10,6 +10,7 @@ from rita_demo.defences.registry import DEFENCES, compared, validated
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
 from rita_demo.pipeline.bundle_write import arena_csv, arena_json
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import BackboneInfo, Run, Verdict
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
@@ -20,7 +21,6 @@ from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session.cache_history import History, snapshot_of
-from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu

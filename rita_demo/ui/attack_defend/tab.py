@@ -18,6 +18,8 @@ from rita_demo.defences.registry import default_methods, validated
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run import RunProgress
+from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.process.generators import Steps
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
@@ -41,7 +43,7 @@ from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import RunRequest, asks_for_another_run, form_values, parse_request
+from rita_demo.ui.session.run_request import asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.widgets import wording
@@ -130,7 +132,7 @@ class AttackDefendTab(SelectionEvents):
         try:
             reading = self._progress("Reading the class names", 0.02, begin, stale=True)
             yield {context.error_banner: ""} | reading
-            steps = request.steps(engine, session.history.cache_before(request.picture.key))
+            steps = Steps(request.run_steps(engine, session.history.cache_before(request.picture.key)))
             for at in steps:
                 update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
                 ready = (at.clean is not None) + (at.attack is not None)

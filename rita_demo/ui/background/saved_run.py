@@ -1,11 +1,7 @@
 """A saved run instead of the worked example: run again, and compared with the file."""
 
-from typing import Any
-
-from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import bundle_read
-from rita_demo.pipeline.run import run_picture_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
@@ -26,7 +22,7 @@ class ReopenedRun(WorkedExample):
         self.sentence = "Opening the saved run"
         self.failure = "The saved run could not be computed."
         self.saved, self._example = saved, Session()
-        self._example.attack_defend.source = saved.clean
+        self._example.attack_defend.source = saved.picture
         if saved.cache_file is not None and engine.info.name == saved.backbone:
             class_prompts = engine.encode_classes(saved.names, saved.settings)
             snapshot = cache_file.unpack(saved.cache_file, class_prompts, saved.backbone)
@@ -34,15 +30,13 @@ class ReopenedRun(WorkedExample):
 
     def first_picture(self) -> Picture:
         """The stored picture."""
-        side = self._engine.info.side
-        return open_picture(self.saved.clean, square=self.saved.settings.square, side=side)
+        return self.saved.opened(self._engine.info.side).picture
 
     def _compute(self) -> None:
         saved, before = self.saved, self._example.history.current
-        asked: dict[str, Any] = {"label": saved.label, "target": saved.target, "methods": saved.methods}
         cache = None if before is None else before.to_cache_state()
-        steps = run_picture_steps(self._engine, self.first_picture(), saved.names, saved.settings, cache=cache, **asked)
-        run = run_to_end(steps, self._report)
+        request = saved.opened(self._engine.info.side)
+        run = run_to_end(request.run_steps(self._engine, cache), self._report)
         self.message, self.warning = comparison(saved, run)
         self._finish(self._example, run, "The saved picture")
 

@@ -12,6 +12,7 @@ import gradio as gr
 from rita_demo.analysis import UmapProcess
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
 from rita_demo.ui.figures.jobs import FigureJobs, is_stored_stream
@@ -22,7 +23,6 @@ from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
-from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 from rita_demo.ui.widgets.setting_controls import strength_update

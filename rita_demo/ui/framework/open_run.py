@@ -8,10 +8,10 @@ import gradio as gr
 from gradio.blocks import Block
 from gradio.events import Dependency
 
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, LONG_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import HOME_TAB, Session
 
 

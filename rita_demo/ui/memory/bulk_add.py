@@ -10,8 +10,10 @@ import numpy as np
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.labels import sides_of
 from rita_demo.plots.memory.cache import MIN_CHANGE
+from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
 from rita_demo.records.json_value import JsonValue
@@ -19,7 +21,6 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
-from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
@@ -118,7 +119,7 @@ def add_steps(
     for number, (key, request, truth) in enumerate(pictures):
         now, share = f"Adding {request.title} ({number + 1} of {len(pictures)})", number / len(pictures)
         yield context.progress(now, share, begin)
-        steps = request.steps(engine, session.history.cache_before(key))
+        steps = Steps(request.run_steps(engine, session.history.cache_before(key)))
         try:
             for step in steps:
                 yield context.progress(f"{now}: {step.sentence}", share, begin)

@@ -14,7 +14,7 @@ from rita_demo.data import samples, vocabularies
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, form_values, methods_of, names_of
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, form_request, form_values, names_of
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 from rita_demo.ui.widgets.setting_controls import settings_from
@@ -91,9 +91,7 @@ def parse_link(params: Mapping[str, str]) -> ShareLink | None:
     names = names_of(form)
     own = one.label if one.label in names else NOT_GIVEN
     form["truth"] = given.get("truth", own) or NOT_GIVEN
-    for name in ("truth", "target"):
-        class_of(names, form[name])
-    methods_of(form)
+    form_request(form)
     selection: dict[str, Any] = {"k": class_of(names, given["class"])} if "class" in given else {}
     for name in ("view", "atom", "step"):
         if name in given:

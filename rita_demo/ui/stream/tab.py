@@ -12,6 +12,7 @@ from rita_demo import plots
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
@@ -20,7 +21,7 @@ from rita_demo.ui.framework.context import AppContext, immediate_event, queued_e
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import FormValues, PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History
-from rita_demo.ui.session.run_request import RunRequest, methods_of
+from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import memory_panels

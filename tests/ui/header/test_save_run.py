@@ -76,7 +76,7 @@ def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None
     with pytest.raises(DemoError, match="no run to save"):
         run_zip(Session(), FakeEngine(), {})
     assert visitor.run is not None
-    visitor.attack_defend.source = bundle_read.read(run_zip(visitor, FakeEngine(), {})).clean
+    visitor.attack_defend.source = bundle_read.read(run_zip(visitor, FakeEngine(), {})).picture
     request = parse_request(form_values(visitor.run), visitor.attack_defend, 32, attack=True)
     run = visitor.run
     assert (request.names, request.settings, request.methods) == (run.class_prompts.names, run.settings, run.methods)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.ui.learn.exercises import EXERCISES, NO_PREDICTION, NOT_SET_UP, Exercise, revealed
 from rita_demo.ui.session.run_request import parse_request
@@ -17,11 +18,8 @@ BY_TITLE = {one.title: one for one in EXERCISES}
 def run_of(exercise: Exercise, engine: FakeEngine) -> Session:
     link = exercise.link
     request = parse_request(link.form, AttackDefendState(sample=link.sample), engine.info.side, attack=link.attack)
-    steps = request.steps(engine, None)
-    for _ in steps:
-        pass
     session = Session()
-    session.show(steps.value, sample=link.sample)
+    session.show(run_to_end(request.run_steps(engine)), sample=link.sample)
     return session
 
 

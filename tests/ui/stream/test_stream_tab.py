@@ -21,11 +21,11 @@ from rita_demo.data.textures import draw
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
 from rita_demo.evaluation.pictures import collect
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.figures.layout import run_lists
 from rita_demo.ui.memory.panels import moment_heading
-from rita_demo.ui.session.run_request import RunRequest
 from rita_demo.ui.session.store import SessionLost
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import dataset_download, memory_panels
