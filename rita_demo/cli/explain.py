@@ -1,7 +1,6 @@
 """The command ``explain``: attack one picture and defend it. Torch is imported when the model is loaded."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,15 +75,14 @@ def _explain(args: argparse.Namespace) -> int:
     if again := duplicates(args.classes or ""):
         print(f"Named more than once, used once: {', '.join(again)}.", file=sys.stderr)
     check_writable(args.json, args.arrays, args.html)
-    from rita_demo.pipeline.export import arrays_file, to_json
+    from rita_demo.pipeline.export import arrays_file, json_bytes, to_json
     from rita_demo.scripting import explain as scripting
 
     engine, run = scripting.explain(request, args.backbone, lambda now: print_progress(now.sentence))
     print_progress("")
     with write_errors():
         if args.json:
-            text = json.dumps(to_json(run), indent=2, ensure_ascii=False, allow_nan=False)
-            args.json.write_text(text + "\n", encoding="utf-8")
+            args.json.write_bytes(json_bytes(to_json(run)) + b"\n")
         if args.arrays:
             args.arrays.write_bytes(arrays_file(run))
         if args.html:

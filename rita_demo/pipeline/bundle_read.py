@@ -21,8 +21,7 @@ from rita_demo.data.folders import fault_of_name, is_leftover
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import check_names
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, validated
-from rita_demo.pipeline.bundle_write import FORMAT
-from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.export import FORMAT, to_json
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
@@ -45,18 +44,20 @@ FIGURE_NAME = re.compile(r"figures/[a-z0-9-]{1,80}\.svg")
 MAX_FIGURE_BYTES = 16 * MB
 SIDES = ("clean", "attacked")
 MAX_DIFFERENCE = 1e-6  # of a probability; JSON keeps more digits
-RETRY_HINT = "Save the run again on the page, or choose another file."
+TOO_LARGE = f"A saved run has at most {MAX_FILE_BYTES // MB} MB; this file is larger."
+RETRY_HINT = "Save it again on the page, or choose another file."
 
 Answers = dict[tuple[str, str], tuple[str, float]]
 
 
-class BundleError(DemoError):
-    """The file is not a run that was saved by the page."""
+class FileError(DemoError):
+    """The file is not one that the page saved, or it was changed."""
 
 
-def _require(condition: object, message: str) -> None:
-    if not condition:
-        raise BundleError(message, RETRY_HINT)
+def require(holds: object, sentence: str, hint: str = RETRY_HINT) -> None:
+    """Raise :class:`FileError` unless a check of an untrusted file holds."""
+    if not holds:
+        raise FileError(sentence, hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,18 +71,19 @@ class SavedRun(RunRequest):
 
 
 def read_file(path: Path) -> SavedRun:
-    """The run in a file; its size is checked before it is read.
+    """The run in a file. Raises DemoError: as :func:`read`, or when there is no such file."""
+    return read(read_limited(path, MAX_FILE_BYTES, TOO_LARGE))
 
-    Raises:
-        BundleError: as :func:`read`, or when there is no such file.
-    """
+
+def read_limited(path: Path, most: int, too_large: str) -> bytes:
+    """A file of at most ``most`` bytes; its size is checked before it is read. Raises FileError: the sentence
+    ``too_large``, or that it cannot be read."""
     try:
-        _check_size(path.stat().st_size)
-        data = path.read_bytes()
+        require(path.stat().st_size <= most, too_large)
+        return path.read_bytes()
     except OSError as error:
         reason = (error.strerror or "no reason given").lower()
-        raise BundleError(f"The file {path.name!r} cannot be read: {reason}.") from error
-    return read(data)
+        raise FileError(f"The file {path.name!r} cannot be read: {reason}.") from error
 
 
 def read(data: bytes) -> SavedRun:
@@ -90,7 +92,7 @@ def read(data: bytes) -> SavedRun:
     Raises:
         DemoError: one sentence on the first thing that is wrong, one on what to do.
     """
-    _check_size(len(data))
+    require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
     _check_directory(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
@@ -100,20 +102,16 @@ def read(data: bytes) -> SavedRun:
     except (DemoError, MemoryError):
         raise
     except Exception as error:  # what zipfile, zlib, json and the readers of members raise
-        raise BundleError("This saved run is damaged, or it was changed.", RETRY_HINT) from error
-
-
-def _check_size(size: int) -> None:
-    _require(size <= MAX_FILE_BYTES, f"A saved run has at most {MAX_FILE_BYTES // MB} MB; this file is larger.")
+        raise FileError("This saved run is damaged, or it was changed.", RETRY_HINT) from error
 
 
 def _check_directory(data: bytes) -> None:
     """Check the size of the list of members before ``zipfile`` reads all of it."""
     end = data[-22:]
-    _require(len(end) == 22 and end[:4] == b"PK\x05\x06", "This is not a zip file, or it is cut off.")
+    require(len(end) == 22 and end[:4] == b"PK\x05\x06", "This is not a zip file, or it is cut off.")
     count, size = struct.unpack("<HL", end[10:16])
     fits = count <= MAX_MEMBERS and size <= MAX_DIRECTORY_BYTES and data[-42:-38] != b"PK\x06\x07"
-    _require(fits, f"A saved run has at most {MAX_MEMBERS} members; this zip has more.")
+    require(fits, f"A saved run has at most {MAX_MEMBERS} members; this zip has more.")
 
 
 def _check_members(infos: list[zipfile.ZipInfo]) -> None:
@@ -124,12 +122,12 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
         if _holds_nothing(name):
             continue
         known = limit >= 0 and names.count(name) == 1 and info.orig_filename == name
-        _require(known, f"A saved run has no such member, or not twice: {name[:60]!r}.")
-        _require(info.file_size <= limit, f"In this zip {name} is larger than any of ours ({limit // MB} MB).")
+        require(known, f"A saved run has no such member, or not twice: {name[:60]!r}.")
+        require(info.file_size <= limit, f"In this zip {name} is larger than any of ours ({limit // MB} MB).")
         plain = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-        _require(plain, f"In this zip {name} is encrypted or packed in another way.")
+        require(plain, f"In this zip {name} is encrypted or packed in another way.")
     total = sum(info.file_size for info in infos)
-    _require(total <= MAX_UNPACKED_BYTES, f"Unpacked, this zip holds more than {MAX_UNPACKED_BYTES // MB} MB.")
+    require(total <= MAX_UNPACKED_BYTES, f"Unpacked, this zip holds more than {MAX_UNPACKED_BYTES // MB} MB.")
 
 
 def _holds_nothing(name: str) -> bool:
@@ -140,31 +138,31 @@ def _holds_nothing(name: str) -> bool:
 
 
 def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:
-    _require(name in members, f"This is no saved run, or it was changed: {name} is missing.")
+    require(name in members, f"This is no saved run, or it was changed: {name} is missing.")
     said = members[name].file_size  # checked against the limits
     one_more = copy.copy(members[name])
     one_more.file_size += 1  # zipfile cuts at this size, and what is longer than it says shall be seen
     with file.open(one_more) as member:
         data = member.read(said + 1)  # without a size all that is packed is inflated, and then cut
-    _require(len(data) == said, f"In this zip {name} is not as long as the zip's list says.")
+    require(len(data) == said, f"In this zip {name} is not as long as the zip's list says.")
     return data
 
 
 def _read_run(member: Any, member_names: set[str]) -> SavedRun:
     asked = _json_object(member("settings.json"), "settings.json")
-    _require(asked.get("format") == FORMAT, "This zip is not a run of this page, or of another version of it.")
+    require(asked.get("format") == FORMAT, "This zip is not a run of this page, or of another version of it.")
     settings, names = _settings(asked.get("settings")), _names(asked.get("classes"))
     label, target = (_class_index(asked, part, names) for part in ("label", "target"))
     attacked = settings.attack != "none"
     aimed = target is None or (target != label and attacked)
-    _require(aimed, "In settings.json the target is the true class, or nothing attacks.")
+    require(aimed, "In settings.json the target is the true class, or nothing attacks.")
     request: list[Any] = [asked.get(name) for name in ("methods", "backbone", "memory")]
     methods, backbone, memory = request
     typed = isinstance(methods, list) and isinstance(backbone, str) and isinstance(memory, bool)
-    _require(typed, "In settings.json methods, backbone or memory has a wrong type.")
+    require(typed, "In settings.json methods, backbone or memory has a wrong type.")
     present = {"memory.safetensors": memory, "attacked.png": attacked}
     complete = all((name in member_names) is wanted for name, wanted in present.items())
-    _require(complete, "The memory or the attacked picture is missing or should not be there.")
+    require(complete, "The memory or the attacked picture is missing or should not be there.")
     names_saved = {*validated(methods), *DEFAULT_METHODS}
     wanted = tuple(name for name in DEFENCES if name in names_saved)
     result = _json_object(member("result.json"), "result.json")
@@ -181,7 +179,7 @@ def _read_run(member: Any, member_names: set[str]) -> SavedRun:
         answers=_answers(result, wanted, names),
     )
     shapes = {open_picture(png).pixels.shape for png in (run.picture, run.attacked) if png is not None}
-    _require(len(shapes) == 1, "The attacked picture in this zip is not as large as the clean one.")
+    require(len(shapes) == 1, "The attacked picture in this zip is not as large as the clean one.")
     return run
 
 
@@ -189,29 +187,29 @@ def _json_object(data: bytes, name: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise BundleError(f"{name} in this zip is not JSON.", RETRY_HINT) from error
-    _require(isinstance(found, dict), f"{name} in this zip is not a JSON object.")
+        raise FileError(f"{name} in this zip is not JSON.", RETRY_HINT) from error
+    require(isinstance(found, dict), f"{name} in this zip is not a JSON object.")
     return found
 
 
 def _settings(given: Any) -> Settings:
     """Every setting, checked as untrusted input: no path of this machine."""
     known = isinstance(given, dict) and is_complete(given) and given.keys() <= SETTINGS.keys()
-    _require(known, "settings.json lacks settings, or has unknown ones: it was changed, or is of a newer version.")
+    require(known, "settings.json lacks settings, or has unknown ones: it was changed, or is of a newer version.")
     return settings_of({name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
 
 
 def _names(given: Any) -> tuple[str, ...]:
     listed = isinstance(given, list) and all(isinstance(name, str) for name in given)
-    _require(listed, "The classes in settings.json are not a list of names.")
+    require(listed, "The classes in settings.json are not a list of names.")
     names = check_names(given)
-    _require(list(names) == given, "A class name in settings.json occurs twice or cannot be used.")
+    require(list(names) == given, "A class name in settings.json occurs twice or cannot be used.")
     return names
 
 
 def _class_index(request: Mapping[str, Any], part: str, names: tuple[str, ...]) -> int | None:
     name = request.get(part)
-    _require(name in (None, *names), f"The {part} in settings.json is not one of the classes.")
+    require(name in (None, *names), f"The {part} in settings.json is not one of the classes.")
     return None if name is None else names.index(name)
 
 
@@ -223,7 +221,7 @@ def _answers(result: Mapping[str, Any], methods: tuple[str, ...], names: tuple[s
     complete = set(found) == {(side, method) for side in SIDES for method in methods} and all(
         label in names and isinstance(share, int | float) and 0 <= share <= 1.0001 for label, share in found.values()
     )
-    _require(complete, "result.json does not hold an answer of every method that was asked.")
+    require(complete, "result.json does not hold an answer of every method that was asked.")
     return found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from safetensors import numpy as safetensors
 
 from rita_demo import records
+from rita_demo.pipeline.export import zip_bytes
 from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.settings import Settings
 from rita_demo.settings.stored import settings_of
@@ -28,12 +29,7 @@ def pack(run: Run, title: str) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     tree = _to_tree(_without_pictures(run), arrays)
     members = {TREE: json.dumps(tree, ensure_ascii=False).encode(), ARRAYS: safetensors.save(arrays)}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        file.comment = title.encode()
-        for name, data in members.items():
-            file.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)  # dated 1980
-    return buffer.getvalue()
+    return zip_bytes(members, title)
 
 
 def title(data: bytes) -> str:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.bundle_write import verdict_rows, write_bundle
-from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.export import to_json, verdict_rows, write_bundle
 from rita_demo.records import Run
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.explain import page_html

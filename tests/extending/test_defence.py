@@ -9,7 +9,7 @@ from rita_demo import Engine
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import add_guest, compared
 from rita_demo.pipeline.arena import arena_steps
-from rita_demo.pipeline.bundle_write import arena_rows
+from rita_demo.pipeline.export import arena_rows
 from rita_demo.pipeline.run import run_picture
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED

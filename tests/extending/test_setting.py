@@ -8,8 +8,7 @@ import pytest
 
 from rita_demo import Engine
 from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline.bundle_write import write_bundle
-from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.export import to_json, write_bundle
 from rita_demo.pipeline.run import run_picture
 from rita_demo.settings import RECOMMENDED
 from tests.extending.page import code_blocks, copy_package, output_with, picture

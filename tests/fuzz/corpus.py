@@ -15,7 +15,7 @@ from safetensors.torch import save as save_torch
 
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline import bundle_write
+from rita_demo.pipeline import export
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
@@ -117,7 +117,7 @@ def exported_cache() -> bytes:
 @cache
 def saved_run() -> bytes:
     """The second picture as “Save this run” saves it."""
-    return bundle_write.write_bundle(runs()[1], "<p>page</p>", exported_cache(), {"rita-costs": "<svg/>"})
+    return export.write_bundle(runs()[1], "<p>page</p>", exported_cache(), {"rita-costs": "<svg/>"})
 
 
 def tiny_model(words: int = 64) -> Any:

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline.bundle_write import write_bundle
+from rita_demo.pipeline.export import write_bundle
 from rita_demo.records import Run
 from tests.ui.conftest import completed_run
 from tests.ui.fake_engine import FakeEngine

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rita_demo.pipeline.bundle_read import BundleError, read, read_file
+from rita_demo.pipeline.bundle_read import FileError as BundleError
+from rita_demo.pipeline.bundle_read import read, read_file
 from rita_demo.records.errors import DemoError
 from tests.live_server import ROOT
 from tests.pipeline.conftest import make_zip, members
@@ -167,7 +168,7 @@ def test_a_run_that_another_program_packed_again_opens_and_what_it_added_is_neve
 MAX_GROWTH = 64 << 20  # bytes that reading a bomb of 1 GiB may add to the largest memory of the process
 READING = """
 import resource, sys
-from rita_demo.pipeline.bundle_read import BundleError, read
+from rita_demo.pipeline.bundle_read import FileError as BundleError, read
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 data = open(sys.argv[1], "rb").read()

@@ -9,7 +9,7 @@ from gradio.components import Component
 from rita_demo.defences.registry import DEFENCES, compared, validated
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
-from rita_demo.pipeline.bundle_write import arena_csv, arena_json
+from rita_demo.pipeline.export import arena_csv, arena_json
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import BackboneInfo, Run, Verdict
 from rita_demo.records.errors import DemoError

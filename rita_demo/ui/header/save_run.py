@@ -10,8 +10,7 @@ from pathlib import Path
 import gradio as gr
 
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline import bundle_write
-from rita_demo.pipeline.bundle_write import arena_csv, arena_json
+from rita_demo.pipeline.export import arena_csv, arena_json, write_bundle
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
@@ -68,9 +67,7 @@ def run_zip(session: Session, engine: Engine, figures: dict[str, str]) -> bytes:
     tables = {}
     if arena is not None and arena.fits(run):
         tables = {"arena.csv": arena_csv(arena), "arena.json": arena_json(arena)}
-    return bundle_write.write_bundle(
-        run, standalone(run, crops, steps), cache_before_run(session, run), figures, tables
-    )
+    return write_bundle(run, standalone(run, crops, steps), cache_before_run(session, run), figures, tables)
 
 
 def cache_before_run(session: Session, run: Run) -> bytes | None:

@@ -228,7 +228,7 @@ class MemoryTab(SelectionEvents):
     def on_import(self, visitor: str, path: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
-            raise cache_file.CacheFileError("No file arrived.", "Try again.")
+            raise DemoError("No file arrived.", "Try again.")
         run = bulk_add.current_run(session, self.context.engine_of(session))
         snapshot = cache_file.unpack(cache_file.read_file(Path(path)), run.class_prompts, run.backbone.name)
         message = f"Imported {wording.view_count(snapshot.count)}. The next picture is decided with them."

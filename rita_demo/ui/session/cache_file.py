@@ -17,8 +17,8 @@ from safetensors.numpy import load, save
 
 from rita_demo.analysis import resultant_length
 from rita_demo.data.descriptions import with_used_descriptions
+from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, require
 from rita_demo.records import ClassPrompts
-from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS, Settings
 from rita_demo.ui.session.cache_history import THUMBNAIL_SIZE, CacheItem, CacheSnapshot, HistoryEntry
 
@@ -28,7 +28,6 @@ MAX_LOGGED_EVENTS = 64  # views of one moment in the exported log
 MAX_PICTURES = 1 << 31
 FORMAT = "rita-demo memory 1"
 TOO_LARGE = f"This file is larger than any memory of this page ({MAX_FILE_BYTES >> 20} MB)."
-RETRY_HINT = "Export it again, or choose another file."
 #: array -> (dtype in the file, shape after the first axis; "D" is the model's width)
 ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
     "feature": ("F32", ("D",)),
@@ -39,15 +38,6 @@ ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
     "thumb": ("U8", (THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3)),
     "has_thumb": ("U8", ()),
 }
-
-
-class CacheFileError(DemoError):
-    """The file is not a valid cache."""
-
-
-def _require(holds: object, sentence: str, hint: str = RETRY_HINT) -> None:
-    if not holds:
-        raise CacheFileError(sentence, hint)
 
 
 def describe(
@@ -105,34 +95,33 @@ def pack(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
 
 def read_file(path: Path) -> bytes:
     """A file's bytes, if it is small enough to be a cache."""
-    _require(path.stat().st_size <= MAX_FILE_BYTES, TOO_LARGE)
-    return path.read_bytes()
+    return read_limited(path, MAX_FILE_BYTES, TOO_LARGE)
 
 
 def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapshot:
-    """A cache from a file, checked against the model and the classes in use. Raises CacheFileError: one sentence on the
+    """A cache from a file, checked against the model and the classes in use. Raises FileError: one sentence on the
     first thing that is wrong."""
-    _require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
-    _require(len(data) >= 10, "This file is too short to be a memory.")
+    require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
+    require(len(data) >= 10, "This file is too short to be a memory.")
     (length,) = struct.unpack("<Q", data[:8])
     fits = length <= min(MAX_HEADER_BYTES, len(data) - 8)
-    _require(fits, "This is not a safetensors file, or it is truncated: its header does not fit.")
+    require(fits, "This is not a safetensors file, or it is truncated: its header does not fit.")
     try:
         header = json.loads(data[8 : 8 + length])
         about = _metadata(header, class_prompts, model)
         _check_arrays(header, class_prompts.features.shape[-1])
         return _snapshot(load(data), about, class_prompts)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
-        raise CacheFileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
+        raise FileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
 
 def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> dict[str, Any]:
     about = json.loads(header.get("__metadata__", {}).get("rita", "null"))
     ours = isinstance(about, dict) and about.get("format") == FORMAT
-    _require(ours, "This safetensors file is not a memory of this page.")
+    require(ours, "This safetensors file is not a memory of this page.")
     other = f"This memory belongs to another model ({str(about.get('model'))[:60]}); in use is {model}."
-    _require(about.get("model") == model, other, "Choose that model first, then run a picture.")
-    _require(
+    require(about.get("model") == model, other, "Choose that model first, then run a picture.")
+    require(
         about.get("names") == list(class_prompts.names) and about.get("key") == class_prompts.key,
         "This memory belongs to other class names than those in use.",
         "Run a picture with the class names it was made with, then import it.",
@@ -140,20 +129,20 @@ def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -
     for name, low, high in (("slots", 1, int(SETTINGS["slots"].high)), ("pictures", 0, MAX_PICTURES - 1)):
         value = about.get(name)
         valid = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-        _require(valid, f"This memory was changed: its {name} is not a number it can be.")
+        require(valid, f"This memory was changed: its {name} is not a number it can be.")
     same_width = about.get("width") == class_prompts.features.shape[-1]
-    _require(same_width, "This memory's features have another width than the model's.")
+    require(same_width, "This memory's features have another width than the model's.")
     return about
 
 
 def _check_arrays(header: dict[str, Any], width: int) -> None:
     """Check names, dtypes and shapes of the arrays before any of them is read."""
-    _require(set(header) == {*ARRAYS, "__metadata__"}, "This memory was changed: arrays are missing or added.")
+    require(set(header) == {*ARRAYS, "__metadata__"}, "This memory was changed: arrays are missing or added.")
     rows = {header[name]["shape"][0] for name in ARRAYS}
     for name, (kind, rest) in ARRAYS.items():
         shape = [width if size == "D" else size for size in rest]
         same = header[name]["dtype"] == kind and header[name]["shape"][1:] == shape and len(rows) == 1
-        _require(same, f"This memory was changed: {name} has another kind or shape.")
+        require(same, f"This memory was changed: {name} has another kind or shape.")
 
 
 def _snapshot(arrays: dict[str, np.ndarray], metadata: dict[str, Any], class_prompts: ClassPrompts) -> CacheSnapshot:
@@ -171,7 +160,7 @@ def _snapshot(arrays: dict[str, np.ndarray], metadata: dict[str, Any], class_pro
         ("a mark is neither 0 nor 1", lambda: arrays["has_thumb"] <= 1),
     )
     for sentence, holds in checks:
-        _require(np.all(holds()), f"This memory was changed: {sentence}.")
+        require(np.all(holds()), f"This memory was changed: {sentence}.")
     items: dict[int, tuple[CacheItem, ...]] = {}
     for row, k in enumerate(label.tolist()):
         thumbnail = arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None

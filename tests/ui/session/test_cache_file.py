@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
+from rita_demo.pipeline.bundle_read import FileError as CacheFileError
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_file import CacheFileError, describe, to_json, unpack
+from rita_demo.ui.session.cache_file import describe, to_json, unpack
 from rita_demo.ui.session.cache_history import CacheSnapshot, History
 from rita_demo.ui.session.session import Session
 from tests.ui.memory_client import states_equal

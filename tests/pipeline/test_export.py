@@ -12,8 +12,7 @@ from safetensors.numpy import load
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.pipeline.bundle_read import differences, read
-from rita_demo.pipeline.bundle_write import write_bundle
-from rita_demo.pipeline.export import to_arrays, to_json
+from rita_demo.pipeline.export import to_arrays, to_json, write_bundle
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
 from tests.documented import documented
