@@ -1,6 +1,7 @@
 """Every view that entered a stream's cache, and a comparison of two streams' answers and caches."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +10,6 @@ from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.records.measurement import (
     AnswerComparison,
     CacheComparison,
-    CacheInsertions,
     DifferentAnswer,
     RememberedView,
     StreamTrajectory,
@@ -19,56 +19,27 @@ from rita_demo.views import boxes
 WITHOUT_CACHE = "rita_prompts"  # RITA with the memory off
 
 
-def replaced_ids(insertions: CacheInsertions) -> np.ndarray:
-    """(E,) the insertion whose place each one takes, which leaves the cache; -1 where the place was free."""
-    holder, found = dict[tuple[int, int], int](), list[int]()
-    for number, place in enumerate(zip(insertions.label.tolist(), insertions.slot.tolist())):
-        found.append(holder.get(place, -1))
-        holder[place] = number
-    return np.array(found, int)
-
-
-def memory_after(insertions: CacheInsertions, pictures: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def memory_after(views: Sequence[RememberedView], pictures: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number of cached views, share of correctly labelled ones and mean entropy in nats, each (T,), after each of T
-    ``pictures``; the last two are NaN while there are no views."""
-    old = replaced_ids(insertions)
+    ``pictures``; the last two are NaN while there are no views. ``views``: all that entered, in order."""
+    at = np.array([view.picture for view in views], int)
 
-    def stored_sum(values: np.ndarray) -> np.ndarray:
-        change = values - np.where(old >= 0, values[old], 0)
-        return np.bincount(insertions.picture, change, pictures).cumsum()
+    def stored_sum(values: list[float]) -> np.ndarray:
+        change = [x - (0 if view.replaced is None else values[view.replaced]) for x, view in zip(values, views)]
+        return np.bincount(at, change, pictures).cumsum()
 
-    size = stored_sum(np.ones(len(old)))
+    size = stored_sum([1.0] * len(views))
     known = np.where(size > 0, size, np.nan)
-    return (
-        size.astype(int),
-        stored_sum(insertions.correct.astype(float)) / known,
-        stored_sum(insertions.entropy) / known,
-    )
+    right, entropy = [float(view.truth == view.label) for view in views], [view.entropy for view in views]
+    return size.astype(int), stored_sum(right) / known, stored_sum(entropy) / known
 
 
 def remembered_views(trajectory: StreamTrajectory, t: int) -> tuple[RememberedView, ...]:
-    """Every view that entered the cache in the first ``t`` pictures, in order: its place in the tuple is its id."""
-    e = trajectory.insertions
-    count = int(np.searchsorted(e.picture, t))
-    replaced = {n: old for n, old in enumerate(replaced_ids(e)[:count].tolist()) if old >= 0}
-    replaced_by = {old: n for n, old in replaced.items()}
+    """Every view that entered the cache in the first ``t`` pictures, in order, as it is known then."""
     return tuple(
-        RememberedView(
-            id=n,
-            picture=int(e.picture[n]),
-            name=trajectory.pictures[int(e.picture[n])],
-            truth=int(trajectory.label[e.picture[n]]),
-            attacked=bool(trajectory.attacked[e.picture[n]]),
-            label=int(e.label[n]),
-            slot=int(e.slot[n]),
-            view=int(e.view[n]),
-            entropy=float(e.entropy[n]),
-            replaced=replaced.get(n),
-            gain=float(e.entropy[replaced[n]] - e.entropy[n]) if n in replaced else None,
-            replaced_by=replaced_by.get(n),
-            left=int(e.picture[replaced_by[n]]) if n in replaced_by else None,
-        )
-        for n in range(count)
+        view if view.left is None or view.left < t else replace(view, replaced_by=None, left=None)
+        for view in trajectory.insertions
+        if view.picture < t
     )
 
 

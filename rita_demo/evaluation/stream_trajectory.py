@@ -1,5 +1,6 @@
 """A stream over time, from its rows: accuracy with intervals, and the cache after every picture."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from rita_demo.evaluation.store.cell_file import inserted_features
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.evaluation.stream_memory import memory_after
 from rita_demo.records.intervals import wilson
-from rita_demo.records.measurement import AccuracyCurve, AccuracySummary, CacheInsertions, CacheStats, StreamTrajectory
+from rita_demo.records.measurement import AccuracyCurve, AccuracySummary, RememberedView, StreamTrajectory
 
 
 def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
@@ -71,42 +72,41 @@ def accuracy_summaries(trajectory: StreamTrajectory, t: int) -> tuple[AccuracySu
     return tuple(found)
 
 
-def cache_stats_after(trajectory: StreamTrajectory, t: int) -> CacheStats:
-    """The cache after the first ``t`` pictures, per class."""
-    e, K = trajectory.insertions, len(trajectory.names)
-    n = int(np.searchsorted(e.picture, t))
-    places = {place: number for number, place in enumerate(zip(e.label[:n].tolist(), e.slot[:n].tolist()))}
-    last = {k: number for number, k in enumerate(e.label[:n].tolist())}  # the last insertion of each class
-    stats = np.zeros(K, int), np.zeros(K, int), np.zeros(K)
-    for of_class, values in zip(stats, (e.count, e.correct_count, e.resultant_length)):
-        of_class[list(last)] = values[list(last.values())]
-    return CacheStats(*stats, tuple((k, slot, number) for (k, slot), number in sorted(places.items())))
+def classes_after(trajectory: StreamTrajectory, t: int) -> dict[int, RememberedView]:
+    """Class -> the last view that entered it in the first ``t`` pictures, which knows how many the class holds."""
+    return {view.label: view for view in trajectory.insertions if view.picture < t}
 
 
-def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.ndarray) -> CacheInsertions:
-    """Every view that entered the cache, and the content of its class right afterwards."""
+def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.ndarray) -> tuple[RememberedView, ...]:
+    """Every view that entered the cache, in order."""
     events = [(t, *event) for t, row in enumerate(rows) for event in row["entered"]]
     features = inserted_features(stream_run.cells["rita"], len(events), _width(stream_run, len(events)))
-    table = np.array([event[:4] for event in events], int).reshape(-1, 4)
-    correct = label[table[:, 0]] == table[:, 1] if len(events) else np.zeros(0, bool)
-    content: dict[int, dict[int, int]] = {}  # class -> slot -> number of the insertion
-    after = []
-    for number, (_, k, slot, _) in enumerate(table.tolist()):
-        content.setdefault(k, {})[slot] = number
+    content: dict[int, dict[int, int]] = {}  # class -> slot -> id of the view in it
+    found: list[RememberedView] = []
+    for number, (t, k, slot, view, entropy) in enumerate(events):
+        old = content.setdefault(k, {}).get(slot)
+        content[k][slot] = number
         present = list(content[k].values())
-        after.append((len(present), int(correct[present].sum()), resultant_length(features[present])))
-    count, correct_count, r = np.array(after, float).reshape(-1, 3).T
-    return CacheInsertions(
-        picture=table[:, 0],
-        label=table[:, 1],
-        slot=table[:, 2],
-        view=table[:, 3],
-        entropy=np.array([event[4] for event in events], float),
-        correct=correct,
-        count=count.astype(int),
-        correct_count=correct_count.astype(int),
-        resultant_length=r,
-    )
+        one = RememberedView(
+            id=number,
+            picture=t,
+            name=rows[t]["picture"],
+            truth=int(label[t]),
+            attacked=rows[t]["attack"] != "none",
+            label=k,
+            slot=slot,
+            view=view,
+            entropy=entropy,
+            count=len(present),
+            correct_count=sum(int(label[events[n][0]] == k) for n in present),
+            resultant_length=resultant_length(features[present]),
+            replaced=old,
+            gain=None if old is None else found[old].entropy - entropy,
+        )
+        if old is not None:
+            found[old] = replace(found[old], replaced_by=number, left=t)
+        found.append(one)
+    return tuple(found)
 
 
 def _width(stream_run: StreamRun, events: int) -> int:

@@ -109,37 +109,25 @@ class AccuracyCurve:
 
 
 @dataclass(frozen=True)
-class CacheInsertions:
-    """The E views inserted into a stream's cache, in order; (E,) each."""
-
-    picture: Array  # index of its picture
-    label: Array  # the class it was inserted under
-    slot: Array
-    view: Array
-    entropy: Array  # nats
-    correct: Array  # bool: ``label`` is the picture's true class
-    count: Array  # items of that class right afterwards,
-    correct_count: Array  # correct ones among them,
-    resultant_length: Array  # and r_k = |sum of features| / count
-
-
-@dataclass(frozen=True)
 class RememberedView:
     """A view that entered a stream's cache. Indices are of pictures in the stream."""
 
-    id: int  # its place in :class:`CacheInsertions`, which names it for good
+    id: int  # its place in ``StreamTrajectory.insertions``, which names it for good
     picture: int
     name: str  # the picture's
     truth: int  # the picture's true class
     attacked: bool  # whether the picture arrived attacked
-    label: int  # this and the next three as in :class:`CacheInsertions`
+    label: int  # the class it was inserted under
     slot: int
     view: int
-    entropy: float
-    replaced: int | None  # id of the view that left for it, None where a place was free
-    gain: float | None  # by how many nats its entropy is lower, > 0, likewise
-    replaced_by: int | None  # id of the view that it left for, None while it is held
-    left: int | None  # index of the picture that brought that, likewise
+    entropy: float  # nats
+    count: int  # views of that class right afterwards,
+    correct_count: int  # those of them under their true class,
+    resultant_length: float  # and r_k = |sum of their features| / count
+    replaced: int | None = None  # id of the view that left for it, None where a place was free
+    gain: float | None = None  # by how many nats its entropy is lower, > 0, likewise
+    replaced_by: int | None = None  # id of the view that it left for, None while it is held
+    left: int | None = None  # index of the picture that brought that, likewise
 
 
 @dataclass(frozen=True)
@@ -185,23 +173,13 @@ class StreamTrajectory:
     attacked: Array  # (T,) bool
     answers: dict[str, Array]  # method -> (T,) class, -1 where there is no row yet
     curves: dict[str, AccuracyCurve]
-    insertions: CacheInsertions
+    insertions: tuple[RememberedView, ...]  # every view that entered the cache, in order
     cache_size: Array  # (T,) items after each picture
     purity: Array  # (T,) fraction of them under the true class of their picture, NaN without items
     mean_entropy: Array  # (T,) of them in nats, likewise
     seconds: Array  # (T,) computing time
     slots: int  # most items of a class
     expected_pictures: int  # T of the finished stream
-
-
-@dataclass(frozen=True)
-class CacheStats:
-    """A stream's cache after a picture."""
-
-    count: Array  # (K,) items
-    correct_count: Array  # (K,) of them under their true class
-    resultant_length: Array  # (K,) r_k, 0 without items
-    items: tuple[tuple[int, int, int], ...]  # those present as (class, slot, index in ``CacheInsertions``)
 
 
 @dataclass(frozen=True)

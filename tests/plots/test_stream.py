@@ -7,7 +7,7 @@ import pytest
 
 from rita_demo.plots import cache_growth, cache_insertions, class_cache, class_timeline, running_accuracy
 from rita_demo.plots.memory.stream import MAX_MARKS, thinned_indices
-from rita_demo.records.measurement import AccuracyCurve, CacheInsertions, CacheStats, RememberedView, StreamTrajectory
+from rita_demo.records.measurement import AccuracyCurve, RememberedView, StreamTrajectory
 
 NAMES = ("cat", "<b>dog</b>", "cup")
 
@@ -20,11 +20,6 @@ def curve(right: list[bool]) -> AccuracyCurve:
 @pytest.fixture
 def trajectory() -> StreamTrajectory:
     right = {"clip": [False, True, False, False], "rita": [True, True, False, True]}
-    entered = (  # in the order of the record's fields
-        (0, 0, 0, 5, 0.1, True, 1, 1, 1.0),
-        (1, 1, 0, 0, 0.9, False, 1, 0, 1.0),
-        (3, 1, 1, 63, 0.4, True, 2, 1, 0.8),
-    )
     return StreamTrajectory(
         names=NAMES,
         pictures=("a", "b", "c", "d"),
@@ -32,7 +27,11 @@ def trajectory() -> StreamTrajectory:
         attacked=np.array([False, True, False, True]),
         answers={"clip": np.array([1, 2, 1, 0]), "rita": np.array([0, 2, 1, 1])},
         curves={name: curve(value) for name, value in right.items()},
-        insertions=CacheInsertions(*map(np.array, zip(*entered))),
+        insertions=(
+            RememberedView(0, 0, "a", 0, False, 0, 0, 5, 0.1, 1, 1, 1.0),
+            RememberedView(1, 1, "b", 2, True, 1, 0, 0, 0.9, 1, 0, 1.0),
+            RememberedView(2, 3, "d", 1, True, 1, 1, 63, 0.4, 2, 1, 0.8),
+        ),
         cache_size=np.array([1, 2, 2, 3]),
         purity=np.array([1.0, 0.5, 0.5, 2 / 3]),
         mean_entropy=np.array([0.1, 0.5, 0.5, 1.4 / 3]),
@@ -74,8 +73,8 @@ def test_a_view_under_its_true_class_is_a_circle_and_another_a_cross(trajectory)
 
 
 def test_classes_keep_their_position_at_another_time(trajectory) -> None:
-    end = CacheStats(np.array([1, 2, 0]), np.array([1, 1, 0]), np.array([1.0, 0.8, 0.0]), ())
-    start = CacheStats(np.array([1, 0, 0]), np.array([1, 0, 0]), np.array([1.0, 0.0, 0.0]), ())
+    first, _, last = trajectory.insertions
+    end, start = {0: first, 1: last}, {0: first}
     late, early = (class_cache(trajectory, now, end) for now in (end, start))
     assert late.layout.yaxis.ticktext == early.layout.yaxis.ticktext
     held, pure, strength = late.data
@@ -88,9 +87,8 @@ def test_classes_keep_their_position_at_another_time(trajectory) -> None:
 
 
 def test_figures_of_an_empty_memory_show_a_message(trajectory) -> None:
-    bare = replace(trajectory, insertions=CacheInsertions(*np.zeros((9, 0), int)))
-    nothing = CacheStats(np.zeros(3, int), np.zeros(3, int), np.zeros(3), ())
-    for figure in (cache_insertions(bare, 1), cache_growth(bare, 1), class_cache(bare, nothing, nothing)):
+    bare = replace(trajectory, insertions=())
+    for figure in (cache_insertions(bare, 1), cache_growth(bare, 1), class_cache(bare, {}, {})):
         assert figure.meta["alt"] == "Nothing has entered the memory yet."
 
 
@@ -102,9 +100,9 @@ def test_a_long_stream_is_thinned_with_both_ends() -> None:
 
 def test_every_view_is_a_bar_from_its_picture_to_the_one_it_left_at_in_the_row_of_its_class(trajectory) -> None:
     views = (
-        RememberedView(0, 0, "a", 0, False, 0, 0, 5, 0.5, None, None, 2, 3),
-        RememberedView(1, 1, "b", 2, True, 1, 0, 0, 0.9, None, None, None, None),
-        RememberedView(2, 3, "d", 0, False, 0, 0, 63, 0.4, 0, 0.1, None, None),
+        RememberedView(0, 0, "a", 0, False, 0, 0, 5, 0.5, 1, 1, 1.0, replaced_by=2, left=3),
+        RememberedView(1, 1, "b", 2, True, 1, 0, 0, 0.9, 1, 0, 1.0),
+        RememberedView(2, 3, "d", 0, False, 0, 0, 63, 0.4, 1, 1, 1.0, replaced=0, gain=0.1),
     )
     figure = class_timeline(trajectory, views, 2, 0)
     right, wrong = figure.data

@@ -42,4 +42,4 @@ from rita_demo.evaluation.stream_memory import (
     remembered_views,
     view_boxes,
 )
-from rita_demo.evaluation.stream_trajectory import accuracy_summaries, cache_stats_after, throughput, trajectory_of
+from rita_demo.evaluation.stream_trajectory import accuracy_summaries, classes_after, throughput, trajectory_of

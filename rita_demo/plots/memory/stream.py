@@ -1,6 +1,7 @@
 """A stream up to a selected picture: accuracy, size and purity of the cache, and its insertions."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour, method_legend
 from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, ticks, vertical_line
 from rita_demo.plots.theme import COLOURS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
-from rita_demo.records.measurement import CacheStats, RememberedView, StreamTrajectory
+from rita_demo.records.measurement import RememberedView, StreamTrajectory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 MAX_BARS = 40  # symbols of one line
@@ -58,7 +59,7 @@ def accuracy_text(trajectory: StreamTrajectory, method: str, t: int) -> str:
 def cache_growth(trajectory: StreamTrajectory, t: int) -> Figure:
     """Fill of the cache (share of all slots) and its purity (share of views cached under their true class) after every
     picture. Marks carry ``customdata = (picture from 1, hover text)``."""
-    if not len(trajectory.insertions.picture):
+    if not trajectory.insertions:
         return message_figure(NO_INSERTIONS)
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
     places = trajectory.slots * len(trajectory.names)
@@ -86,21 +87,21 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
     a line: the mean of the views held.
 
     Marks carry ``customdata = (picture from 1, hover text)``."""
-    e = trajectory.insertions
-    if not len(e.picture):
+    views = trajectory.insertions
+    if not views:
         return message_figure(NO_INSERTIONS)
-    figure, kept = Figure(), thinned_indices(len(e.picture))
+    figure, kept = Figure(), [views[i] for i in thinned_indices(len(views))]
     for name, symbol, colour in (
         ("right class", "circle-open", COLOURS["cache"]),
         ("another class", "x-thin", COLOURS["attack"]),
     ):
-        chosen = kept[e.correct[kept] == (name == "right class")]
+        chosen = [view for view in kept if (view.truth == view.label) is (name == "right class")]
         figure.add_marks(
-            x=e.picture[chosen] + 1,
-            y=e.entropy[chosen],
+            x=[view.picture + 1 for view in chosen],
+            y=[view.entropy for view in chosen],
             name=name,
             marker=outlined(symbol, colour, 9),
-            customdata=[[int(e.picture[i]) + 1, _insertion_text(trajectory, i)] for i in chosen],
+            customdata=[[view.picture + 1, _insertion_text(trajectory, view)] for view in chosen],
             cliponaxis=False,
         )
     at, line = thinned_indices(len(trajectory.pictures)), {"color": COLOURS["quiet"], "width": 2, "shape": "hv"}
@@ -112,24 +113,24 @@ def cache_insertions(trajectory: StreamTrajectory, t: int) -> Figure:
         f'<span style="color:{COLOURS["attack"]}">× another</span>   '
         f"{legend_entry(COLOURS['quiet'], '━', 'mean held')}"
     )
+    entropy = [view.entropy for view in views]
     alt = (
-        f"{len(e.picture)} views entered, {int(e.correct.sum())} of them under their picture's true class; their entropy "
-        f"is {float(np.median(e.entropy)):.2f} nats in the median, at most log K = {math.log(len(trajectory.names)):.2f} "
+        f"{len(views)} views entered, {sum(v.truth == v.label for v in views)} of them under their picture's true class; "
+        f"their entropy is {float(np.median(entropy)):.2f} nats in the median, at most log K = {math.log(len(trajectory.names)):.2f} "
         "nats."
     )
-    yaxis = axis(range=[0, max(float(e.entropy.max()) * 1.1, 0.1)], nticks=5, title="entropy (nats)")
+    yaxis = axis(range=[0, max(max(entropy) * 1.1, 0.1)], nticks=5, title="entropy (nats)")
     return _finalise(figure, trajectory, t, words, kind="entering", alt=alt, yaxis=yaxis)
 
 
-def _insertion_text(trajectory: StreamTrajectory, i: int) -> str:
-    e, t = trajectory.insertions, int(trajectory.insertions.picture[i])
-    words = f"Picture {t + 1}, view {e.view[i]}, entered as {escaped(trajectory.names[e.label[i]])}"
-    return words + _origin_text(trajectory, trajectory.label[t], trajectory.attacked[t], e.entropy[i])
+def _insertion_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
+    words = f"Picture {view.picture + 1}, view {view.view}, entered as {escaped(trajectory.names[view.label])}"
+    return words + _origin_text(trajectory, view)
 
 
-def _origin_text(trajectory: StreamTrajectory, truth: int, attacked: bool, entropy: float) -> str:
-    true_class = f"true class: {escaped(trajectory.names[truth])}{', attacked' if attacked else ''}"
-    return f"<br>{true_class}<br>entropy {entropy:.3f} nats"
+def _origin_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
+    true_class = f"true class: {escaped(trajectory.names[view.truth])}{', attacked' if view.attacked else ''}"
+    return f"<br>{true_class}<br>entropy {view.entropy:.3f} nats"
 
 
 def class_timeline(
@@ -175,26 +176,30 @@ def class_timeline(
 def _lifetime_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
     until = "still held" if view.left is None else f"left at picture {view.left + 1}"
     words = f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
-    return words + _origin_text(trajectory, view.truth, view.attacked, view.entropy)
+    return words + _origin_text(trajectory, view)
 
 
 def class_cache(
-    trajectory: StreamTrajectory, stats: CacheStats, end: CacheStats, selected: int | None = None
+    trajectory: StreamTrajectory,
+    now: Mapping[int, RememberedView],
+    end: Mapping[int, RememberedView],
+    selected: int | None = None,
 ) -> Figure:
     """Per class: cached views (outline) and those of the right class (filled) on the left, r_k on the right.
 
-    The rows are the classes with the most views at the ``end``, so that they stay fixed when the picture of ``stats``
-    changes. Without the ``selected`` class none is dimmed. Marks carry ``customdata = (class, hover text)``."""
-    order = sorted(np.flatnonzero(end.count).tolist(), key=lambda k: (-int(end.count[k]), trajectory.names[k]))
+    ``now`` and ``end``: class -> the last view that entered it. The rows are the classes with the most views at the
+    ``end``, so that they stay fixed when the picture of ``now`` changes. Without the ``selected`` class none is dimmed.
+    Marks carry ``customdata = (class, hover text)``."""
+    order = sorted(end, key=lambda k: (-end[k].count, trajectory.names[k]))
     if not order:
         return message_figure(NO_INSERTIONS)
     shown = order[:MAX_CLASSES][::-1]
     place, figure = list(range(len(shown))), Figure()
-    data = [[k, _class_text(trajectory, stats, k)] for k in shown]
+    data = [[k, _class_text(trajectory, now, k)] for k in shown]
     opacity = dim_marks(shown, selected if selected in shown else None)
-    for values, fill in ((stats.count, TRANSPARENT), (stats.correct_count, COLOURS["cache"])):
+    for part, fill in (("count", TRANSPARENT), ("correct_count", COLOURS["cache"])):
         figure.add_bar(
-            x=[int(values[k]) for k in shown],
+            x=[getattr(now[k], part) if k in now else 0 for k in shown],
             y=place,
             orientation="h",
             customdata=data,
@@ -202,9 +207,9 @@ def class_cache(
             hovertemplate="%{customdata[1]}<extra></extra>",
             width=0.6,
         )
-    filled = [i for i, k in enumerate(shown) if stats.count[k]]
+    filled = [i for i, k in enumerate(shown) if k in now]
     figure.add_marks(
-        x=[stats.resultant_length[shown[i]] for i in filled],
+        x=[now[shown[i]].resultant_length for i in filled],
         y=filled,
         xaxis="x2",
         customdata=[data[i] for i in filled],
@@ -212,7 +217,7 @@ def class_cache(
     )
     rest = len(order) - len(shown)
     more = f"; {rest} more {'class holds' if rest == 1 else 'classes hold'} some" if rest else ""
-    summary = "; ".join(_class_text(trajectory, stats, k) for k in reversed(shown))
+    summary = "; ".join(_class_text(trajectory, now, k) for k in reversed(shown))
     return finalise(
         figure,
         kind="class_memory",
@@ -230,10 +235,10 @@ def class_cache(
     )
 
 
-def _class_text(trajectory: StreamTrajectory, stats: CacheStats, k: int) -> str:
-    count, pure = int(stats.count[k]), int(stats.correct_count[k])
-    words = f"{escaped(trajectory.names[k])}: {count} of {trajectory.slots} views held, {pure} of the right class"
-    return words + (f", r = {float(stats.resultant_length[k]):.3f}" if count else "")
+def _class_text(trajectory: StreamTrajectory, now: Mapping[int, RememberedView], k: int) -> str:
+    last = now.get(k)
+    count, right, r = (last.count, last.correct_count, f", r = {last.resultant_length:.3f}") if last else (0, 0, "")
+    return f"{escaped(trajectory.names[k])}: {count} of {trajectory.slots} views held, {right} of the right class{r}"
 
 
 def thinned_indices(count: int) -> np.ndarray:

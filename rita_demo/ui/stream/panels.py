@@ -121,13 +121,13 @@ def _accuracy_cell(one: AccuracySummary) -> str:
 
 def class_cache(shown: ShownStream) -> Figure:
     trajectory = shown.trajectory
-    now, end = (evaluation_page.cache_stats_after(trajectory, at) for at in (shown.t, len(trajectory.pictures)))
+    now, end = (evaluation_page.classes_after(trajectory, at) for at in (shown.t, len(trajectory.pictures)))
     return plots.class_cache(trajectory, now, end, shown.selected_class)
 
 
 def class_cache_note(shown: ShownStream) -> str:
     """HTML: how many classes the figure leaves out."""
-    held = int((evaluation_page.cache_stats_after(shown.trajectory, len(shown.trajectory.pictures)).count > 0).sum())
+    held = len(evaluation_page.classes_after(shown.trajectory, len(shown.trajectory.pictures)))
     said = f"{MAX_CLASSES} of {held} classes; the table of every stored view lists all."
     return f"<p class='quiet small'>{said}</p>" if held > MAX_CLASSES else ""
 
