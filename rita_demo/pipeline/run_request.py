@@ -16,7 +16,6 @@ from rita_demo.attacks.registry import get_attack
 from rita_demo.data.datasets import paper_settings
 from rita_demo.data.vocabularies import check_names, label_index, parse_names, vocabulary
 from rita_demo.defences.registry import DEFAULT_METHODS, compared, with_defaults
-from rita_demo.engine.protocol import Engine
 from rita_demo.records import CacheState, Run
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.settings import Settings, get_setting, preset
@@ -24,6 +23,7 @@ from rita_demo.settings.stored import is_complete, with_missing
 
 if TYPE_CHECKING:
     from rita_demo.data.picture_sources import Source
+    from rita_demo.engine.protocol import Engine
     from rita_demo.pipeline.run import RunProgress
 
 #: Settings with an option of their own.
