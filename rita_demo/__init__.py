@@ -18,7 +18,7 @@ ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
-    from rita_demo.evaluation.load_runs import load_runs
+    from rita_demo.evaluation.report.results import load_runs
     from rita_demo.scripting.evaluate import evaluate
     from rita_demo.scripting.run import run
     from rita_demo.scripting.run_result import RunResult
@@ -29,7 +29,7 @@ else:
         "Engine": "engine.engine",
         "RunResult": "scripting.run_result",
         "evaluate": "scripting.evaluate",
-        "load_runs": "evaluation.load_runs",
+        "load_runs": "evaluation.report.results",
         "own_model": "vlm.own_model",
         "run": "scripting.run",
     }

@@ -19,9 +19,8 @@ def add_tables(commands: Any) -> None:
 
 
 def _tables(args: argparse.Namespace) -> int:
-    from rita_demo.evaluation.report.ablation_points import ablation_points, to_json
     from rita_demo.evaluation.report.render import FORMATS
-    from rita_demo.evaluation.report.results import result_rows
+    from rita_demo.evaluation.report.results import ablation_points, result_rows, to_json
 
     if args.form == "points":
         print(to_json(ablation_points(args.runs)), end="")

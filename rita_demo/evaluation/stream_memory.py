@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.evaluation.report.mcnemar import compare_paired, picture_key
+from rita_demo.evaluation.report.comparisons import compare_paired, picture_key
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.records.measurement import (
     AnswerComparison,

@@ -11,10 +11,8 @@ from rita_demo.data.folders import is_leftover
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
-from rita_demo.evaluation.report.ablation_points import ablation_points
-from rita_demo.evaluation.report.latex import latex_body
-from rita_demo.evaluation.report.render import table_body
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.render import latex_body, table_body
+from rita_demo.evaluation.report.results import ablation_points, result_rows
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium

@@ -6,8 +6,7 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.page.streams import DataFolders, request_for
-from rita_demo.evaluation.report.ablation_points import ablation_points
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.results import ablation_points, result_rows
 from rita_demo.evaluation.store.stream_runs import stream_runs
 from rita_demo.settings import RECOMMENDED
 from tests.evaluation.conftest import cells

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.evaluation.report.latex import escape
-from rita_demo.evaluation.report.mcnemar import PairedComparison
-from rita_demo.evaluation.report.render import as_latex
+from rita_demo.evaluation.report.comparisons import PairedComparison
+from rita_demo.evaluation.report.render import as_latex, escape
 from rita_demo.evaluation.report.tables import measured_tables
 from tests.evaluation.conftest import result_row
 

@@ -8,8 +8,7 @@ import pandas
 import pytest
 
 from rita_demo import __version__
-from rita_demo.evaluation.load_runs import load_runs
-from rita_demo.evaluation.report.results import COLUMNS, result_rows
+from rita_demo.evaluation.report.results import COLUMNS, load_runs, result_rows
 from rita_demo.records.errors import DataError
 from tests.documented import documented, example
 

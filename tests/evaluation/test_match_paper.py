@@ -10,8 +10,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.data import paper_results
 from rita_demo.data.datasets import DATASETS
-from rita_demo.evaluation.report.match_paper import index_cells, matching, same_backbone
-from rita_demo.evaluation.report.paper_tables import paper_tables
+from rita_demo.evaluation.report.paper_tables import index_cells, matching, paper_tables, same_backbone
 from rita_demo.evaluation.report.render import as_latex, as_markdown
 from rita_demo.evaluation.report.tables import Table
 from rita_demo.records.measurement import PaperResult

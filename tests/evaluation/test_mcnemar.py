@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.report.mcnemar import PairedComparison, compare_paired
+from rita_demo.evaluation.report.comparisons import PairedComparison, compare_paired
 from rita_demo.evaluation.report.render import as_markdown
 from rita_demo.evaluation.report.results import ResultRow, result_rows
 from rita_demo.evaluation.report.tables import all_datasets

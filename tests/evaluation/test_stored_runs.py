@@ -9,8 +9,7 @@ import pytest
 from rita_demo import analysis
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.page import DataFolders, feature_cloud, small_ablations, stored_runs
-from rita_demo.evaluation.report.ablation_points import read_points
-from rita_demo.evaluation.report.results import COLUMNS, result_rows
+from rita_demo.evaluation.report.results import COLUMNS, read_points, result_rows
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DataError, SettingError

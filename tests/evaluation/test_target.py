@@ -14,8 +14,7 @@ from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.report.ablation_points import ablation_points
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.results import ablation_points, result_rows
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from tests.evaluation.conftest import cells, headers

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo.data import shipped_results
-from rita_demo.evaluation.report.ablation_points import read_points
+from rita_demo.evaluation.report.results import read_points
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings

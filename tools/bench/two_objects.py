@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.report.mcnemar import PairedComparison
+from rita_demo.evaluation.report.comparisons import PairedComparison
 from rita_demo.method import cosine_cost, transport
 from rita_demo.records.intervals import wilson
 from rita_demo.settings import RECOMMENDED

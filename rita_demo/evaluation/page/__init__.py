@@ -30,9 +30,8 @@ from rita_demo.evaluation.page.streams import (
     stream_run_of,
     stream_steps,
 )
-from rita_demo.evaluation.report.ablation_points import non_default_settings
-from rita_demo.evaluation.report.match_paper import index_cells, matching, same_backbone
-from rita_demo.evaluation.report.results import run_times
+from rita_demo.evaluation.report.paper_tables import index_cells, matching, same_backbone
+from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_memory import (

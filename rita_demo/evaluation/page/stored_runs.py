@@ -27,8 +27,7 @@ from rita_demo.evaluation.page.feature_cloud import (
 from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
 from rita_demo.evaluation.pictures import PictureSet, find_picture
 from rita_demo.evaluation.planned_cells import ModelIdentity
-from rita_demo.evaluation.report.ablation_points import ablation_points, read_points
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.results import ablation_points, read_points, result_rows
 from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.artifacts import unit_features
 from rita_demo.evaluation.store.cell_file import cache_after_rows

@@ -1,33 +1,41 @@
-"""Stored rows as result rows: one per measured cell, seeds pooled, with Wilson's 95 % interval.
+"""Stored rows as result rows: one per measured cell, seeds pooled, with Wilson's 95 % interval; as the points of the
+ablation figures, with the settings that matter; and as they are, in one table.
 
 A run folder can be read while another process writes to it; an incomplete last line is not counted.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.cell_header import cell_of, left_out_text, threat_of
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.planned_cells import non_default
-from rita_demo.evaluation.report.ensemble_reference import PooledCell, compare_with_ensembles, rows_of
-from rita_demo.evaluation.report.mcnemar import PairedComparison
+from rita_demo.evaluation.planned_cells import canonical_settings, non_default
+from rita_demo.evaluation.report.comparisons import PairedComparison, PooledCell, compare_with_ensembles, rows_of
+from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.intervals import wilson
-from rita_demo.records.measurement import EARLIER_ATTACK, RunTime
-from rita_demo.settings import SETTINGS
+from rita_demo.records.measurement import EARLIER_ATTACK, AblationPoint, RunTime
+from rita_demo.settings import RECOMMENDED, SETTINGS, in_groups
+
+if TYPE_CHECKING:
+    import pandas
+
 
 COLUMNS = tuple(field.name for field in fields(MeasuredCell))  # of the CSV
+ADDED = ("dataset", "split", "backbone")  # rows before version 0.1.0 have them in the header of their cell alone
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class ResultRow(MeasuredCell):
         non_default: the settings that differ from the recommended ones.
         threat_model: its sentences. ``scope``: a sentence on pictures and classes. ``note``: one on the model.
         already_wrong: pictures that CLIP got wrong before the attack (0 without an attack).
-        vs_plain, vs_matching, vs_off: see :func:`rita_demo.evaluation.report.ensemble_reference.compare_with_ensembles`.
+        vs_plain, vs_matching, vs_off: see :func:`rita_demo.evaluation.report.comparisons.compare_with_ensembles`.
         accuracy_range: lowest and highest accuracy of one seed in percent; None for one seed.
         weights: a hash of the model's weights.
         target_hits: answers that are the attack's target; None without a target.
@@ -212,3 +220,93 @@ def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
         views = row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
         found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n))
     return tuple(found.values())
+
+
+def ablation_points(run: Path) -> tuple[AblationPoint, ...]:
+    """Every measured cell of a run folder, seeds pooled.
+
+    Cells of another version's settings, of mixed traffic and of targeted attacks are left out.
+
+    Raises:
+        DataError: not a run folder, or a damaged one.
+    """
+    found = []
+    for cells in pooled_cells(run):
+        try:
+            cell = cell_of(cells[0][0])
+        except SettingError:
+            continue
+        if cell.traffic.share != 100 or cell.target:
+            continue
+        settings = {name: getattr(cell.settings, name) for name in _relevant(cell.method)}
+        found.append(AblationPoint(result_row(cells), settings))
+    return tuple(found)
+
+
+def _relevant(method: str) -> list[str]:
+    """Names of the settings that a method may depend on, without the seeds; none of a method that is not here."""
+    if (row := DEFENCES.get(method)) is None:
+        return []
+    matter = {*in_groups(*row.groups), *row.setting_names}
+    return [name for name in SETTINGS if name in matter.difference(SEEDS)]
+
+
+def non_default_settings(point: AblationPoint) -> dict[str, Any]:
+    """The settings that differ from the recommended ones, apart from attack, budget, steps and protocol."""
+    columns = {n: v for n, v in point.settings.items() if n in ("attack", "budget", "steps", "protocol")}
+    usual = canonical_settings(point.cell.method, RECOMMENDED.replace(**columns), frozenset())
+    return {n: v for n, v in point.settings.items() if v != getattr(usual, n)}
+
+
+def to_json(points: Sequence[AblationPoint]) -> str:
+    """The points as JSON, one line each: the columns of ``tables --format csv``, and the settings as ``knobs``."""
+    rows = [{n: getattr(p.cell, n) for n in COLUMNS} | {"knobs": p.settings} for p in points]
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+def read_points(path: Path) -> tuple[AblationPoint, ...]:
+    """The points of a file that :func:`to_json` made.
+
+    Raises:
+        DataError: the file is missing, or is not what ``tables --format points`` writes.
+    """
+    try:
+        rows = json.loads(read_text(path))
+        if not isinstance(rows, list):
+            raise TypeError
+        return tuple(
+            AblationPoint(
+                MeasuredCell(**{name: row[name] for name in COLUMNS if name in row}),
+                {name: SETTINGS[name].before for name in _relevant(row["method"])}
+                | {name: value for name, value in row["knobs"].items() if name in SETTINGS},
+            )
+            for row in rows
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(
+            f"{path.name} holds no measured points.", "Write it with tables RUNS --format points."
+        ) from error
+
+
+def load_runs(*folders: str | Path) -> pandas.DataFrame:
+    """One row per picture, method and cell of the folders that ``evaluate`` wrote to.
+
+    The columns are those of ``rows.jsonl`` (docs/result-files.md has units), with ``seconds`` as three columns, and of
+    the cell ``weights`` and ``non_default``. ``attack`` is what the tables call it, such as ``adaptive:rita``; in mixed
+    traffic a clean picture has ``none``. What a row of an older version does not have is missing (NaN).
+
+    Raises:
+        DataError: a folder is not a run folder, or one of its files is damaged.
+    """
+    import pandas
+
+    rows = []
+    for folder in folders:
+        for header, found in (cell for cells in pooled_cells(Path(folder)) for cell in cells):
+            columns = header["columns"]
+            before = {name: columns[name] for name in ADDED} | {"version": None}
+            after = {"weights": header["weights"], "non_default": settings_text(header["special"])}
+            for row in found:
+                attack = "none" if row["attack"] == "none" else columns["attack"]
+                rows.append(before | row | after | {"attack": attack})
+    return pandas.json_normalize(rows, sep="_")

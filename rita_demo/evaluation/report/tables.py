@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.report.mcnemar import PairedComparison
+from rita_demo.evaluation.report.comparisons import PairedComparison
 from rita_demo.evaluation.report.results import ResultRow
 
 NOTES = (
