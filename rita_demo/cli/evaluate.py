@@ -105,7 +105,7 @@ def _evaluate(args: argparse.Namespace) -> int:
         args.usage_error(str(error))  # prints and exits with 2
     if args.executor == "ray" and (attacks.guest_specs() or defences.guest_specs()):
         args.usage_error("Attacks and defences from a file need --executor local.")
-    from rita_demo.evaluation.dataset_settings import dataset_defaults
+    from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate
 
     for name in request.datasets:

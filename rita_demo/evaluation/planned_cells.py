@@ -13,10 +13,12 @@ from typing import Any
 
 from rita_demo.attacks import ATTACKS, access_of, get_attack
 from rita_demo.attacks.adaptive import AGAINST, EACH, attack_text, attacked_defence
+from rita_demo.data.datasets import paper_settings
 from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, with_used_descriptions
+from rita_demo.data.vocabularies import index_of, resolve_hand_prompt
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.store.files import digest
 from rita_demo.records import BackboneInfo
@@ -104,6 +106,33 @@ class Cell:
         start = get_attack(self.settings.attack).stochastic and "attack_seed" in free
         mixed = self.traffic.share != 100
         return views or start or mixed or self.settings.protocol == "stream"
+
+
+def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> Request:
+    """The request for one dataset, with values that can be stored.
+
+    CLIP's prompt template is written out, the settings that the request leaves to the dataset get the paper's values,
+    and the target is spelled as in ``names``, the dataset's classes, if they are given.
+
+    Raises:
+        SettingError: the dataset has no prompt template. VocabularyError: it has no such class.
+    """
+    base = dataset.removesuffix(PRESENT_SUFFIX)
+    paper = paper_settings(base, request.backbone)
+    own: dict[str, Any] = {name: value for name, value in paper.items() if name in request.dataset_settings}
+    points = (
+        point.replace(hand_prompt=resolve_hand_prompt(point.hand_prompt, base), **own) for point in request.points
+    )
+    target = request.target
+    if names and target not in ("", NEXT_CLASS):
+        target = names[index_of(names, target)]
+    return replace(request, datasets=(dataset,), points=tuple(dict.fromkeys(points)), target=target)
+
+
+def dataset_defaults(request: Request, dataset: str) -> dict[str, Any]:
+    """The settings that the request leaves to the dataset, where its values differ from the preset's."""
+    own = paper_settings(dataset.removesuffix(PRESENT_SUFFIX), request.backbone)
+    return {name: own[name] for name in sorted(own.keys() & request.dataset_settings)}
 
 
 def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:

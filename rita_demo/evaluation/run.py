@@ -12,10 +12,9 @@ from pathlib import Path
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.dataset_settings import settings_for
-from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.prefetch import prepare_ahead
+from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, prepare_ahead
 from rita_demo.evaluation.pictures import PictureSet, collect
+from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.request import NEXT_CLASS, Request
 from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, RunFolder

@@ -11,7 +11,7 @@ from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import settings_of
 from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
-from rita_demo.evaluation.dataset_settings import dataset_defaults, settings_for
+from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
 from rita_demo.evaluation.report.render import as_markdown
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.request import Request

@@ -11,9 +11,16 @@ import pytest
 from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import add_guest
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.pictures import PictureSet, collect
-from rita_demo.evaluation.planned_cells import Cell, ModelIdentity, attack_key, cell_key, settings_hash, views_key
+from rita_demo.evaluation.planned_cells import (
+    Cell,
+    ModelIdentity,
+    attack_key,
+    cell_key,
+    settings_for,
+    settings_hash,
+    views_key,
+)
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import SettingError
 from rita_demo.settings.stored import FIRST

@@ -11,7 +11,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data import textures
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.executors import prefetch
+from rita_demo.evaluation.executors import evaluate_picture
 from rita_demo.settings import RECOMMENDED
 
 BATCH = 3
@@ -33,7 +33,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, method: str) -> list[int]:
 @pytest.fixture
 def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Batches of three pictures; returns the sizes of the encoded batches."""
-    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", BATCH)
+    monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", BATCH)
     return counted(monkeypatch, "encode_views_batch")
 
 
@@ -61,7 +61,7 @@ def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tm
     found = rows_of(run_evaluate(tmp_path / "batches", *more))
     assert max(batch_sizes) == BATCH
     batches = list(batch_sizes)
-    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 1)
+    monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", 1)
     assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more)))
     assert batch_sizes == batches
 

@@ -9,7 +9,7 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.executors import prefetch
+from rita_demo.evaluation.executors import evaluate_picture
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
 from rita_demo.evaluation.executors.scheduler import Scheduler, execute
 from rita_demo.evaluation.pictures import collect
@@ -111,7 +111,7 @@ def test_what_is_stored_is_never_made_again(
     for path in out.glob("cells/*/*"):
         path.unlink()
     nothing_encoded()
-    monkeypatch.setitem(prefetch.VIEW_BATCH, "cpu", 3 if how == "batches" else 1)
+    monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", 3 if how == "batches" else 1)
     if how == "apart":
         assert run_out_of_order(command_line(out, *BOTH), seed=3) == 48
         assert run_out_of_order(command_line(out, *BOTH), seed=3) == 0

@@ -21,14 +21,17 @@ from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
-from rita_demo.evaluation.stream_memory import (
+from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
+    accuracy_curve,
+    accuracy_summaries,
+    classes_after,
     compare_answers,
     compare_caches,
     remembered_views,
+    trajectory_of,
     view_boxes,
 )
-from rita_demo.evaluation.stream_trajectory import accuracy_curve, accuracy_summaries, classes_after, trajectory_of
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.ui.session.stream_state import StreamState

@@ -11,9 +11,9 @@ from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.cell_header import cell_of
-from rita_demo.evaluation.dataset_settings import settings_for
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.report.results import ablation_points, result_rows
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import DataError, SettingError, VocabularyError

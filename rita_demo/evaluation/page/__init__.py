@@ -34,11 +34,14 @@ from rita_demo.evaluation.report.paper_tables import index_cells, matching, same
 from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
-from rita_demo.evaluation.stream_memory import (
+from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
+    accuracy_summaries,
+    classes_after,
     compare_answers,
     compare_caches,
     remembered_views,
+    throughput,
+    trajectory_of,
     view_boxes,
 )
-from rita_demo.evaluation.stream_trajectory import accuracy_summaries, classes_after, throughput, trajectory_of

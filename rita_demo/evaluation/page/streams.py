@@ -17,7 +17,7 @@ from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.store.files import digest, exclusive_lock
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
-from rita_demo.evaluation.stream_memory import WITHOUT_CACHE
+from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE
 from rita_demo.records import CacheState, Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.settings import SETTINGS, Settings
