@@ -22,7 +22,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
     """
     by_method = {method: stream_run.rows(method) for method in stream_run.cells}
     by_method["rita"] = rows = by_method.pop("rita")  # the last one
-    names = tuple(stream_run.header["names"])
+    names = stream_run.names
     index = {name: k for k, name in enumerate(names)}
     label = np.array([index[row["label"]] for row in rows], int)
     pictures = tuple(row["picture"] for row in rows)
@@ -41,8 +41,8 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         purity=purity,
         mean_entropy=entropy,
         seconds=_seconds(by_method, pictures),
-        slots=int(stream_run.header["knobs"]["slots"]),
-        expected_pictures=int(stream_run.header["pictures"]),
+        slots=int(stream_run.header.settings["slots"]),
+        expected_pictures=stream_run.header.pictures,
     )
 
 
@@ -112,8 +112,8 @@ def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.nda
 
 def _width(stream_run: StreamRun, events: int) -> int:
     """D; headers of earlier versions do not have it, there it follows from the size of the file."""
-    if "width" in stream_run.header or not events:
-        return int(stream_run.header.get("width", 1))
+    if stream_run.header.width is not None or not events:
+        return stream_run.header.width or 1
     return (stream_run.cells["rita"] / "memory.f32").stat().st_size // (4 * events)
 
 
@@ -182,7 +182,7 @@ def compare_answers(one: StreamRun, other: StreamRun, method: str, t: int) -> An
     paired = compare_paired(first, second.values())
     if paired is None:
         return None
-    index, different = {name: k for k, name in enumerate(one.header["names"])}, []
+    index, different = {name: k for k, name in enumerate(one.names)}, []
     for number, row in enumerate(first):
         theirs = second.get(picture_key(row), row)
         if row["answer"] != theirs["answer"]:

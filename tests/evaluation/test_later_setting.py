@@ -37,7 +37,7 @@ def test_tables_points_and_streams_read_a_folder_from_before(stored: Path, add_s
     assert {p.settings[name] for p in ablation_points(stored) if p.cell.method == "rita"} == {0.0}
     again = stream_runs(stored.parent)
     assert [one.cells for one in again] == [one.cells for one in streams]
-    assert {getattr(one.requested, name) for one in again} == {0.0}
+    assert {getattr(one.header.requested, name) for one in again} == {0.0}
 
 
 def test_the_page_finds_its_streams_from_before(data_root: Path, tmp_path: Path, add_setting) -> None:

@@ -83,7 +83,7 @@ def test_a_stored_stream_becomes_a_cloud_with_the_memory_after_it(stored_run, en
     one = next(s for s in attacked_stream_request(places) if "slots=2" in s.title)
     seen, cloud = drain(stored_runs.load_cloud_steps(places, one.name, engine))
     assert seen == []  # the clean features are stored
-    n = one.header["pictures"]
+    n = one.header.pictures
     assert cloud.attacked.shape == (n, engine.info.width)
     assert cloud.views.shape == (n, 5, engine.info.width)  # six views without the whole picture
     assert np.allclose(np.linalg.norm(cloud.views, axis=-1), 1, atol=1e-5)

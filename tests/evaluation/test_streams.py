@@ -84,7 +84,7 @@ def test_mixed_traffic_attacks_its_share_and_records_it_in_every_row(stream_run:
         assert (row["budget"], row["linf"] > 0) == ((4, True) if attacked else (0, False))
         assert (row["already_wrong"] is None) is not attacked
     assert stream_run.columns["attack"] == "pgd:50"
-    assert "50 % of the pictures" in stream_run.header["threat_model"]["sentences"][-1]
+    assert "50 % of the pictures" in stream_run.header.threat_model["sentences"][-1]
     found = result_rows(stream_run.cells["rita"].parents[1])
     assert {line.attack for line in found} == {"pgd:50"}
 
@@ -149,12 +149,12 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
     rows = found.rows()
     assert [row["linf"] > 0 for row in rows] == [row["attack"] == "defence" for row in rows]
     assert sum(row["linf"] > 0 for row in rows) == 3
-    empty = engine.empty_cache(engine.encode_classes(found.header["names"], found.requested), found.requested)
+    empty = engine.empty_cache(engine.encode_classes(found.names, found.header.requested), found.header.requested)
     collected = collect("caltech101", data_root, "val", limit=6, allow_partial=False)
     entries = {entry.id: entry for entry in collected.items}
     for t, row in enumerate(rows):
         own = found.settings_for(row)
-        class_prompts = engine.encode_classes(found.header["names"], own)
+        class_prompts = engine.encode_classes(found.names, own)
         entry = entries[row["picture"]]
         picture = open_picture(entry.source(), square=own.square, side=engine.info.side)
         if row["attack"] == "defence":  # attacked again with the cache of that moment
@@ -188,7 +188,7 @@ def test_class_by_class_keeps_classes_together_and_is_another_cell(data_root, en
 def replay(one: StreamRun, t: int) -> tuple[dict[tuple[int, int], Any], list[Any]]:
     """(class, slot) -> (picture, view, entropy, true class, feature) after ``t`` pictures, and who left for whom by how
     many nats: a slow second reading of the files from the start."""
-    data = list(np.fromfile(one.cells["rita"] / "memory.f32", "<f4").reshape(-1, one.header["width"]))
+    data = list(np.fromfile(one.cells["rita"] / "memory.f32", "<f4").reshape(-1, one.header.width))
     places: dict[tuple[int, int], Any] = {}
     exits = []
     for number, row in enumerate(one.rows()[:t]):
@@ -246,7 +246,12 @@ def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> StreamRun:
         folder = root / "run/cells" / method
         folder.mkdir(parents=True)
         protocol = "stream" if method == "rita" else "off"
-        header = {"columns": columns | {"method": method, "protocol": protocol}, "seed": 0, "special": {}}
+        header = {
+            "columns": columns | {"method": method, "protocol": protocol},
+            "pool": method,
+            "seed": 0,
+            "special": {},
+        }
         header |= {"pictures": 60, "names": names, "knobs": {"slots": slots}, "weights": "w", "width": width}
         (folder / "header.json").write_text(json.dumps(header))
         written = rows if method == "rita" else rows[5:30][::-1]
@@ -428,7 +433,7 @@ def test_memory_kept_against_off_is_paired_on_the_same_pictures(engine, request_
         assert found.lost == sum(off[p]["right"] and not kept[p]["right"] for p in kept)
         differ = [p for p in kept if kept[p]["answer"] != off[p]["answer"]]
         assert [d.name for d in found.different] == differ
-        names = one.header["names"]
+        names = one.names
         assert [names[d.first] for d in found.different] == [kept[p]["answer"] for p in differ]
         assert [names[d.second] for d in found.different] == [off[p]["answer"] for p in differ]
     assert compare_answers(one, one, "tpt", 12) is None

@@ -10,7 +10,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.cell_header import cell_of
+from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.planned_cells import settings_for
@@ -20,6 +20,10 @@ from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from tests.evaluation.conftest import cells, headers
 
 ONE_METHOD = ("--methods", "clip", "--steps", "3", "--budget", "16")
+
+
+def stored_headers(out: Path) -> list[CellHeader]:
+    return [CellHeader.read(path.parent) for path in out.glob("cells/*/header.json")]
 
 
 def rows(out: Path) -> list[dict]:
@@ -43,8 +47,8 @@ def test_every_picture_is_attacked_towards_the_class_and_those_of_the_class_are_
     assert {row["target"] for row in clean} == {""}
     engine = Engine(f"local-dir:{tiny_model_dir}", "cpu")
     names = ("cat", "dog", "cup")
-    row, (header,) = attacked[0], [h for h in headers(out) if h["target"]]
-    own = cell_of(header).requested.replace(attack_seed=row["picture_seed"])
+    row, (header,) = attacked[0], [h for h in stored_headers(out) if h.target]
+    own = header.cell.requested.replace(attack_seed=row["picture_seed"])
     path = data_root / row["picture"]
     square = open_picture(path, square="model", side=engine.info.side)
     label = names.index(row["label"])
@@ -74,7 +78,7 @@ def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: 
     assert "Pictures of 'cup' itself are left out" in said
     assert "the class after the true one" in found["next"]["threat_model"]["goal"]
     assert found[""]["threat_model"]["goal"].startswith("away from the true class")
-    assert all(cell_of(h).target == target for target, h in found.items())
+    assert {h.cell.target for h in stored_headers(out)} == set(found)
     assert len(list(out.glob("attacked/*"))) == 3  # nothing is mixed
     capsys.readouterr()
     assert cli.main(["tables", str(out)]) == 0

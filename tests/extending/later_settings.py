@@ -99,7 +99,7 @@ def test_boxes_are_those_of_the_views(engine: Engine) -> None:
     for view in seen:
         assert np.allclose(view_boxes(one, seen)[view.id], drawn.views.boxes[view.view])
     first = one.rows()[0]
-    picture, classes = open_picture(Path("data/toys") / first["picture"], square="model", side=128), one.header["names"]
+    picture, classes = open_picture(Path("data/toys") / first["picture"], square="model", side=128), one.names
     decided = run_picture(engine, picture, classes, settings.replace(views_per_image=0), label=0).clean.verdicts["rita"]
     assert abs(decided.margin - first["margin"]) < 1e-4, "the weights of stored views are those of their boxes"
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rita_demo.data import descriptions, shipped_results, split_files
-from rita_demo.evaluation.report.results import read_header, read_points
+from rita_demo.evaluation.cell_header import CellHeader
+from rita_demo.evaluation.report.results import read_points
 from rita_demo.pipeline.bundle_read import _json_object
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process.text_file import decode_text, read_text, text_kind
@@ -26,7 +27,15 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
 CLASSES = "n01 fly agaric\nn02 crème brûlée\n"
 CELL = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version\n"
 CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0\n"
-HEADER = {"columns": {"method": "gone"}, "knobs": {}, "pool": "p", "threat_model": {"sentences": []}}
+HEADER = {
+    "columns": {"method": "gone"},
+    "pool": "é",
+    "seed": 0,
+    "knobs": {},
+    "special": {},
+    "pictures": 1,
+    "weights": "",
+}
 
 
 def pictures_of_classes(path: Path) -> Any:
@@ -48,7 +57,7 @@ READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "class names": ("classnames.txt", CLASSES, pictures_of_classes),
     "measured table": ("cells.csv", CELL, shipped_results.read),
     "ablation points": ("points.json", "[]\n", read_points),
-    "header of a cell": ("header.json", json.dumps(HEADER), lambda path: read_header(path.parent)),
+    "header of a cell": ("header.json", json.dumps(HEADER), lambda path: CellHeader.read(path.parent, current=True)),
     "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
     "settings of a saved run": ("settings.json", '{"format": "é"}', lambda path: _json_object(path.read_bytes(), "")),
 }

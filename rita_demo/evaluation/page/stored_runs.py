@@ -14,7 +14,6 @@ from rita_demo.data.folders import read_folder
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.cell_header import cell_of
 from rita_demo.evaluation.page.feature_cloud import (
     MAX_PICTURES,
     TEXTURES,
@@ -122,10 +121,10 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
     """
     one = find_stream_run(folders.runs, name)
     check_model(engine, one)
-    rows, cell = one.rows()[:MAX_PICTURES], cell_of(one.header)
-    run, names = one.cells["rita"].parents[1], tuple(one.header["names"])
+    rows, cell = one.rows()[:MAX_PICTURES], one.header.cell
+    run, names = one.cells["rita"].parents[1], one.names
     pictures = PictureSet(one.columns["dataset"], "", names, (), 0, 0)
-    model = ModelIdentity(one.columns["backbone"], one.header["weights"])
+    model = ModelIdentity(one.columns["backbone"], one.header.weights)
     clean, attacked = (
         _features(
             run / "looks" / planned_cells.views_key(part, pictures, model), cell.requested.views, engine.info.width

@@ -151,7 +151,7 @@ def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t:
     """
     check_model(engine, one)
     row = one.rows()[t - 1]
-    names, settings = tuple(one.header["names"]), one.settings_for(row)
+    names, settings = one.names, one.settings_for(row)
     picture = picture_of(folders, one, row["picture"], square=settings.square, side=engine.info.side)
     empty = engine.empty_cache(engine.encode_classes(names, settings), settings)
     title = f"Picture {t} of a stream: {row['picture']}"
@@ -163,10 +163,10 @@ def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t:
 def check_model(engine: Engine, one: StreamRun) -> None:
     """Raises :class:`SettingError` if the engine has another model than the stream."""
     weights = engine.weights_key()
-    if engine.info.name != one.columns["backbone"] or weights != one.header["weights"]:
+    if engine.info.name != one.columns["backbone"] or weights != one.header.weights:
         raise SettingError(
             f"This stream was made with the model {one.columns['backbone']!r} (weights "
-            f"{one.header['weights'][:8]}), not with the one in use.",
+            f"{one.header.weights[:8]}), not with the one in use.",
             "Choose that model in the menu above.",
         )
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.store.cell_file import SeedGroup
 from rita_demo.settings import SETTINGS
 
 Rows = Iterable[dict[str, Any]]
-Header = dict[str, Any]
-PooledCell = list[tuple[Header, list[dict[str, Any]]]]  # one cell's header and rows per seed
 PLAIN_ENSEMBLE = {
     "ensemble_average": "probability",
     "ensemble_weight": "uniform",
@@ -89,12 +89,7 @@ def picture_key(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["picture"], row["picture_seed"], row["linf"], row["l2"]
 
 
-def rows_of(cells: PooledCell) -> list[dict[str, Any]]:
-    """The rows of all seeds."""
-    return [row for _, rows in cells for row in rows]
-
-
-def compare_with_ensembles(cells: PooledCell, pools: Sequence[PooledCell]) -> dict[str, PairedComparison | None]:
+def compare_with_ensembles(group: SeedGroup, others: Sequence[SeedGroup]) -> dict[str, PairedComparison | None]:
     """``vs_plain``: the comparison with the plain Ensemble, the one whose view settings are nearest.
 
     If none was measured, with the nearest other Ensemble; ``reference`` then names the difference. Another Ensemble is
@@ -107,55 +102,55 @@ def compare_with_ensembles(cells: PooledCell, pools: Sequence[PooledCell]) -> di
 
     ``vs_off``: that of a kept memory with no memory, everything else alike.
     """
-    header = cells[0][0]
-    method, found = header["columns"]["method"], dict[str, PairedComparison | None]()
+    header = group.header
+    method, found = header.method, dict[str, PairedComparison | None]()
     if method not in ENSEMBLES or _ensemble_settings(header) != PLAIN_ENSEMBLE:
-        found["vs_plain"] = _compare_with(cells, pools, PLAIN_ENSEMBLE, exact=method in ENSEMBLES)
+        found["vs_plain"] = _compare_with(group, others, PLAIN_ENSEMBLE, exact=method in ENSEMBLES)
     if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
-        weight, step_back = (header["knobs"].get(name, SETTINGS[name].before) for name in ("view_weight", "step_back"))
+        weight, step_back = (header.settings.get(name, SETTINGS[name].before) for name in ("view_weight", "step_back"))
         if weight not in SETTINGS["ensemble_weight"].choices:
             weight = "uniform"
         wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
         if wanted != PLAIN_ENSEMBLE:
-            found["vs_matching"] = _compare_with(cells, pools, wanted, exact=True)
-    off = (one for one in pools if one[0][0]["columns"]["protocol"] == "off" != header["columns"]["protocol"])
-    if alike := next((one for one in off if _without_cache(one[0][0]) == _without_cache(header)), None):
-        found["vs_off"] = compare_paired(rows_of(cells), rows_of(alike))
+            found["vs_matching"] = _compare_with(group, others, wanted, exact=True)
+    off = (one for one in others if one.header.columns["protocol"] == "off" != header.columns["protocol"])
+    if alike := next((one for one in off if _without_cache(one.header) == _without_cache(header)), None):
+        found["vs_off"] = compare_paired(group.rows, alike.rows)
     return found
 
 
-def _without_cache(header: Header) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns and special settings of a cell, apart from what belongs to the cache."""
-    columns = {n: v for n, v in header["columns"].items() if n not in ("settings", "protocol")}
-    return columns, {n: v for n, v in header["special"].items() if n not in SETTINGS or SETTINGS[n].group != "cache"}
+def _without_cache(header: CellHeader) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and non-default settings of a cell, apart from what belongs to the cache."""
+    columns = {n: v for n, v in header.columns.items() if n not in ("settings", "protocol")}
+    return columns, {n: v for n, v in header.non_default.items() if n not in SETTINGS or SETTINGS[n].group != "cache"}
 
 
 def _compare_with(
-    cells: PooledCell, pools: Sequence[PooledCell], wanted: Mapping[str, Any], exact: bool
+    group: SeedGroup, others: Sequence[SeedGroup], wanted: Mapping[str, Any], exact: bool
 ) -> PairedComparison | None:
-    header = cells[0][0]
-    columns = {name: header["columns"][name] for name in ("dataset", "split", "backbone", "attack", "budget", "steps")}
-    found = []
-    for other in pools:
-        theirs = other[0][0]
-        ensemble = _ensemble_settings(theirs)
-        same = theirs["columns"]["method"] in ENSEMBLES and columns.items() <= theirs["columns"].items()
+    mine, found = group.header.non_default, []
+    columns = {
+        name: group.header.columns[name] for name in ("dataset", "split", "backbone", "attack", "budget", "steps")
+    }
+    for other in others:
+        header, theirs = other.header, other.header.non_default
+        ensemble = _ensemble_settings(header)
+        same = header.method in ENSEMBLES and columns.items() <= header.columns.items()
         if same and (ensemble == wanted or not exact):
-            names = header["special"] | theirs["special"]
-            differing = [n for n in names if header["special"].get(n) != theirs["special"].get(n)]
+            differing = [n for n in mine | theirs if mine.get(n) != theirs.get(n)]
             # of views and attack; the attacked pictures may be the same in spite of them
             views = [n for n in differing if n in SETTINGS and SETTINGS[n].group in DEFENCES["ensemble"].groups]
             rest = [n for n in differing if n not in PLAIN_ENSEMBLE]
             difference = {name: value for name, value in ensemble.items() if value != wanted[name]}
-            text = difference | {name: theirs["knobs"].get(name, "?") for name in views}
+            text = difference | {name: header.settings.get(name, "?") for name in views}
             found.append(((len(difference), len(views), len(rest)), other, text))
     for _, other, text in sorted(found, key=lambda one: one[0]):
-        if paired := compare_paired(rows_of(cells), rows_of(other)):
+        if paired := compare_paired(group.rows, other.rows):
             return replace(paired, reference=", ".join(f"{name}={value}" for name, value in text.items()))
     return None
 
 
-def _ensemble_settings(header: Header) -> dict[str, Any]:
+def _ensemble_settings(header: CellHeader) -> dict[str, Any]:
     """Which Ensemble a cell is; a run may be older than one of these settings."""
-    asked = {name: header["knobs"].get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
-    return asked | ENSEMBLES.get(header["columns"]["method"], {})
+    asked = {name: header.settings.get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
+    return asked | ENSEMBLES.get(header.method, {})

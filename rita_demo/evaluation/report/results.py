@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
@@ -17,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import cell_of, left_out_text, threat_of
-from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.planned_cells import canonical_settings, non_default
-from rita_demo.evaluation.report.comparisons import PairedComparison, PooledCell, compare_with_ensembles, rows_of
+from rita_demo.evaluation.cell_header import CellHeader
+from rita_demo.evaluation.planned_cells import canonical_settings
+from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.store.files import read_lines
+from rita_demo.evaluation.store.cell_file import SeedGroup, seed_groups
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
@@ -99,104 +97,61 @@ def result_rows(folder: Path) -> tuple[ResultRow, ...]:
         place = (row.dataset, row.split, row.backbone, order.get(row.attack, 99), row.budget, row.steps)
         return (*place, order.get(row.method, 99), row.protocol, row.non_default, row.settings)
 
-    pools = pooled_cells(folder)
-    found = (result_row(cells, **compare_with_ensembles(cells, pools)) for cells in pools)
+    groups = seed_groups(folder)
+    found = (result_row(group, **compare_with_ensembles(group, groups)) for group in groups)
     return tuple(sorted(found, key=reading_order))
 
 
-def pooled_cells(folder: Path) -> list[PooledCell]:
-    """The cells of a run folder that have rows, as (header, rows); cells that differ in the seed alone together.
-
-    Raises:
-        DataError: this is not a run folder, or one of its files is damaged.
-    """
-    if not (folder / "cells").is_dir():
-        raise DataError("There are no measurements in this folder.", "Name the folder that evaluate wrote to.")
-    cells = [
-        (read_header(place), rows)
-        for place in sorted((folder / "cells").iterdir())
-        if (place / "header.json").is_file() and (rows := read_lines(place / "rows.jsonl"))
-    ]
-    return list(group_by(cells, lambda cell: cell[0]["pool"]).values())
-
-
-def read_header(place: Path) -> dict[str, Any]:
-    """The header of a cell's folder.
-
-    Non-default settings and the sentences of the threat model are those of this version, so that cells measured with
-    an older one are in the same tables.
-
-    Raises:
-        DataError: the header is missing or damaged.
-    """
-    try:
-        header = json.loads(read_text(place / "header.json"))
-        header["columns"], header["pool"], header["threat_model"]["sentences"]
-        with suppress(SettingError):  # settings of another version stay as they were stored
-            cell = cell_of(header)
-            header["special"] = non_default(cell, header.get("names", ()))
-            side, revision = header["threat_model"]["side"], attack_revision(header)
-            header["threat_model"]["sentences"] = threat_of(cell, side, revision).sentences
-        return header
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"The header of {place.name} is damaged.", "Delete that folder and evaluate again.") from error
-
-
-def attack_revision(header: dict[str, Any]) -> int:
-    """Which form of the attack made a cell; headers have it since there was a second one."""
-    return int(header.get("attack_revision", 0))
-
-
-def _without_descriptions(header: dict[str, Any]) -> str:
+def _without_descriptions(header: CellHeader) -> str:
     """Of classes that no built-in description is of, that there are none: whatever the settings ask for, none are used."""
-    used = descriptions_for(header["names"], BUILT_IN_ALL) if "names" in header else (("unknown",),)
+    used = (("unknown",),) if header.names is None else descriptions_for(header.names, BUILT_IN_ALL)
     return "" if any(used) else " There are no class descriptions for these classes."
 
 
-def _version_text(header: dict[str, Any], rows: Iterable[dict[str, Any]]) -> str:
+def _version_text(header: CellHeader, rows: Iterable[dict[str, Any]]) -> str:
     """The versions of this package that measured, and whether the attack was replaced since."""
     versions = " ".join(sorted({row["version"] for row in rows if "version" in row}))
-    attack = ATTACKS.get(header["columns"]["attack"].partition(":")[0].partition("@")[0])
-    replaced = attack is not None and attack_revision(header) < attack.revision
+    attack = ATTACKS.get(header.columns["attack"].partition(":")[0].partition("@")[0])
+    replaced = attack is not None and header.attack_revision < attack.revision
     return ", ".join(filter(None, [versions, EARLIER_ATTACK if replaced else ""]))
 
 
-def result_row(cells: PooledCell, **comparisons: Any) -> ResultRow:
+def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
     """One cell measured with one or more seeds, and its ``vs_...`` comparisons."""
-    header, rows = cells[0][0], rows_of(cells)
+    header, rows = group.header, group.rows
     share, n = fmean(row["right"] for row in rows), len({row["picture"] for row in rows})
     low, high = wilson(share * n, n)
-    pictures, available = header["pictures"], header["available"]
-    some = f"{pictures} of {available} pictures" if pictures < available else f"{pictures} pictures"
-    classes, present = header["classes"], header["classes_present"]
-    part = f" ({present} of these classes have pictures)" if present < classes else ""
+    some = f"{header.pictures} of {header.available} pictures"
+    some = some if header.pictures < header.available else f"{header.pictures} pictures"
+    part = f" ({header.classes_present} of these classes have pictures)"
+    part = part if header.classes_present < header.classes else ""
     gradients = [row["gradient"] for row in rows if row.get("gradient") is not None]
-    by_seed = [100 * fmean(row["right"] for row in found) for _, found in cells]
+    by_seed = [100 * fmean(row["right"] for row in found) for found in group.rows_by_seed]
     return ResultRow(
-        **header["columns"],
+        **header.columns,
         accuracy=100 * share,
         n=n,
         low=100 * low,
         high=100 * high,
-        seeds=" ".join(str(seed) for seed in sorted({cell["seed"] for cell, _ in cells})),
-        class_names=classes,
+        seeds=" ".join(map(str, sorted({one.seed for one in group.headers}))),
+        class_names=header.classes,
         version=_version_text(header, rows),
-        expected_answers=sum(cell["pictures"] for cell, _ in cells),
+        expected_answers=sum(one.pictures for one in group.headers),
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),
         view_seconds=median(row["seconds"]["views"] for row in rows),
-        views=header["knobs"].get("views", 0),
-        non_default=settings_text(header["special"]),
-        threat_model=tuple(header["threat_model"]["sentences"]),
-        scope=f"Accuracy on {some}, among {classes} prompts{part}.{_without_descriptions(header)} {left_out_text(header)}".rstrip(),
+        views=header.settings.get("views", 0),
+        non_default=settings_text(header.non_default),
+        threat_model=tuple(header.threat_model["sentences"]),
+        scope=f"Accuracy on {some}, among {header.classes} prompts{part}.{_without_descriptions(header)} {header.omission}".rstrip(),
         **comparisons,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
-        accuracy_range=(min(by_seed), max(by_seed)) if len(cells) > 1 else None,
-        weights=header["weights"],
-        note=header.get("note", ""),
-        target_hits=sum(row["answer"] == row["target"] for row in rows) if header.get("target") else None,
+        accuracy_range=(min(by_seed), max(by_seed)) if len(by_seed) > 1 else None,
+        weights=header.weights,
+        note=header.note,
+        target_hits=sum(row["answer"] == row["target"] for row in rows) if header.target else None,
         gradient=median(gradients) if gradients else None,
-        variant=settings_text({n: v for n, v in header["special"].items() if n not in _of_attacks()}),
+        variant=settings_text({n: v for n, v in header.non_default.items() if n not in _of_attacks()}),
         pictures=frozenset(row["picture"] for row in rows),
     )
 
@@ -231,15 +186,15 @@ def ablation_points(run: Path) -> tuple[AblationPoint, ...]:
         DataError: not a run folder, or a damaged one.
     """
     found = []
-    for cells in pooled_cells(run):
+    for group in seed_groups(run):
         try:
-            cell = cell_of(cells[0][0])
+            cell = group.header.cell
         except SettingError:
             continue
         if cell.traffic.share != 100 or cell.target:
             continue
         settings = {name: getattr(cell.settings, name) for name in _relevant(cell.method)}
-        found.append(AblationPoint(result_row(cells), settings))
+        found.append(AblationPoint(result_row(group), settings))
     return tuple(found)
 
 
@@ -301,12 +256,11 @@ def load_runs(*folders: str | Path) -> pandas.DataFrame:
     import pandas
 
     rows = []
-    for folder in folders:
-        for header, found in (cell for cells in pooled_cells(Path(folder)) for cell in cells):
-            columns = header["columns"]
-            before = {name: columns[name] for name in ADDED} | {"version": None}
-            after = {"weights": header["weights"], "non_default": settings_text(header["special"])}
+    for group in (group for folder in folders for group in seed_groups(Path(folder))):
+        for header, found in zip(group.headers, group.rows_by_seed):
+            before = {name: header.columns[name] for name in ADDED} | {"version": None}
+            after = {"weights": header.weights, "non_default": settings_text(header.non_default)}
             for row in found:
-                attack = "none" if row["attack"] == "none" else columns["attack"]
+                attack = "none" if row["attack"] == "none" else header.columns["attack"]
                 rows.append(before | row | after | {"attack": attack})
     return pandas.json_normalize(rows, sep="_")

@@ -16,9 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.evaluation.cell_header import CellHeader
+from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.store import files
 from rita_demo.records import CacheState, CacheUpdate
 from rita_demo.records.errors import DataError
+
+Row = dict[str, Any]  # one line of rows.jsonl
 
 
 @dataclass
@@ -47,13 +51,13 @@ class RowWriter:
 class CellFile(RowWriter):
     """A cell's folder, opened to resume."""
 
-    def __init__(self, folder: Path, header: dict[str, Any], cache: CacheState | None) -> None:
+    def __init__(self, folder: Path, header: CellHeader, cache: CacheState | None) -> None:
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
         folder.mkdir(parents=True, exist_ok=True)
         _write_header(folder / "header.json", header)
         files.truncate_partial_line(self._rows)
         rows = files.read_lines(self._rows)
-        super().__init__(header["columns"], cache, len(rows))
+        super().__init__(header.columns, cache, len(rows))
         if cache is not None:
             views = sum(len(row["entered"]) for row in rows)
             files.truncate(self._features, views * cache.features.shape[2] * 4)
@@ -67,20 +71,55 @@ class CellFile(RowWriter):
         self.count += 1
 
 
-def _write_header(path: Path, header: dict[str, Any]) -> None:
+def _write_header(path: Path, header: CellHeader) -> None:
     """Write the header of a new cell. A stored one stays, apart from the pictures that are left out: a broken file may
     have been added or removed beside the same pictures."""
+    content = header.as_json()
     if path.is_file():
         try:
             stored = json.loads(path.read_text("utf-8"))
-            unchanged = stored.get("left_out", {}) == header["left_out"]
+            unchanged = stored.get("left_out", {}) == header.left_out
         except (OSError, ValueError, AttributeError):  # its readers say that it is damaged
             return
         if unchanged:
             return
-        header = stored | {"left_out": header["left_out"]}
-    text = json.dumps(header, indent=2, ensure_ascii=False, allow_nan=False)
+        content = stored | {"left_out": header.left_out}
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     files.atomic_write(path, (text + "\n").encode())
+
+
+@dataclass(frozen=True)
+class SeedGroup:
+    """The stored cells that differ in the seed alone: the header and the rows of each."""
+
+    headers: tuple[CellHeader, ...]
+    rows_by_seed: tuple[list[Row], ...]
+
+    @property
+    def header(self) -> CellHeader:
+        """That of the first; they differ in the seed alone."""
+        return self.headers[0]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of all seeds."""
+        return [row for rows in self.rows_by_seed for row in rows]
+
+
+def seed_groups(folder: Path) -> list[SeedGroup]:
+    """The cells of a run folder that have rows, with headers as this version writes them.
+
+    Raises:
+        DataError: this is not a run folder, or one of its files is damaged.
+    """
+    if not (folder / "cells").is_dir():
+        raise DataError("There are no measurements in this folder.", "Name the folder that evaluate wrote to.")
+    cells = [
+        (CellHeader.read(place, current=True), rows)
+        for place in sorted((folder / "cells").iterdir())
+        if (place / "header.json").is_file() and (rows := files.read_lines(place / "rows.jsonl"))
+    ]
+    return [SeedGroup(*zip(*same)) for same in group_by(cells, lambda cell: cell[0].pool).values()]
 
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.cell_header import header_of
+from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, settings_for
 from rita_demo.evaluation.request import Request
@@ -212,5 +212,5 @@ class CellGroup:
         cache = None
         if cell.settings.protocol == "stream":
             cache = empty_cache_for(self._model.info, self._pictures.names, cell.settings)
-        header = header_of(cell, self._pictures, self._model)
+        header = CellHeader.of(cell, self._pictures, self._model)
         return CellFile(self._run.request.out / "cells" / name, header, cache)

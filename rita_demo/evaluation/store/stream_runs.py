@@ -1,6 +1,5 @@
 """Stored streams found in run folders, made by the command line or by the page."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +8,14 @@ from typing import Any
 from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import cell_of, left_out_text
+from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.cell_file import cache_after_rows
 from rita_demo.evaluation.store.files import read_lines
-from rita_demo.process.text_file import read_text
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
-from rita_demo.settings import SETTINGS, Settings
-from rita_demo.settings.stored import settings_of
+from rita_demo.settings import Settings
 
 STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
 STREAM_FACTS = ("names", "weights", "pictures")  # likewise
@@ -40,43 +37,38 @@ class StreamRun:
     """
 
     name: str
-    header: dict[str, Any]
+    header: CellHeader
     cells: dict[str, Path]
     last_modified: float = 0.0
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The K class names."""
+        return tuple(self.header.names or ())
+
+    @property
     def columns(self) -> dict[str, Any]:
         """The columns of the tables: dataset, split, model, attack, budget, ..."""
-        return self.header["columns"]
+        return self.header.columns
 
     @property
     def title(self) -> str:
         """One line for a list."""
-        c, traffic = self.columns, self.header.get("traffic", {})
+        c = self.columns
         attack, _, share = re.fullmatch(r"(.*?)(:(\d+))?", str(c["attack"])).groups()  # type: ignore[union-attr]
         traffic_text = "clean" if attack == "none" else f"{attack_words(attack)} {c['budget']}/255"
         traffic_text += f" on {share} %" if share else ""
-        traffic_text += ", class by class" if traffic.get("order") == "classes" else ""
-        shown = [f"{n}={v}" for n, v in self.header["special"].items() if n not in ("attacked_share", "stream_order")]
+        traffic_text += ", class by class" if self.header.traffic.get("order") == "classes" else ""
+        shown = [f"{n}={v}" for n, v in self.header.non_default.items() if n not in ("attacked_share", "stream_order")]
         settings = f" ({', '.join(shown)})" if shown else ""
-        seed = f"seed {self.header['seed']}, {self.header['pictures']} pictures"
+        seed = f"seed {self.header.seed}, {self.header.pictures} pictures"
         return f"{c['dataset']} {c['split']}, {traffic_text}, {seed}, {c['backbone']}{settings}"
-
-    @property
-    def omission(self) -> str:
-        """A sentence on the pictures that could not be opened, "" for none."""
-        return left_out_text(self.header)
 
     @property
     def attack_uses_cache(self) -> bool:
         """Whether the attack uses RITA's cache: the pictures of the other methods were then attacked with an empty
         one, and differ."""
-        return access_of(self.requested) == "defence"
-
-    @property
-    def requested(self) -> Settings:
-        """The settings of the run; its seeds count only where they were given explicitly."""
-        return settings_of({n: v for n, v in self.header["knobs"].items() if n in SETTINGS})
+        return access_of(self.header.requested) == "defence"
 
     def rows(self, method: str = "rita") -> list[dict[str, Any]]:
         """The rows of a method that are written so far."""
@@ -88,8 +80,8 @@ class StreamRun:
 
     def settings_for(self, row: dict[str, Any]) -> Settings:
         """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
-        seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.header["knobs"]}
-        return self.requested.replace(**{"attack": row["attack"], **seeds})
+        seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.header.settings}
+        return self.header.requested.replace(**{"attack": row["attack"], **seeds})
 
 
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
@@ -102,7 +94,7 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
         folders = [root, *(root / name for name in read_folder(root).folders)]
     for headers in map(_headers, folders):
         for place, header in headers.items():
-            if (header["columns"]["method"], header["columns"]["protocol"]) == ("rita", "stream"):
+            if (header.method, header.columns["protocol"]) == ("rita", "stream"):
                 cells = {"rita": place, **_matching_cells(header, headers)}
                 modified = (place / "rows.jsonl").stat().st_mtime
                 found.append(StreamRun(place.relative_to(root).as_posix(), header, cells, modified))
@@ -121,37 +113,35 @@ def find_stream_run(root: Path, name: str) -> StreamRun:
     raise DataError("There is no stored run of that name.", "Choose one from the list.")
 
 
-def _headers(run: Path) -> dict[Path, dict[str, Any]]:
+def _headers(run: Path) -> dict[Path, CellHeader]:
     """Cell folder -> its header; cells without rows or with a damaged header are left out."""
-    found: dict[Path, dict[str, Any]] = {}
+    found: dict[Path, CellHeader] = {}
     for place in sorted((run / "cells").glob("*")):
         try:
-            header = json.loads(read_text(place / "header.json"))
-            [header["columns"][name] for name in (*STREAM_COLUMNS, "method", "protocol")]
-            [header[name] for name in (*STREAM_FACTS, "seed", "special")]
-            if StreamRun("", header, {}).requested and (place / "rows.jsonl").stat().st_size > 0:
+            header = CellHeader.read(place)
+            complete = {*STREAM_COLUMNS, "method", "protocol"} <= header.columns.keys() and header.names is not None
+            if complete and header.requested and (place / "rows.jsonl").stat().st_size > 0:
                 found[place] = header
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, SettingError):
+        except (OSError, AttributeError, TypeError, DataError, SettingError):
             continue
     return found
 
 
-def _matching_cells(header: dict[str, Any], headers: dict[Path, dict[str, Any]]) -> dict[str, Path]:
+def _matching_cells(header: CellHeader, headers: dict[Path, CellHeader]) -> dict[str, Path]:
     """The other methods' cells on the same pictures and the same views."""
     found: dict[str, Path] = {}
     for place, other in headers.items():
-        method = other["columns"]["method"]
-        same = all(other["columns"][n] == header["columns"][n] for n in STREAM_COLUMNS)
-        same = same and all(other[n] == header[n] for n in STREAM_FACTS)
-        if same and method != "rita" and _same_conditions(header, other):
-            found.setdefault(method, place)
+        same = all(other.columns[n] == header.columns[n] for n in STREAM_COLUMNS)
+        same = same and all(getattr(other, n) == getattr(header, n) for n in STREAM_FACTS)
+        if same and other.method != "rita" and _same_conditions(header, other):
+            found.setdefault(other.method, place)
     return {method: found[method] for method in DEFENCES if method in found}
 
 
-def _same_conditions(header: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same_conditions(header: CellHeader, other: CellHeader) -> bool:
     """Whether all settings that matter to the other method are equal, and the seed if that method is stochastic."""
     try:
-        stream, cell = cell_of(header), cell_of(other)
+        stream, cell = header.cell, other.cell
     except SettingError:  # of another version
         return False
     settings = canonical_settings(cell.method, stream.requested, stream.fixed_seeds)

@@ -159,8 +159,9 @@ def _moment_title(moment: str) -> str:
 
 def _comparable(folders: DataFolders, one: StreamRun) -> list[StreamRun]:
     """Other stored streams of the same classes and model."""
-    same, runs = ("names", "weights"), evaluation_page.stream_runs(folders.runs)
-    return [run for run in runs if run.name != one.name and all(run.header[n] == one.header[n] for n in same)]
+    runs = evaluation_page.stream_runs(folders.runs)
+    same = [run for run in runs if run.header.weights == one.header.weights and run.names == one.names]
+    return [run for run in same if run.name != one.name]
 
 
 def parse_other(session: Session, folders: DataFolders, value: JsonValue) -> str:
@@ -208,7 +209,7 @@ def help_html(shown: ShownStream) -> str:
 def no_class_holds_two(shown: ShownStream) -> bool:
     """Then a class costs in the memory exactly what one without views costs, which is its mean prompt."""
     held = evaluation_page.classes_after(shown.trajectory, shown.t).values()
-    return all(view.count < 2 for view in held) and shown.recording.requested.empty_class == "text_mean"
+    return all(view.count < 2 for view in held) and shown.recording.header.requested.empty_class == "text_mean"
 
 
 def _answer_text(found: AnswerComparison, first: str, second: str, memory: bool) -> str:

@@ -82,13 +82,13 @@ def slider(session: Session) -> PanelValue:
 
 def heading(shown: ShownStream) -> str:
     """HTML: which stream, what its attacker may do and knows, and which picture is selected."""
-    facts = [*shown.recording.header.get("threat_model", {}).get("sentences", ())]
+    facts = [*shown.recording.header.threat_model.get("sentences", ())]
     if shown.recording.attack_uses_cache:
         facts.append(SEPARATE_ATTACKER_TEXT)
     items = "".join(f"<li>{escape(str(fact))}</li>" for fact in facts)
     return (
         f"<h3>{escape(shown.recording.title)}</h3><p class='lead'>After picture {shown.t} of "
-        f"{shown.trajectory.expected_pictures}. {escape(shown.recording.omission)}</p><details class='differs'><summary>What the attacker may do and "
+        f"{shown.trajectory.expected_pictures}. {escape(shown.recording.header.omission)}</p><details class='differs'><summary>What the attacker may do and "
         f"knows</summary><ul class='plain'>{items}</ul></details>"
     )
 

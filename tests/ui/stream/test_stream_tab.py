@@ -366,7 +366,7 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
     kept = {2, 3} if limit == "MAX_STREAMS" else {3}
     assert sum(p.name.startswith("page-") for p in runs.iterdir()) == len(kept)
     assert (runs / "terminal").is_dir()
-    assert {r.header["seed"] for r in evaluation_page.stream_runs(runs)} == kept
+    assert {r.header.seed for r in evaluation_page.stream_runs(runs)} == kept
 
 
 def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
