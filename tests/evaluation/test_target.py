@@ -10,12 +10,12 @@ from rita_demo.cli import main as cli
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.report.results import ablation_points, result_rows
 from rita_demo.evaluation.request import Request, points
+from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from tests.evaluation.conftest import cells, headers
 

@@ -8,7 +8,7 @@ holds the files of its pictures and their known artifacts; executed twice, it gi
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
@@ -19,16 +19,6 @@ from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, Pic
 from rita_demo.records.errors import DemoError
 
 BATCH_SIZE = 16  # pictures of a stream in one unit, where all costly artifacts are stored
-
-
-@dataclass
-class BufferedWriter(RowWriter):
-    """Collects a cell's rows in memory; ``count`` stays that of the cell's file."""
-
-    rows: list[tuple[dict[str, Any], bytes]] = field(default_factory=list)
-
-    def write(self, line: dict[str, Any], features: bytes) -> None:
-        self.rows.append((line, features))
 
 
 @dataclass(frozen=True)
@@ -42,7 +32,7 @@ class WorkUnit:
     group: int
     in_stream: bool
     cells: Sequence[Cell]
-    files: list[BufferedWriter]
+    files: list[RowWriter]
     requests: dict[int, PictureRequest]
     stores: dict[bool, PictureStores]
     tuned_as_well: Sequence[Cell]
@@ -94,7 +84,7 @@ class GroupProgress:
         new = 0
         for file, writer, waiting in zip(self.group.files, result.files, self._buffered_rows):
             indices = [index for index in unit.requests if index >= writer.count]
-            waiting.update(zip(indices, writer.rows))
+            waiting.update(zip(indices, writer.lines))
             while (row := waiting.pop(file.count, None)) is not None:
                 file.write(*row)
                 new += 1
@@ -151,9 +141,9 @@ class GroupProgress:
             for attacked, stores in group.stores.items()
         }
         files = [
-            BufferedWriter(file.columns, file.cache, file.count)
+            RowWriter(file.columns, file.cache, file.count)
             if _streamed(cell) == in_stream
-            else BufferedWriter(file.columns, None, len(group.stream))  # not of this unit
+            else RowWriter(file.columns, None, len(group.stream))  # not of this unit
             for cell, file in zip(group.cells, group.files)
         ]
         packed = {index: _packed(request, pixels) for index, request in requests.items()}

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.store.cell_file import SeedGroup
+from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
 from rita_demo.settings import SETTINGS
 
 Rows = Iterable[dict[str, Any]]

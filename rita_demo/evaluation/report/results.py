@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.store.cell_file import SeedGroup, seed_groups
+from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup, seed_groups
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
@@ -102,10 +101,18 @@ def result_rows(folder: Path) -> tuple[ResultRow, ...]:
     return tuple(sorted(found, key=reading_order))
 
 
-def _without_descriptions(header: CellHeader) -> str:
-    """Of classes that no built-in description is of, that there are none: whatever the settings ask for, none are used."""
-    used = (("unknown",),) if header.names is None else descriptions_for(header.names, BUILT_IN_ALL)
-    return "" if any(used) else " There are no class descriptions for these classes."
+def _scope(header: CellHeader) -> str:
+    """Sentences on pictures, classes, descriptions (of classes that no built-in one is of, none are used, whatever the
+    settings ask for) and pictures that were left out."""
+    pictures, prompts = f"{header.pictures} pictures", f"{header.classes} prompts"
+    if header.pictures < header.available:
+        pictures = f"{header.pictures} of {header.available} pictures"
+    if header.classes_present < header.classes:
+        prompts += f" ({header.classes_present} of these classes have pictures)"
+    sentences = [f"Accuracy on {pictures}, among {prompts}."]
+    if header.names is not None and not any(descriptions_for(header.names, BUILT_IN_ALL)):
+        sentences.append("There are no class descriptions for these classes.")
+    return " ".join([*sentences, header.omission]).rstrip()
 
 
 def _version_text(header: CellHeader, rows: Iterable[dict[str, Any]]) -> str:
@@ -121,10 +128,6 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
     header, rows = group.header, group.rows
     share, n = fmean(row["right"] for row in rows), len({row["picture"] for row in rows})
     low, high = wilson(share * n, n)
-    some = f"{header.pictures} of {header.available} pictures"
-    some = some if header.pictures < header.available else f"{header.pictures} pictures"
-    part = f" ({header.classes_present} of these classes have pictures)"
-    part = part if header.classes_present < header.classes else ""
     gradients = [row["gradient"] for row in rows if row.get("gradient") is not None]
     by_seed = [100 * fmean(row["right"] for row in found) for found in group.rows_by_seed]
     return ResultRow(
@@ -143,7 +146,7 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         views=header.settings.get("views", 0),
         non_default=settings_text(header.non_default),
         threat_model=tuple(header.threat_model["sentences"]),
-        scope=f"Accuracy on {some}, among {header.classes} prompts{part}.{_without_descriptions(header)} {header.omission}".rstrip(),
+        scope=_scope(header),
         **comparisons,
         already_wrong=len({row["picture"] for row in rows if row["already_wrong"]}),
         accuracy_range=(min(by_seed), max(by_seed)) if len(by_seed) > 1 else None,

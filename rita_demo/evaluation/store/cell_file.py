@@ -1,5 +1,7 @@
 """One cell on disk: ``header.json``, ``rows.jsonl`` and, for a stream, the views that entered its cache.
 
+The header has threat model, settings, pictures and machine.
+
 A row is one picture and one method: ``label``, ``answer`` and ``target`` are class names (``target`` "" for an
 untargeted attack); ``linf`` in 1/255; ``already_wrong``: CLIP was wrong on the clean square (None without an attack);
 ``gradient``: the norm of the attack's first gradient (None without one);
@@ -9,30 +11,227 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 ``memory.f32`` holds their features in the same order: replaying them gives the cache bit for bit.
 """
 
+from __future__ import annotations
+
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rita_demo.evaluation.cell_header import CellHeader
+from rita_demo.attacks import access_of, get_attack
+from rita_demo.data.descriptions import with_used_descriptions
+from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
+from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
+from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.evaluation.store import files
-from rita_demo.records import CacheState, CacheUpdate
-from rita_demo.records.errors import DataError
+from rita_demo.process.text_file import read_text
+from rita_demo.records import CacheState, CacheUpdate, ThreatModel
+from rita_demo.records.errors import DataError, SettingError, join_names
+from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings.stored import settings_of
 
+UNTARGETED_GOAL = "away from the true class of every picture"
+MAX_NAMED = 5  # pictures that were left out
+NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
+IN_FILE = {"settings": "knobs", "non_default": "special"}  # names of the file that are others here
 Row = dict[str, Any]  # one line of rows.jsonl
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellHeader:
+    """What was measured: ``header.json``, in its order. Fields with a default are missing in files of some version.
+
+    ``columns``: of the tables. ``pool``: the same for cells that differ in the seed alone. ``settings``: as they were
+    requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
+    settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
+    ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features.
+    """
+
+    format: int = FORMAT
+    columns: dict[str, Any]
+    pool: str
+    seed: int
+    traffic: dict[str, Any] = field(default_factory=dict)
+    target: str = ""
+    attack_revision: int = 0
+    seeds: str = ""
+    threat_model: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any]
+    non_default: dict[str, Any]
+    pictures: int
+    available: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    classes: int = 0
+    classes_present: int = 0
+    names: Sequence[str] | None = None
+    weights: str
+    note: str = ""
+    width: int | None = None
+    machine: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cell: Cell, picture_set: PictureSet, model: ModelFacts) -> CellHeader:
+        """The header of a cell on these pictures with this model."""
+        info = model.info
+        columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
+        columns |= {
+            "attack": cell.attack_label,
+            "dataset": picture_set.dataset,
+            "split": picture_set.split,
+            "method": cell.method,
+            "backbone": model.name,
+            "settings": planned_cells.settings_hash(cell, picture_set, model),
+        }
+        free = [name for name in SEEDS if name not in cell.fixed_seeds]
+        requested = with_used_descriptions(cell.requested, picture_set.names)
+        return cls(
+            columns=columns,
+            pool=planned_cells.digest(columns),
+            seed=cell.seed,
+            traffic=cell.traffic.as_header(),
+            target=cell.target,
+            attack_revision=get_attack(cell.requested.attack).revision,
+            seeds="every picture has its own, made from the seed and its name" if free else "given by hand",
+            threat_model=asdict(threat_of(cell, info.side)),
+            settings={n: v for n, v in requested.as_dict().items() if n not in free},
+            non_default=planned_cells.non_default(cell, picture_set.names),
+            pictures=len(picture_set.items),
+            available=picture_set.available,
+            left_out={one.id: one.reason for one in picture_set.unusable},
+            classes=len(picture_set.names),
+            classes_present=picture_set.classes_present,
+            names=list(picture_set.names),
+            weights=model.weights,
+            note=info.note,
+            width=info.width,
+            machine={"device": info.device, "precision": info.precision},
+        )
+
+    @classmethod
+    def read(cls, folder: Path, *, current: bool = False) -> CellHeader:
+        """The header of a cell's folder, as it is stored.
+
+        ``current``: with the non-default settings and the threat model's sentences of this version, so that cells
+        measured with an older one are in the same tables.
+
+        Raises:
+            DataError: it is missing or damaged.
+        """
+        here = {IN_FILE.get(one.name, one.name): one.name for one in fields(cls)}
+        try:
+            stored = json.loads(read_text(folder / "header.json"))
+            header = cls(**{here[name]: value for name, value in stored.items() if name in here})
+            return header._of_this_version() if current else header
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"The header of {folder.name} is damaged.", "Delete that folder and evaluate again."
+            ) from error
+
+    def as_json(self) -> dict[str, Any]:
+        """What :meth:`read` reads."""
+        return {IN_FILE.get(name, name): value for name, value in asdict(self).items()}
+
+    @property
+    def method(self) -> str:
+        return self.columns["method"]
+
+    @property
+    def requested(self) -> Settings:
+        """The settings that this version has; seeds count only where they were given explicitly."""
+        return settings_of({n: v for n, v in self.settings.items() if n in SETTINGS})
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that was measured.
+
+        Raises:
+            SettingError: it names a method or setting that this version does not have.
+        """
+        if self.method not in DEFENCES or not set(self.settings) <= set(SETTINGS):
+            raise SettingError("This run was made by another version.", "Measure it again.")
+        requested = with_used_descriptions(self.requested, self.names or ())
+        fixed = frozenset(name for name in SEEDS if name in self.settings)
+        settings = planned_cells.canonical_settings(self.method, requested, fixed)
+        return Cell(self.method, self.seed, requested, settings, fixed, Traffic.from_header(self.traffic), self.target)
+
+    @property
+    def omission(self) -> str:
+        """A sentence on the pictures that were left out; "" where there are none."""
+        names = list(self.left_out)
+        return f"Left out, because they cannot be opened: {join_names(names, MAX_NAMED)}." if names else ""
+
+    def _of_this_version(self) -> CellHeader:
+        try:
+            cell = self.cell
+        except SettingError:  # settings of another version stay as they were stored
+            return self
+        sentences = threat_of(cell, self.threat_model["side"], int(self.attack_revision)).sentences
+        threat_model = self.threat_model | {"sentences": sentences}
+        non_default = planned_cells.non_default(cell, self.names or ())
+        return replace(self, non_default=non_default, threat_model=threat_model)
+
+
+def threat_of(cell: Cell, side: int, revision: int | None = None) -> ThreatModel:
+    """What is attacked, with which knowledge and budget. ``side``: of the model's input, in pixels. ``revision``: of the
+    attack that made it; None: the present one."""
+    row, settings = get_attack(cell.requested.attack), cell.settings
+    attacked = row.name != "none"
+    return ThreatModel(
+        attack=row.name,
+        budget=settings.budget,
+        steps=cell.steps,
+        seed=cell.seed,
+        square=settings.square,
+        side=side if settings.square == "model" else 0,  # 0: that of each picture
+        goal=_goal(cell)[0] if attacked else "none",
+        knows=row.knows,
+        does_not_know=row.does_not_know,
+        sentences=(_sentences(cell, side) if attacked else ("No attack: clean pictures.",))
+        + tuple(filter(None, [row.replaced_since(row.revision if revision is None else revision)]))
+        + guest_sentences([cell.method], cell.attack_settings),
+    )
+
+
+def _goal(cell: Cell) -> tuple[str, str | None]:
+    """The goal of the attack in words, and the target class, if there is one."""
+    if cell.target == NEXT_CLASS:
+        return NEXT_CLASS_GOAL, "the next class"
+    return (f"towards “{cell.target}”", cell.target) if cell.target else (UNTARGETED_GOAL, None)
+
+
+def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
+    settings = cell.requested
+    size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
+    where = f"on a square of {size} ({settings.square} protocol)"
+    goal, aim = _goal(cell)
+    sentences = get_attack(settings.attack).threat_sentences(settings, goal, where, aim)
+    if cell.target not in ("", NEXT_CLASS):
+        sentences += (f"Pictures of {cell.target!r} itself are left out of everything measured with it.",)
+    sentences += attacker_sentences(cell.attack_settings)
+    if access_of(settings) == "defence" and not cell.attack_uses_cache:
+        sentences += ("The attack uses an empty memory for every picture.",)
+    if (share := cell.traffic.share) != 100:
+        sentences += (
+            f"Mixed traffic: {share} % of the pictures, chosen by the seed, are attacked; the others are clean.",
+        )
+    return sentences
 
 
 @dataclass
 class RowWriter:
-    """Takes the rows of a cell: ``columns`` of its tables, ``cache`` after the last row (None without a stream),
-    ``count``: index of the first picture without a row."""
+    """Takes the rows of a cell, in memory: ``columns`` of its tables, ``cache`` after the last row (None without a stream),
+    ``count``: index of the first picture without a row on disk."""
 
     columns: dict[str, Any]
     cache: CacheState | None
     count: int
+    lines: list[tuple[Row, bytes]] = field(default_factory=list)
 
     def append(self, row: dict[str, Any], change: CacheUpdate | None, after: CacheState | None) -> None:
         """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
@@ -45,7 +244,7 @@ class RowWriter:
 
     def write(self, line: dict[str, Any], features: bytes) -> None:
         """Add a row as it is stored, and the features that entered the cache."""
-        raise NotImplementedError
+        self.lines.append((line, features))
 
 
 class CellFile(RowWriter):

@@ -16,12 +16,11 @@ from weakref import WeakValueDictionary
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, settings_for
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
-from rita_demo.evaluation.store.cell_file import CellFile
+from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
 
 MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 

@@ -8,10 +8,9 @@ from typing import Any
 from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.cell_header import CellHeader
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.store.cell_file import cache_after_rows
+from rita_demo.evaluation.store.cell_file import CellHeader, cache_after_rows
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
