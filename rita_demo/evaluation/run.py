@@ -90,7 +90,7 @@ def evaluate_steps(
     report_omission: Report = lambda _: None,
     warn: Report = lambda _: None,
 ) -> Generator[EvaluationStep, None, None]:
-    """The same one picture at a time, with an existing engine. ``own``: pictures of datasets that are no files.
+    """Measure what is not yet stored, one picture at a time, with an existing engine. ``own``: pictures of datasets that are no files.
 
     The run folder is locked until the generator ends or is closed; closed early, the same request resumes.
 

@@ -13,8 +13,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page.feature_cloud import cloud_set
-from rita_demo.evaluation.pictures import PictureSet, collect
-from rita_demo.evaluation.usable_pictures import REPORT_EVERY, choose_usable
+from rita_demo.evaluation.pictures import REPORT_EVERY, PictureSet, choose_usable, collect
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.evaluate import evaluate
 from tests.evaluation.conftest import cells, headers
