@@ -11,7 +11,7 @@ from rita_demo.cli.evaluate import request_of
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.executors import evaluate_picture
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.scheduler import Scheduler, execute
+from rita_demo.evaluation.executors.scheduler import Scheduler
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.store.run_folder import RunFolder
 
@@ -45,7 +45,7 @@ def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 
         if rng.random() < 1 / 3:
             schedule.requeue(unit)
         else:
-            schedule.complete(unit, pickle.loads(pickle.dumps(execute(model, unit))))
+            schedule.complete(unit, pickle.loads(pickle.dumps(model.execute(unit))))
     return schedule.new_rows
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from rita_demo.records import AttackTrace, CacheState, DefenceFault, EncodedView
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import view_boxes
-
-if TYPE_CHECKING:
-    from rita_demo.evaluation.executors.scheduler import WorkUnit
 
 #: Pictures whose views are encoded in one batch, by device. On a CPU the 64 views of one picture keep all cores busy.
 VIEW_BATCH = {"cuda": 16}
@@ -62,6 +59,26 @@ class EncodedPicture:
     encoded_views: EncodedViews
     attack_outcome: AttackOutcome
     seconds: float  # of cutting and encoding the views, when they were made
+
+
+@dataclass(frozen=True)
+class WorkUnit:
+    """Pictures of group number ``group``, for its cells with a stream or (not ``in_stream``) the others.
+
+    ``requests``: index in the stream -> picture. ``stores`` are in memory, with what is known of these pictures.
+    ``tuned_as_well``: cells whose prompts are tuned as well.
+    """
+
+    group: int
+    in_stream: bool
+    cells: Sequence[Cell]
+    files: list[RowWriter]
+    requests: dict[int, PictureRequest]
+    stores: dict[bool, PictureStores]
+    tuned_as_well: Sequence[Cell]
+
+    def request(self, index: int) -> PictureRequest:
+        return self.requests[index]
 
 
 class PictureEvaluator:
@@ -98,6 +115,19 @@ class PictureEvaluator:
         for cell, file in due:
             self._answer(request, encoded, picture, cell, file, tuned)
         return len(due)
+
+    def execute(self, unit: WorkUnit) -> WorkUnit:
+        """Execute a unit; it comes back with rows and new artifacts, and without what it brought.
+
+        Raises:
+            DemoError: a picture that cannot be used; the message names it.
+        """
+        for index in unit.requests:
+            self.measure(unit, index, unit.tuned_as_well)
+        for stores in unit.stores.values():
+            for store in stores.each():
+                store.known.clear()
+        return replace(unit, requests={})
 
     def open(self, request: PictureRequest) -> Picture:
         """The clean square of a picture. Raises DemoError: it cannot be used."""

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +20,8 @@ from typing import Any
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
-from rita_demo.evaluation.executors.scheduler import Scheduler, WorkUnit, execute
+from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, WorkUnit
+from rita_demo.evaluation.executors.scheduler import Scheduler
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import ModelFacts
 from rita_demo.evaluation.request import Request
@@ -35,6 +35,7 @@ OBJECT_STORE_BYTES = 256 << 20  # of a cluster that is started here
 CONNECT_TIMEOUT = 10.0  # seconds until a cluster must have answered
 POLL_SECONDS = 0.2  # between two checks for Ctrl-C
 ROOT = Path(__file__).resolve().parents[3]
+Loaded = tuple[ModelFacts, list[str]]  # and a sentence on each dataset's class names, "" where there is nothing to say
 
 
 def measure(
@@ -42,13 +43,12 @@ def measure(
 ) -> int:
     """Measure what a run folder lacks, which the caller has locked; returns the number of new rows."""
     with _cluster(), _raise_on_ctrl_c() as check_ctrl_c:
-        pictures = sum(len(picture_sets[name].items) for name, _ in request.runs)
-        pool = _WorkerPool(request.backbone, pictures, report, check_ctrl_c)
+        pool = _WorkerPool(request, picture_sets, report, check_ctrl_c)
         try:
-            run = RunFolder(request, picture_sets, pool.model_facts())
-            for asked in picture_sets.values():
-                warn(pool.names_warning(replace(asked, items=())))
-            return pool.run(Scheduler(run.all_groups()))
+            facts, warnings = pool.model()
+            for sentence in warnings:
+                warn(sentence)
+            return pool.run(Scheduler(RunFolder(request, picture_sets, facts).all_groups()))
         finally:
             pool.stop()
 
@@ -56,24 +56,20 @@ def measure(
 class Worker:
     """A loaded model in its own process. Expected errors are returned as values."""
 
-    def load(self, backbone: str) -> ModelFacts | DemoError:
-        """Load the model and describe it."""
+    def load(self, backbone: str, datasets: Sequence[PictureSet]) -> Loaded | DemoError:
+        """Load the model, describe it, and say which class names of the datasets it cannot tell apart."""
         from rita_demo.engine.engine import Engine  # loads torch
 
         try:
-            self._evaluator = PictureEvaluator(Engine(backbone))
+            self._model = PictureEvaluator(Engine(backbone))
         except DemoError as error:
             return error
-        return self._evaluator.facts
-
-    def names_warning(self, pictures: PictureSet) -> str:
-        """See :meth:`PictureEvaluator.names_warning`."""
-        return self._evaluator.names_warning(pictures)
+        return self._model.facts, [self._model.names_warning(pictures) for pictures in datasets]
 
     def execute(self, unit: WorkUnit) -> WorkUnit | DemoError:
-        """See :func:`rita_demo.evaluation.executors.scheduler.execute`."""
+        """See :meth:`PictureEvaluator.execute`."""
         try:
-            return execute(self._evaluator, unit)
+            return self._model.execute(unit)
         except DemoError as error:
             return error
 
@@ -87,39 +83,40 @@ def remote_worker(kind: type, *, gpu: bool) -> Any:
 
 
 class _WorkerPool:
-    """As many workers as the cluster has room for, at most one per picture."""
+    """As many workers as the cluster has room for, at most one per picture. ``ray.util.ActorPool`` does not say which
+    unit is lost with a worker, and holds on to the worker."""
 
     def __init__(
-        self, backbone: str, pictures: int, report: Callable[[str], None], check_ctrl_c: Callable[[], None]
+        self,
+        request: Request,
+        picture_sets: Mapping[str, PictureSet],
+        report: Callable[[str], None],
+        check_ctrl_c: Callable[[], None],
     ) -> None:
         resources = ray.cluster_resources()
         unit = "GPU" if resources.get("GPU", 0) >= 1 else "CPU"
         self._worker_class = remote_worker(Worker, gpu=unit == "GPU")
-        self._backbone, self._report, self._check_ctrl_c = backbone, report, check_ctrl_c
+        self._to_load = request.backbone, [replace(pictures, items=()) for pictures in picture_sets.values()]
+        self._report, self._check_ctrl_c = report, check_ctrl_c
         self._busy: dict[Any, tuple[Any, WorkUnit | None]] = {}  # result -> worker, unit; None: loading the model
         self._idle: list[Any] = []
         self._losses: Counter[Any] = Counter()
-        self._facts: ModelFacts | None = None
+        self._loaded: Loaded | None = None
+        pictures = sum(len(picture_sets[name].items) for name, _ in request.runs)
         count = max(1, min(int(resources.get(unit, 1)), pictures))
         report(f"Workers that load the model: {count}")
         for _ in range(count):
             self._add_worker()
 
-    def model_facts(self) -> ModelFacts:
-        """The facts of the model, from the first worker that has loaded it.
+    def model(self) -> Loaded:
+        """What the first worker says that has loaded the model.
 
         Raises:
             DemoError: the model cannot be loaded there.
         """
-        while self._facts is None:
+        while self._loaded is None:
             self._next_result()
-        return self._facts
-
-    def names_warning(self, pictures: PictureSet) -> str:
-        """That of a worker that has loaded the model; "" where it is lost meanwhile."""
-        with suppress(RayError):
-            return ray.get(self._idle[0].names_warning.remote(pictures))
-        return ""
+        return self._loaded
 
     def run(self, scheduler: Scheduler) -> int:
         """Execute all units; returns the number of new rows.
@@ -148,10 +145,10 @@ class _WorkerPool:
 
     def _add_worker(self) -> None:
         worker = self._worker_class.remote()
-        self._busy[worker.load.remote(self._backbone)] = (worker, None)
+        self._busy[worker.load.remote(*self._to_load)] = (worker, None)
 
-    def _next_result(self) -> tuple[WorkUnit | None, WorkUnit | None]:
-        """Wait for a worker; its unit and the result, None where the worker was lost (or had loaded the model)."""
+    def _next_result(self) -> tuple[WorkUnit | None, Any]:
+        """Wait for a worker; its unit (None: it was loading the model) and the result, None where the worker was lost."""
         ready: list[Any] = []
         while not ready:
             self._check_ctrl_c()
@@ -167,9 +164,10 @@ class _WorkerPool:
         self._idle.append(worker)
         if isinstance(answer, DemoError):
             raise answer
-        if isinstance(answer, ModelFacts):
-            self._check_same_model(answer)
-            return None, None
+        if unit is None:
+            self._loaded = self._loaded or answer
+            self._losses.pop(None, None)  # only consecutive losses count
+            _check_same_model(self._loaded[0], answer[0])
         return unit, answer
 
     def _replace_worker(self, unit: WorkUnit | None) -> None:
@@ -184,18 +182,15 @@ class _WorkerPool:
         self._report("A worker was lost; its work is done again")
         self._add_worker()
 
-    def _check_same_model(self, facts: ModelFacts) -> None:
-        """A run must not mix numbers of different models or devices."""
-        self._facts = self._facts or facts
-        self._losses.pop(None, None)  # only consecutive losses count
-        if facts != self._facts:
-            one, other = (
-                f"{f.info.name} ({f.weights[:8]}, {f.info.device}, {f.info.precision})" for f in (self._facts, facts)
-            )
-            raise BackboneError(
-                f"The cluster's workers have different models: {one} and {other}.",
-                "Give every node the same checkpoint and the same kind of device.",
-            )
+
+def _check_same_model(*workers: ModelFacts) -> None:
+    """A run must not mix numbers of different models or devices."""
+    if workers[0] != workers[1]:
+        one, other = (f"{f.info.name} ({f.weights[:8]}, {f.info.device}, {f.info.precision})" for f in workers)
+        raise BackboneError(
+            f"The cluster's workers have different models: {one} and {other}.",
+            "Give every node the same checkpoint and the same kind of device.",
+        )
 
 
 @contextmanager

@@ -8,51 +8,17 @@ holds the files of its pictures and their known artifacts; executed twice, it gi
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, with_picture_name
+from rita_demo.evaluation.executors.evaluate_picture import WorkUnit, with_picture_name
 from rita_demo.evaluation.planned_cells import Cell, tuning_key
 from rita_demo.evaluation.store.cell_file import RowWriter
-from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, PictureRequest, PictureStores
+from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, PictureRequest
 from rita_demo.records.errors import DemoError
 
 BATCH_SIZE = 16  # pictures of a stream in one unit, where all costly artifacts are stored
-
-
-@dataclass(frozen=True)
-class WorkUnit:
-    """Pictures of group number ``group``, for its cells with a stream or (not ``in_stream``) the others.
-
-    ``requests``: index in the stream -> picture. ``stores`` are in memory, with what is known of these pictures.
-    ``tuned_as_well``: cells whose prompts are tuned as well.
-    """
-
-    group: int
-    in_stream: bool
-    cells: Sequence[Cell]
-    files: list[RowWriter]
-    requests: dict[int, PictureRequest]
-    stores: dict[bool, PictureStores]
-    tuned_as_well: Sequence[Cell]
-
-    def request(self, index: int) -> PictureRequest:
-        return self.requests[index]
-
-
-def execute(model: PictureEvaluator, unit: WorkUnit) -> WorkUnit:
-    """Execute a unit; it comes back with rows and new artifacts, and without what it brought.
-
-    Raises:
-        DemoError: a picture that cannot be used; the message names it.
-    """
-    for index in unit.requests:
-        model.measure(unit, index, unit.tuned_as_well)
-    for stores in unit.stores.values():
-        for store in stores.each():
-            store.known.clear()
-    return replace(unit, requests={})
 
 
 class GroupProgress:
