@@ -1,6 +1,7 @@
 """A stream over time, from its rows: accuracy with intervals, and the cache after every picture with each view that
 entered it; and two streams compared."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,18 @@ from rita_demo.evaluation.report.comparisons import compare_paired, picture_key
 from rita_demo.evaluation.store.cell_file import inserted_features
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.records.intervals import wilson
-from rita_demo.records.measurement import AccuracyCurve, AccuracySummary, RememberedView, StreamTrajectory
+from rita_demo.records.measurement import (
+    AccuracyCurve,
+    AccuracySummary,
+    AnswerComparison,
+    CacheComparison,
+    DifferentAnswer,
+    RememberedView,
+    StreamTrajectory,
+)
+from rita_demo.views import boxes
+
+WITHOUT_CACHE = "rita_prompts"  # RITA with the memory off
 
 
 def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
