@@ -8,7 +8,7 @@ import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
-from rita_demo.cli.explain import settings_of
+from rita_demo.cli.explain import run_request_of
 from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
@@ -76,7 +76,7 @@ def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
     def settings(*more: str) -> tuple[bool, float]:
         words = ["explain", "x.png", "--preset", "paper", *more]
         args: Namespace = cli.build_parser().parse_args(words)
-        found = settings_of(args)
+        found = run_request_of(args).settings
         return found.subset_size, found.ctpt_weight
 
     assert settings("--vocabulary", "imagenet") == (64, 20.0)
