@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.live_server import ROOT
-from tests.process.test_shutdown import FAKE_APP, REAL_APP, ServerProcess, server_process
+from tests.process.test_shutdown import REAL_APP, TOY_APP, ServerProcess, server_process
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -41,9 +41,9 @@ def audited_server(folder: Path, *words: str, **more: str) -> Iterator[tuple[Ser
 
 
 @pytest.fixture(scope="module")
-def fake_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProcess, HttpClient]]:
-    """The page with the fake engine, and its visitor."""
-    with audited_server(tmp_path_factory.mktemp("fake"), *FAKE_APP) as both:
+def toy_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProcess, HttpClient]]:
+    """The page with the toy engine, and its visitor."""
+    with audited_server(tmp_path_factory.mktemp("toy"), *TOY_APP) as both:
         yield both
 
 
@@ -61,8 +61,8 @@ def test_starting_opening_and_defending_open_no_connection(tmp_path: Path) -> No
         assert connections(server) == ""
 
 
-def test_an_address_given_by_a_client_is_not_contacted(fake_page: tuple[ServerProcess, HttpClient]) -> None:
-    url, (server, visitor) = "https://example.org/picture.png", fake_page
+def test_an_address_given_by_a_client_is_not_contacted(toy_page: tuple[ServerProcess, HttpClient]) -> None:
+    url, (server, visitor) = "https://example.org/picture.png", toy_page
     before, event = connections(server), visitor.event("upload", "upload")
     for file in ({"path": url}, {"path": "x.png", "url": url}, {"path": url, "url": url}):
         visitor.call(event["id"], [None, file | {"meta": {"_type": "gradio.FileData"}}, "pgd", "caltech101", ""])
@@ -72,9 +72,9 @@ def test_an_address_given_by_a_client_is_not_contacted(fake_page: tuple[ServerPr
     assert connections(server) == before
 
 
-def test_a_requested_download_is_recorded(fake_page: tuple[ServerProcess, HttpClient]) -> None:
+def test_a_requested_download_is_recorded(toy_page: tuple[ServerProcess, HttpClient]) -> None:
     """So that silence above means something."""
-    server, visitor = fake_page
+    server, visitor = toy_page
     before = connections(server)
     visitor.press("fetch-go", fetch_which="dtd")
     assert "robots.ox.ac.uk" in connections(server).removeprefix(before)

@@ -19,8 +19,8 @@ from tests.method.toy_models import prompts, views
 from tests.oracles import algorithm1
 from tests.oracles import theorem as oracle
 from tests.plots.clouds import make_cloud
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 
 def slow_kl(features, labels, class_prompts) -> np.ndarray:
@@ -30,7 +30,7 @@ def slow_kl(features, labels, class_prompts) -> np.ndarray:
 
 def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None:
     cloud = make_cloud()
-    one = analysis.kl_to_one_hot(cloud, FakeEngine().kl_to_one_hot)
+    one = analysis.kl_to_one_hot(cloud, ToyEngine().kl_to_one_hot)
     held, filed, born, _ = cache_features(cloud)
     for found, features, label in (
         (one.original, cloud.attacked, cloud.label),
@@ -43,7 +43,7 @@ def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None
     assert one.medians[0] == pytest.approx(np.median(one.original[:2]))
     assert one.improved == np.mean(one.cached[:2] < one.original[:2])
     assert one.improved_true == np.mean(one.cached_true[[0, 2]] < one.original[[0, 2]])
-    empty = analysis.kl_to_one_hot(make_cloud(cached=False), FakeEngine().kl_to_one_hot)
+    empty = analysis.kl_to_one_hot(make_cloud(cached=False), ToyEngine().kl_to_one_hot)
     assert empty.classes == 0
     assert np.isnan(empty.medians).all()
     assert analysis.density(empty.cached, np.linspace(0, 1, 5)) is None
@@ -73,9 +73,9 @@ def test_exact_transport_agrees_with_an_assignment_and_with_pot() -> None:
 
 
 def test_theorem_bounds_contain_the_exact_cost_and_equal_the_oracle() -> None:
-    side = completed_run(FakeEngine(spread=0.2)).attacked
-    engine = FakeEngine()
-    assert FakeEngine.theorem_bounds is Engine.theorem_bounds
+    side = completed_run(ToyEngine(spread=0.2)).attacked
+    engine = ToyEngine()
+    assert ToyEngine.theorem_bounds is Engine.theorem_bounds
     b = analysis.with_exact(engine.theorem_bounds(side.trace), side.trace, range(3))
     for k in range(3):
         lower, upper, gap, bures = oracle.theorem_bounds(

@@ -9,8 +9,8 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli import serve
 from rita_demo.pipeline import bundle_read, export
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def serve_calls(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
 
 
 def test_open_reads_the_run_and_serves_it(serve_calls: list[dict], tmp_path: Path) -> None:
-    run, path = completed_run(FakeEngine()), tmp_path / "run.zip"
+    run, path = completed_run(ToyEngine()), tmp_path / "run.zip"
     path.write_bytes(export.write_bundle(run, "page"))
     assert cli.main(["open", str(path), "--port", "9000", "--backbone", "A:b"]) == 0
     (asked,) = serve_calls

@@ -21,7 +21,7 @@ from rita_demo.settings import RECOMMENDED, SETTINGS, parse_assignment
 from rita_demo.ui.attack_defend.form import Form
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.widgets import wording
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
 NAMES = ("motorbike", "crab", "cup")
@@ -48,11 +48,11 @@ def write(folder: Path, old: str = "", new: str = "") -> str:
 
 def run_with(spec: str):
     registry.add_guest(spec)
-    return run_picture(FakeEngine(), PICTURE, NAMES, QUICK, label=0)
+    return run_picture(ToyEngine(), PICTURE, NAMES, QUICK, label=0)
 
 
 def test_a_guest_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
-    plain = run_picture(FakeEngine(), PICTURE, NAMES, QUICK, label=0)
+    plain = run_picture(ToyEngine(), PICTURE, NAMES, QUICK, label=0)
     run = run_with(write(tmp_path))
     assert registry.add_guest(f"{tmp_path / 'mine.py'}:DEFENCE") is DEFENCES["mine"]  # a second time: the same
     for side, before in ((run.clean, plain.clean), (run.attacked, plain.attacked)):
@@ -64,13 +64,13 @@ def test_a_guest_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
     assert "Mine" in verdict_table.table(run)
     assert wording.terms()["Mine"] == "CLIP again."
     assert method_colour("mine") not in {method_colour(name) for name in plain.methods}
-    again = rescore(FakeEngine(), run, QUICK.replace(cache_weight=1.0))
+    again = rescore(ToyEngine(), run, QUICK.replace(cache_weight=1.0))
     assert np.array_equal(again.clean.verdicts["mine"].probability, run.clean.verdicts["mine"].probability)
 
 
 def test_the_own_setting_of_a_guest_has_a_control_and_changes_the_answer(tmp_path: Path) -> None:
     run = run_with(write(tmp_path))
-    sharper = run_picture(FakeEngine(), PICTURE, NAMES, QUICK.replace(**{"mine.sharpness": 3}), label=0)
+    sharper = run_picture(ToyEngine(), PICTURE, NAMES, QUICK.replace(**{"mine.sharpness": 3}), label=0)
     assert sharper.clean.verdicts["mine"].margin > run.clean.verdicts["mine"].margin
     assert to_json(sharper)["settings"]["mine.sharpness"] == 3.0
     with gr.Blocks():

@@ -15,7 +15,7 @@ from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import RECOMMENDED, SETTINGS
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 pytestmark = pytest.mark.slow
 
@@ -134,7 +134,7 @@ def test_other_weights_or_missing_features_give_an_error_message(tmp_path, comma
     assert cli.main(command_line(tmp_path / "one")) == 0
     (one,) = stored_runs.stored_streams(places)
     with pytest.raises(SettingError, match="not with the one in use"):
-        drain(stored_runs.load_cloud_steps(places, one.name, FakeEngine()))
+        drain(stored_runs.load_cloud_steps(places, one.name, ToyEngine()))
     with pytest.raises(DataError, match="no stored run"):
         drain(stored_runs.load_cloud_steps(places, "../../etc", engine))
     shutil.rmtree(tmp_path / "one/looks")
@@ -205,13 +205,13 @@ def test_a_thumbnail_is_the_mean_of_its_blocks() -> None:
 
 def test_a_small_ablation_is_measured_once_and_resumes(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(small_ablations.VALUES, "slots", (1, 3))  # each value costs time
-    request = small_ablations.small_request(DataFolders(runs=tmp_path), "slots", 4, 2, "fake")
-    steps = evaluate_steps(request, FakeEngine())
+    request = small_ablations.small_request(DataFolders(runs=tmp_path), "slots", 4, 2, "toy")
+    steps = evaluate_steps(request, ToyEngine())
     next(steps)
     steps.close()  # cancelled
-    first = len(list(evaluate_steps(request, FakeEngine())))
+    first = len(list(evaluate_steps(request, ToyEngine())))
     assert first > 0
-    assert list(evaluate_steps(request, FakeEngine())) == []
+    assert list(evaluate_steps(request, ToyEngine())) == []
     found = stored_runs.measured_points(DataFolders(runs=tmp_path), request.out.name)
     rita = [p for p in found if (p.cell.method, p.cell.protocol, p.cell.attack) == ("rita", "stream", "pgd")]
     assert {p.settings["slots"] for p in rita} == set(small_ablations.VALUES["slots"])
@@ -221,6 +221,6 @@ def test_a_small_ablation_is_measured_once_and_resumes(tmp_path, monkeypatch) ->
 @pytest.mark.parametrize("values", [("nothing", 8, 4), ("slots", 3, 4), ("slots", 8, 99)])
 def test_an_unavailable_ablation_gives_an_error_message(values, tmp_path) -> None:
     with pytest.raises(SettingError):
-        small_ablations.small_request(DataFolders(runs=tmp_path), *values, "fake")
+        small_ablations.small_request(DataFolders(runs=tmp_path), *values, "toy")
     for setting in small_ablations.VALUES:
-        assert small_ablations.small_request(DataFolders(runs=tmp_path), setting, 8, 4, "fake").points
+        assert small_ablations.small_request(DataFolders(runs=tmp_path), setting, 8, 4, "toy").points

@@ -9,8 +9,8 @@ import pytest
 
 from rita_demo.ui.inside import sections, tab
 from tests.extending.page import code_blocks
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run, make_inside_tab
-from tests.ui.fake_engine import FakeEngine
 
 
 def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,10 +28,10 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
     extended = replace(first, figures=(*first.figures, eval(call, names)))
     monkeypatch.setattr(tab, "SECTIONS", (extended, *others))
 
-    inside = make_inside_tab(FakeEngine(spread=0.2))
+    inside = make_inside_tab(ToyEngine(spread=0.2))
     visitor = inside.context.sessions.open()
     session = inside.context.sessions.get(visitor)
-    run = completed_run(FakeEngine(spread=0.2))
+    run = completed_run(ToyEngine(spread=0.2))
     session.show(run)
     session.visible_tab = "inside"
     updates = inside.context.panels.redraw(session, "run")

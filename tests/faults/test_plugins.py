@@ -20,8 +20,8 @@ from rita_demo.records import Picture
 from rita_demo.server import launch
 from rita_demo.settings import RECOMMENDED
 from tests.live_server import free_port
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import build_fake_page
+from tests.toy_model import ToyEngine
+from tests.ui.http_client import build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
@@ -84,14 +84,14 @@ def in_a_thread(work, *arguments):
 @pytest.mark.parametrize("end", ENDS)
 def test_a_defence_that_ends_in_any_way_is_a_sentence(tmp_path: Path, end: str) -> None:
     defences.add_guest(defence(tmp_path, end))
-    run = in_a_thread(run_picture, FakeEngine(), PICTURE, NAMES, QUICK)
+    run = in_a_thread(run_picture, ToyEngine(), PICTURE, NAMES, QUICK)
     assert run.answered == ("clip", "ensemble", "rita")
     assert str(run.faults["mine"]).startswith(f"mine.py, line 8: {ENDS[end]}")
 
 
 def test_an_answer_without_a_line_of_its_own_that_ends_the_process_is_a_sentence(tmp_path: Path) -> None:
     defences.add_guest(defence(tmp_path, "pass", "functools.partial(sys.exit)"))
-    run = in_a_thread(run_picture, FakeEngine(), PICTURE, NAMES, QUICK)
+    run = in_a_thread(run_picture, ToyEngine(), PICTURE, NAMES, QUICK)
     assert str(run.faults["mine"]).startswith("mine.py: SystemExit")
 
 
@@ -115,7 +115,7 @@ def test_ctrl_c_and_a_closed_generator_are_no_fault_of_the_file(tmp_path: Path) 
     one = defences.add_guest(spec)
     assert threading.current_thread() is threading.main_thread()
     with pytest.raises(KeyboardInterrupt):
-        run_picture(FakeEngine(), PICTURE, NAMES, QUICK)
+        run_picture(ToyEngine(), PICTURE, NAMES, QUICK)
 
     def steps() -> Iterator[int]:
         with guest_errors(one.guest):
@@ -124,7 +124,7 @@ def test_ctrl_c_and_a_closed_generator_are_no_fault_of_the_file(tmp_path: Path) 
     running = contained_steps(steps())
     assert next(running) == 1
     running.close()  # raises nothing
-    run_picture_steps(FakeEngine(), PICTURE, NAMES, QUICK).close()
+    run_picture_steps(ToyEngine(), PICTURE, NAMES, QUICK).close()
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
@@ -147,8 +147,8 @@ def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
     tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     defences.add_guest(defence(tmp_path, end))
-    engine = FakeEngine()
-    page = build_fake_page(engine)
+    engine = ToyEngine()
+    page = build_toy_page(engine)
     address = launch.launch_page(page, "127.0.0.1", free_port())
     try:
         visitor = HttpClient(address)

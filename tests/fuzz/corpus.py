@@ -24,9 +24,9 @@ from rita_demo.ui.session.cache_history import CacheSnapshot, History
 from tests.conftest import TINY_CONFIG
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
 from tests.data.tiff_files import GREY, LZW, RGB, tiff
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
-ENGINE = FakeEngine(spread=0.2)
+ENGINE = ToyEngine(spread=0.2)
 NAMES = ("motorbike", "crab", "cup", "piano")
 SPLIT = {
     split: [[f"{c}/{n}.png", k, c] for k, c in enumerate(("dotted", "striped")) for n in range(3)]

@@ -1,4 +1,4 @@
-"""The page with the fake engine in a process, a home and a working directory of its own."""
+"""The page with the toy engine in a process, a home and a working directory of its own."""
 
 import json
 import os
@@ -16,7 +16,7 @@ FOLDERS = ("home", "cwd", "tmp", "uploads", "data", "runs", "watched")
 @contextmanager
 def isolated_page(folder: Path, *words: str) -> Iterator[str]:
     """Serve until the end of the block; gives the address. ``place`` has a folder for each of ``PLACES``, and
-    ``log.txt``. ``words``: what python runs in place of the fake page."""
+    ``log.txt``. ``words``: what python runs in place of the page."""
     port = free_port()
     for name in FOLDERS:
         (folder / name).mkdir()
@@ -49,9 +49,9 @@ def main() -> None:
     from rita_demo.evaluation.page import DataFolders
     from rita_demo.server.launch import launch_page
     from tests.ui.addresses import addresses
-    from tests.ui.http_client import build_fake_page
+    from tests.ui.http_client import build_toy_page
 
-    page = build_fake_page(folders=DataFolders(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"])))
+    page = build_toy_page(folders=DataFolders(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"])))
     launch_page(page, "127.0.0.1", int(os.environ["RITA_PORT"]))
     watched = Path(os.environ["FUZZ_WATCHED"])
     everything = [[*one] for one in addresses(page.app.routes)]

@@ -24,7 +24,7 @@ EXTRA_MEGABYTES = 60  # 300 invented pages took 280
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log, words = tmp_path_factory.mktemp("server") / "log.txt", ("-m", "tests.server.fake_server_state")
+    log, words = tmp_path_factory.mktemp("server") / "log.txt", ("-m", "tests.server.toy_server")
     with start_server(log, *words, RITA_AUTH=":".join(ACCOUNT)) as local:
         yield local
 

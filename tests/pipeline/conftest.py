@@ -8,8 +8,8 @@ import pytest
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import write_bundle
 from rita_demo.records import Run
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 Members = dict[str, bytes]
 PAGE, FIGURES = "<p>page</p>", {"rita-costs": "<svg/>"}
@@ -22,7 +22,7 @@ def engine() -> Engine:
 
 @pytest.fixture(scope="session")
 def example_run() -> Run:
-    return completed_run(FakeEngine(spread=0.2))
+    return completed_run(ToyEngine(spread=0.2))
 
 
 @pytest.fixture(scope="session")

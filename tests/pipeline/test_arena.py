@@ -27,8 +27,8 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 NAMES = ("cup", "crab", "cat")  # too few for AutoAttack
 METHODS = ("clip", "ensemble", "csr", "rita")
@@ -72,8 +72,8 @@ def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robus
 @pytest.mark.parametrize("seconds", [0.5, 99.0])
 def test_cheap_attacks_come_first_as_the_defences_say(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setitem(DEFENCES, "csr", replace(DEFENCES["csr"], attack_seconds=seconds))
-    run = completed_run(FakeEngine())
-    said = [at.sentence for at in arena_steps([FakeEngine()], run, ["clip", "csr", "rita"])]
+    run = completed_run(ToyEngine())
+    said = [at.sentence for at in arena_steps([ToyEngine()], run, ["clip", "csr", "rita"])]
     order = list(dict.fromkeys(sentence for sentence in said if "knows" in sentence))
     known = [sentence.rpartition(" knows ")[2] for sentence in order]
     assert [known.index("CLIP"), known.index("CSR"), known.index("RITA")] == ([1, 0, 3] if seconds < 1 else [0, 3, 2])

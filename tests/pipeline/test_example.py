@@ -13,8 +13,8 @@ from rita_demo.process.generators import run_to_end
 from rita_demo.records import ImageResult, Run
 from rita_demo.records.errors import DataError
 from rita_demo.ui.background.worked_example import displayed_views
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 SAME = 1e-5  # cosine distance: rounding of another processor
 #: The same where the attack's gradient was rounded otherwise, and the share of pixel values that then differ.
@@ -55,7 +55,7 @@ def test_the_stored_example_shows_a_fooled_clip_and_a_rescue(stored: Run) -> Non
 
 @pytest.mark.slow
 def test_a_run_is_unpacked_to_the_bit() -> None:
-    run = completed_run(FakeEngine(spread=0.2))
+    run = completed_run(ToyEngine(spread=0.2))
     data = run_file.pack(run, "a title")
     again = run_file.unpack(data, run.clean.picture)
     assert run_file.title(data) == "a title"

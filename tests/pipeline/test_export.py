@@ -17,8 +17,8 @@ from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
 from tests.documented import documented
 from tests.pipeline.conftest import FIGURES, PAGE, members
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
@@ -63,13 +63,13 @@ def test_the_same_run_gives_the_same_bytes_and_reads_back_equal(example_run: Run
     assert write_bundle(example_run, PAGE, None, FIGURES) == bundle_bytes
     run, classes = read(bundle_bytes), example_run.class_prompts.names
     assert (run.settings, run.names, run.methods) == (example_run.settings, classes, example_run.methods)
-    assert (run.label, run.target, run.backbone, run.cache_file) == (0, None, "fake", None)
+    assert (run.label, run.target, run.backbone, run.cache_file) == (0, None, "toy", None)
     assert open_picture(run.picture).key == example_run.clean.picture.key
     assert differences(run, example_run) == []
 
 
 def test_a_defend_only_run_has_one_picture() -> None:
-    one = completed_run(FakeEngine(), attack="none", label=None)
+    one = completed_run(ToyEngine(), attack="none", label=None)
     data = write_bundle(one, "")
     assert {n for n in members(data) if n.endswith("png")} == {"clean.png"}
     assert "attacked_total" not in members(data)["costs.csv"].decode()
@@ -78,7 +78,7 @@ def test_a_defend_only_run_has_one_picture() -> None:
 
 
 def test_every_difference_is_reported(example_run: Run, bundle_bytes: bytes) -> None:
-    other = completed_run(FakeEngine(spread=1.0))
+    other = completed_run(ToyEngine(spread=1.0))
     said = " ".join(differences(read(bundle_bytes), other))
     assert "RITA, attacked picture: motorbike in the file, crab here." in said
     run = read(bundle_bytes)

@@ -6,7 +6,7 @@ import pytest
 from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import CacheState, Run
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 
 def filled(run: Run, seed: int) -> CacheState:
@@ -23,7 +23,7 @@ def filled(run: Run, seed: int) -> CacheState:
 
 
 def test_each_views_contribution_equals_a_decision_without_it(example_run: Run) -> None:
-    engine = FakeEngine(spread=0.2)
+    engine = ToyEngine(spread=0.2)
     run, state = example_run, filled(example_run, 0)
     steps, side = leave_one_out_steps(engine, run, state), run.attacked
 

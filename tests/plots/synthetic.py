@@ -1,4 +1,4 @@
-"""TEST DATA: the fake engine's runs with hostile class names, and records made from them."""
+"""TEST DATA: the toy engine's runs with hostile class names, and records made from them."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
-from rita_demo.records import AttackStepResult, MeasuredCell, Run, Tuning, Verdict, ViewSeedResult
+from rita_demo.records import AttackStepResult, MeasuredCell, Run, Verdict, ViewSeedResult
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED, Settings
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 HOSTILE = (
     "<b>bold</b> & <a href='http://example.org'>link</a>",
@@ -18,8 +18,8 @@ HOSTILE = (
     "n" * 300,
     "%{x} ${alert(1)}",
 )
-NAMES = ("cup", "crab", "mayfly", "water lilly", "wheelchair", "laptop", "stop sign", "umbrella", *HOSTILE)
-NAMES += ("panda", "lamp", "chair", "anchor")
+NAMES = ("cup", HOSTILE[0], "mayfly", "water lilly", "wheelchair", "laptop", "stop sign", "umbrella", *HOSTILE[1:])
+NAMES += ("crab", "panda", "lamp", "chair", "anchor")
 
 
 def measured_cell(accuracy: float, **changes: Any) -> MeasuredCell:
@@ -44,18 +44,9 @@ def verdict(logits: np.ndarray) -> Verdict:
     return Verdict(int(p.argmax()), p, float(np.diff(np.sort(p))[-1]), "probability")
 
 
-class TuningEngine(FakeEngine):
-    """The fake engine with numbers for an update of the prompts, which stay as they are."""
-
-    def tune(self, encoded_views, class_prompts, settings) -> Tuning:
-        unchanged = super().tune(encoded_views, class_prompts, settings)
-        movement = np.linspace(0, 0.3, len(unchanged.movement))
-        return replace(unchanged, loss=np.array([1.5, 1.4]), movement=movement, gradient=np.ones(1))
-
-
 def make_run(seed: int = 0, settings: Settings = RECOMMENDED, attack: bool = True) -> Run:
     """TEST DATA: true class 0; after the attack CLIP answers class 1 and RITA class 0. The memory holds views."""
-    engine, picture = TuningEngine(*NAMES[:2], spread=0.2), SAMPLES["motorcycle"].load(square="model", side=64)
+    engine, picture = ToyEngine(*NAMES[:2], spread=0.2), SAMPLES["motorcycle"].load(square="model", side=64)
     settings = settings.replace(view_seed=seed, attack=settings.attack if attack else "none")
     first = run_picture(engine, picture, NAMES, settings.replace(view_seed=seed + 1), label=0)
     return run_picture(engine, picture, NAMES, settings, label=0, cache=first.cache_after)

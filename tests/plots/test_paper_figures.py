@@ -10,7 +10,7 @@ from rita_demo.records import TheoremBounds
 from rita_demo.records.measurement import AblationSweep, KlToOneHot
 from tests.plots.clouds import NAMES, VIEWS_SHOWN, make_cloud
 from tests.plots.synthetic import measured_cell
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 CLOUD = make_cloud()
 POINTS = analysis.to_points(CLOUD)
@@ -83,7 +83,7 @@ def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
 
 
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
-    one = analysis.kl_to_one_hot(CLOUD, FakeEngine().kl_to_one_hot)
+    one = analysis.kl_to_one_hot(CLOUD, ToyEngine().kl_to_one_hot)
     figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
     (scatter,) = traces(figure, "views in the memory, as filed", "x2")
     ks = [k for k, _ in scatter.customdata]

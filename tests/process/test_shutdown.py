@@ -1,6 +1,6 @@
 """A server process gets a signal: running events end, no new ones start, stored results stay.
 
-The process is ``app.py``, or the same page with the fake engine.
+The process is ``app.py``, or the same page with the toy engine.
 """
 
 import json
@@ -23,7 +23,7 @@ from rita_demo.evaluation.store import files
 from tests.live_server import ROOT, free_port, wait_until
 from tools.bench.http_client import HttpClient
 
-REAL_APP, FAKE_APP = ("app.py",), ("-m", "tests.server.fake_server_state")
+REAL_APP, TOY_APP = ("app.py",), ("-m", "tests.server.toy_server")
 BACKGROUND = ThreadPoolExecutor(2)
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def connected_client(address: str) -> HttpClient:
 
 
 def test_a_running_event_finishes_and_no_new_one_starts(tmp_path: Path) -> None:
-    with server_process(tmp_path, *FAKE_APP, RITA_GRACE="120") as server:
+    with server_process(tmp_path, *TOY_APP, RITA_GRACE="120") as server:
         server.wait_until_open()
         visitor, other = HttpClient(server.address), HttpClient(server.address)
         visitor.open()
@@ -148,7 +148,7 @@ def test_a_starting_process_stops_immediately(tmp_path: Path) -> None:
 def test_the_log_holds_no_visitor_data(tmp_path: Path) -> None:
     name, account = "zebrafinch", "gatekeeper:correct-horse"
     picture = (ROOT / "docs" / "first-screen.jpg").read_bytes()
-    with server_process(tmp_path, *FAKE_APP, RITA_AUTH=account) as server:
+    with server_process(tmp_path, *TOY_APP, RITA_AUTH=account) as server:
         server.wait_until_open()
         user, _, password = account.partition(":")
         visitor = HttpClient(server.address, login=(user, password))

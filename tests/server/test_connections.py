@@ -13,7 +13,7 @@ import pytest
 
 from rita_demo.server import connections, launch
 from tests.live_server import ROOT, free_port, wait_until
-from tests.ui.http_client import build_fake_page
+from tests.ui.http_client import build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-More: "
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    page = build_fake_page()
+    page = build_toy_page()
     yield launch.launch_page(page, "127.0.0.1", free_port())
     page.close(verbose=False)
 

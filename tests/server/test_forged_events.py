@@ -12,7 +12,7 @@ import pytest
 from rita_demo.server import gradio_patches, launch
 from tests.data.hostile import encoded, photo
 from tests.live_server import free_port
-from tests.ui.http_client import build_fake_page
+from tests.ui.http_client import build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def uploads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def address(uploads: Path) -> Iterator[str]:
-    page = build_fake_page()
+    page = build_toy_page()
     yield launch.launch_page(page, "127.0.0.1", free_port())
     page.close(verbose=False)
 

@@ -21,7 +21,7 @@ from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
 from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
-from tests.ui.http_client import ENGINE, build_fake_page
+from tests.ui.http_client import ENGINE, build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ FOREIGN = [*_FOREIGN.split(), "\0", "", None, 7, ["app.py"]]
 
 @pytest.fixture(scope="module")
 def page() -> gr.Blocks:
-    return build_fake_page()
+    return build_toy_page()
 
 
 @pytest.fixture(scope="module")

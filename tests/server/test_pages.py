@@ -15,7 +15,7 @@ from rita_demo.server import launch, pages
 from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import free_port, wait_until
-from tests.ui.http_client import build_fake_page
+from tests.ui.http_client import build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ SESSIONS = Sessions()
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[gr.Blocks]:
-    page = build_fake_page(sessions=SESSIONS)
+    page = build_toy_page(sessions=SESSIONS)
     yield page
     page.close(verbose=False)
 

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from rita_demo.server import gradio_patches, launch, request_limits
 from tests.live_server import free_port, wait_until
 from tests.ui.addresses import addresses, filled
-from tests.ui.http_client import build_fake_page
+from tests.ui.http_client import build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 @pytest.fixture(scope="module")
 def page(temporary_folder: Path) -> Iterator[gr.Blocks]:
-    page = build_fake_page()
+    page = build_toy_page()
     yield page
     page.close(verbose=False)
 

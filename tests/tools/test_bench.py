@@ -14,7 +14,7 @@ from rita_demo.engine.engine import Engine
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 from tests.browser import find_browser
-from tests.ui.http_client import serve_fake_page
+from tests.ui.http_client import serve_toy_page
 from tools.bench import engine as jobs
 from tools.bench import gpu, page, server, stages
 from tools.bench import run as bench
@@ -102,11 +102,11 @@ def test_more_cores_are_estimated_from_one_and_two_threads(bench_fixture: BenchF
 
 @pytest.mark.slow
 def test_visitors_without_a_browser_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the page with the fake engine, in this process."""
+    """On the page with the toy engine, in this process."""
     small = {"vocabulary": "own", "own_names": "cup, crab, cat", "setting_views": 4, "setting_steps": 1}
     for name, value in {"UPLOADS": 1, "VISITORS": 2}.items():
         monkeypatch.setattr(server, name, value)
-    with serve_fake_page() as address:
+    with serve_toy_page() as address:
         taken = server.upload_seconds(address, **small)
         clean, _, whole = (taken[f"server: upload, {name}"] for name in (*server.TIMED_TEXTS, "whole story"))
         assert 0 < clean < whole

@@ -1,4 +1,4 @@
-"""Runs of the fake engine, shared by all tests of the page, and tabs without a server."""
+"""Runs of the toy engine, shared by all tests of the page, and tabs without a server."""
 
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,19 @@ from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
 from rita_demo.ui.session.session import Session
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 from tests.ui.memory_client import MemoryClient
 
 NAMES = ("motorbike", "crab", "cup", "piano")
 
 
-def completed_run(engine: FakeEngine, *, attack: str = "pgd", label: int | None = 0) -> Run:
+def completed_run(engine: ToyEngine, *, attack: str = "pgd", label: int | None = 0) -> Run:
     """A motorbike that is attacked to look like a crab."""
     picture = SAMPLES["motorcycle"].load()
     return run_module.run_picture(engine, picture, NAMES, RECOMMENDED.replace(attack=attack), label=label)
 
 
-def build_tab(kind: type[Any], engine: FakeEngine, **options: Any) -> Any:
+def build_tab(kind: type[Any], engine: ToyEngine, **options: Any) -> Any:
     """The tab of that class, in a page that is never launched."""
     made: list[Any] = []
     bind_events = kind.bind_events
@@ -44,31 +44,31 @@ def build_tab(kind: type[Any], engine: FakeEngine, **options: Any) -> Any:
     return made[0]
 
 
-def make_inside_tab(engine: FakeEngine) -> InsideTab:
+def make_inside_tab(engine: ToyEngine) -> InsideTab:
     return build_tab(InsideTab, engine)
 
 
 @pytest.fixture
-def engine() -> FakeEngine:
-    return FakeEngine(spread=0.2)
+def engine() -> ToyEngine:
+    return ToyEngine(spread=0.2)
 
 
 @pytest.fixture(scope="session")
 def example_run() -> Run:
     """The defence works."""
-    return completed_run(FakeEngine(spread=0.2))
+    return completed_run(ToyEngine(spread=0.2))
 
 
 @pytest.fixture(scope="session")
 def failed_run() -> Run:
     """The defence fails."""
-    return completed_run(FakeEngine(spread=1.0))
+    return completed_run(ToyEngine(spread=1.0))
 
 
 @pytest.fixture(scope="session")
 def defend_only_run() -> Run:
     """Nothing was attacked."""
-    return completed_run(FakeEngine(), attack="none", label=None)
+    return completed_run(ToyEngine(), attack="none", label=None)
 
 
 @pytest.fixture
@@ -82,13 +82,13 @@ def session(example_run: Run) -> Session:
 @pytest.fixture(scope="session")
 def inside_tab() -> InsideTab:
     """The tab *Inside RITA*, built once; every test has its own visitor."""
-    return make_inside_tab(FakeEngine(spread=0.2))
+    return make_inside_tab(ToyEngine(spread=0.2))
 
 
 @pytest.fixture(scope="session")
 def memory_tab() -> MemoryTab:
     """The tab *Memory*, in the same way."""
-    return build_tab(MemoryTab, FakeEngine(spread=0.2))
+    return build_tab(MemoryTab, ToyEngine(spread=0.2))
 
 
 @pytest.fixture

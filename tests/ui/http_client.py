@@ -1,4 +1,4 @@
-"""The page with the fake engine, built or on a port."""
+"""The page with the toy engine, built or on a port."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ import gradio as gr
 from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build, launch_options
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
-ENGINE = FakeEngine(spread=0.2)
+ENGINE = ToyEngine(spread=0.2)
 
 
 @cache
-def ready_example(engine: FakeEngine) -> WorkedExample:
+def ready_example(engine: ToyEngine) -> WorkedExample:
     """The worked example of an engine, computed once for all pages."""
     example = WorkedExample(engine)
     example.start()
@@ -24,8 +24,8 @@ def ready_example(engine: FakeEngine) -> WorkedExample:
     return example
 
 
-def build_fake_page(engine: FakeEngine = ENGINE, **options: Any) -> gr.Blocks:
-    """A page with the fake engine whose worked example is ready."""
+def build_toy_page(engine: ToyEngine = ENGINE, **options: Any) -> gr.Blocks:
+    """A page with the toy engine whose worked example is ready."""
     return build(engine, example=ready_example(engine), **options)
 
 
@@ -41,7 +41,7 @@ def served(page: gr.Blocks) -> Iterator[str]:
 
 
 @contextmanager
-def serve_fake_page(engine: FakeEngine = ENGINE, **options: Any) -> Iterator[str]:
+def serve_toy_page(engine: ToyEngine = ENGINE, **options: Any) -> Iterator[str]:
     """The same, served."""
-    with served(build_fake_page(engine, **options)) as local:
+    with served(build_toy_page(engine, **options)) as local:
         yield local

@@ -20,7 +20,7 @@ class MemoryClient:
 
     def __init__(self, tab: MemoryTab, run: Run) -> None:
         self.tab, self.context = tab, tab.context
-        self.name = self.context.sessions.open(model="fake")
+        self.name = self.context.sessions.open(model="toy")
         self.session = self.context.sessions.get(self.name)
         engine = self.context.engine_of(self.session)
         self.session.show(run)

@@ -22,19 +22,19 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.server import launch
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from tests.live_server import free_port, wait_until
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import ENGINE, build_fake_page
+from tests.toy_model import ToyEngine
+from tests.ui.http_client import ENGINE, build_toy_page
 
 pytestmark = pytest.mark.slow
-METHODS = ["mta", "tpt"]  # the fake engine has no pixels for others
+METHODS = ["mta", "tpt"]  # the toy engine has no pixels for others
 NAMES = ["motorbike", "crab", "camera"]
 ACCOUNT = ("me", "one:two")
 
 
 @contextmanager
-def served_client(account: tuple[str, str] | None = None, engine: FakeEngine = ENGINE) -> Iterator[Client]:
+def served_client(account: tuple[str, str] | None = None, engine: ToyEngine = ENGINE) -> Iterator[Client]:
     """The client of a page of its own, which may want a password."""
-    page = build_fake_page(engine)
+    page = build_toy_page(engine)
     address = launch.launch_page(page, "127.0.0.1", free_port(), (account,) if account else ())
     yield Client(address, auth=account, verbose=False)
     page.close(verbose=False)
@@ -68,7 +68,7 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
 def local_run(picture: str, **changes: Any) -> Any:
     settings = RECOMMENDED.replace(**changes)
     square = open_picture(picture, square=settings.square, side=ENGINE.info.side)
-    return run_picture(FakeEngine(spread=0.2), square, NAMES, settings, label=0, methods=METHODS)
+    return run_picture(ToyEngine(spread=0.2), square, NAMES, settings, label=0, methods=METHODS)
 
 
 def without_times(answer: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def test_without_the_password_there_is_no_answer(open_client: Client, locked_cli
 
 
 def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> None:
-    engine = FakeEngine(spread=0.2)
+    engine = ToyEngine(spread=0.2)
     with served_client(engine=engine) as client:
         engine.step_seconds = 0.5
         job = client.submit(handle_file(picture), NAMES, settings={"steps": 100}, methods=[], api_name="/explain")

@@ -1,4 +1,4 @@
-"""The page with the fake engine: built, launched, and driven over HTTP."""
+"""The page with the toy engine: built, launched, and driven over HTTP."""
 
 import threading
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.context import ModelPool
 from rita_demo.vlm.catalogue import BACKBONES
 from tests.live_server import wait_until
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import serve_fake_page
+from tests.toy_model import ToyEngine
+from tests.ui.http_client import serve_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with serve_fake_page(load=lambda name: FakeEngine()) as local:
+    with serve_toy_page(load=lambda name: ToyEngine()) as local:
         yield local
 
 
@@ -151,9 +151,9 @@ def test_no_file_of_the_server_can_be_read(address: str) -> None:
         assert http.get(f"gradio_api/file={path}").status_code in (403, 404)
 
 
-def named(name: str) -> FakeEngine:
+def named(name: str) -> ToyEngine:
     """Another model, for a page that can load some."""
-    other = FakeEngine()
+    other = ToyEngine()
     other.info = replace(other.info, name=name)
     return other
 
@@ -161,14 +161,14 @@ def named(name: str) -> FakeEngine:
 def test_closing_during_a_model_load_allows_no_second_load_and_a_failed_one_keeps_the_first_model() -> None:
     go_on, running = threading.Event(), []
 
-    def load(name: str) -> FakeEngine:
+    def load(name: str) -> ToyEngine:
         if name == "missing":
             raise BackboneError("There is no connection.", "Try again later.")
         running.append(name)
         assert go_on.wait(30)
         return named(name)
 
-    engines = ModelPool(FakeEngine(), load)
+    engines = ModelPool(ToyEngine(), load)
     leaver = engines.load_steps("slow")
     next(leaver)
     leaver.close()
@@ -182,27 +182,27 @@ def test_closing_during_a_model_load_allows_no_second_load_and_a_failed_one_keep
     with pytest.raises(BackboneError, match="no connection"):
         list(engines.load_steps("missing"))
     assert not engines.is_loaded("missing")
-    assert engines.get("missing").info.name == "fake", "the first one stays"
+    assert engines.get("missing").info.name == "toy", "the first one stays"
 
 
 def test_a_session_with_an_unloaded_model_gets_a_message_not_another_model() -> None:
     first, second = [name for name, entry in BACKBONES.items() if entry.megabytes][:2]
-    with serve_fake_page(load=named) as local:
+    with serve_toy_page(load=named) as local:
         one, two = HttpClient(local), HttpClient(local)
         for visitor, name in ((one, first), (two, second)):
             visitor.open()
             visitor.press("use-model", model_choice=name)
         assert "was unloaded for another visitor" in one.press("go")
-        one.press("use-model", model_choice="fake")
+        one.press("use-model", model_choice="toy")
         assert "Done in" in one.press("go")
 
 
 def test_without_a_suitable_sample_the_first_one_is_shown_and_a_failing_engine_gives_an_error_message() -> None:
-    class FailingEngine(FakeEngine):
+    class FailingEngine(ToyEngine):
         def encode_classes(self, names, settings):
             raise RuntimeError("boom")
 
-    example = WorkedExample(FakeEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
+    example = WorkedExample(ToyEngine(spread=1.0), candidates=(("coffee", 4), ("cat", 4)))
     failing = WorkedExample(FailingEngine())
     for one in (example, failing):
         one.start()

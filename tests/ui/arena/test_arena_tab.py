@@ -1,4 +1,4 @@
-"""The tab Arena with fake engines: both towers, opening a cell, malformed requests."""
+"""The tab Arena with toy engines: both towers, opening a cell, malformed requests."""
 
 import base64
 import csv
@@ -11,26 +11,35 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline.arena import COLUMNS, TOWERS, unattacked
+from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.arena.tab import ArenaTab, cell_request
 from rita_demo.ui.arena.table import EMPTY, arena_html
 from rita_demo.ui.header.save_run import run_zip
 from rita_demo.ui.session.session import HOME_TAB, Session
 from tests.documented import documented
-from tests.ui.conftest import NAMES, build_tab, completed_run
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
+from tests.ui.conftest import NAMES, build_tab
 from tests.ui.memory_client import Event
 
 METHODS = ["clip", "ensemble", "mta", "rita"]
 
 
-def named(name: str, spread: float = 0.2) -> FakeEngine:
-    engine = FakeEngine(spread=spread)
+def named(name: str, spread: float = 0.2) -> ToyEngine:
+    engine = ToyEngine(spread=spread)
     engine.info = replace(engine.info, name=name, title=f"Model {name}")
     return engine
+
+
+def quick_run(engine: ToyEngine) -> Run:
+    """A small picture and few crops: twenty attacks of each tower follow."""
+    picture, settings = SAMPLES["motorcycle"].load(square="model", side=64), RECOMMENDED.replace(views=16)
+    return run_picture(engine, picture, NAMES, settings.replace(**{"adaptive.steps": 3}), label=0)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +57,7 @@ def new_visitor(tab: ArenaTab, model: str, run: Run) -> tuple[str, Session]:
 @pytest.fixture(scope="module")
 def filled(tab: ArenaTab) -> tuple[list[Any], Session]:
     """What filling the arena gives, and the session of who did it."""
-    name, session = new_visitor(tab, TOWERS[0], completed_run(named(TOWERS[0], spread=1.0)))
+    name, session = new_visitor(tab, TOWERS[0], quick_run(named(TOWERS[0], spread=1.0)))
     assert arena_html(session) == EMPTY
     with pytest.raises(DemoError, match="no table to export"):
         tab.on_export(name, Event({"kind": "csv"}))
@@ -118,7 +127,7 @@ def test_the_table_is_saved_as_csv_and_json_and_in_the_zip_of_its_run(
             assert (row["answer"], row["right"]) == (NAMES[cell.label], cell.label == 0)
             assert (row["margin"], row["margin_unit"]) == (pytest.approx(cell.margin), cell.margin_unit)
     knows = rows[TOWERS[1], "mta", "adaptive"]
-    assert (knows["attack"], knows["budget"], knows["steps"]) == ("adaptive:mta", 4, 30)
+    assert (knows["attack"], knows["budget"], knows["steps"]) == ("adaptive:mta", 4, 3)
     assert "MTA" in knows["threat_model"]
     assert rows[TOWERS[1], "ensemble", "transfer"]["attack"] == "adaptive:rita"
     table = list(csv.DictReader(io.StringIO(files["csv"].decode())))
@@ -137,7 +146,7 @@ def saved_file(value: str) -> bytes:
 
 @pytest.mark.parametrize(
     "chosen",
-    [{}, {"tower": "fake"}, {"tower": TOWERS[0], "method": ["mta"], "column": "pgd"}, {"tower": [], "method": 1}],
+    [{}, {"tower": "toy"}, {"tower": TOWERS[0], "method": ["mta"], "column": "pgd"}, {"tower": [], "method": 1}],
 )
 def test_an_event_that_names_no_cell_or_one_of_another_picture_is_refused(
     visitor: tuple[str, Session], chosen: dict[str, Any]
@@ -152,8 +161,8 @@ def test_an_event_that_names_no_cell_or_one_of_another_picture_is_refused(
 
 
 def test_a_model_without_a_second_tower_stands_alone() -> None:
-    alone = build_tab(ArenaTab, FakeEngine())
-    name, session = new_visitor(alone, "fake", completed_run(FakeEngine()))
+    alone = build_tab(ArenaTab, ToyEngine())
+    name, session = new_visitor(alone, "toy", quick_run(ToyEngine()))
     list(alone.fill(name, METHODS))
     html = arena_html(session)
     assert html.count("<table") == 1

@@ -11,8 +11,8 @@ import pytest
 
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from tests.live_server import wait_until
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import serve_fake_page
+from tests.toy_model import ToyEngine
+from tests.ui.http_client import serve_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -40,8 +40,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    engine = FakeEngine(spread=0.2)
-    with serve_fake_page(engine) as local:
+    engine = ToyEngine(spread=0.2)
+    with serve_toy_page(engine) as local:
         engine.step_seconds = STEP_SECONDS
         yield local
 

@@ -1,4 +1,4 @@
-"""The tab of the paper's figures on the fake engine: gathering, placing, selecting, measuring, filtering."""
+"""The tab of the paper's figures on the toy engine: gathering, placing, selecting, measuring, filtering."""
 
 import re
 from dataclasses import replace
@@ -25,8 +25,8 @@ from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import HOME_TAB
 from rita_demo.ui.widgets import setting_controls
 from tests.plots.clouds import make_cloud
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab, open_tab
-from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
 
 
@@ -45,7 +45,7 @@ class FiguresClient:
 
     def __init__(self, tab: FiguresTab) -> None:
         self.tab, self.context = tab, tab.context
-        self.name = self.context.sessions.open(model="fake")
+        self.name = self.context.sessions.open(model="toy")
         self.session = self.context.sessions.get(self.name)
         names, picture = ("motorbike", "crab", "woven", "lined"), SAMPLES["motorcycle"].load()
         engine = self.context.engine_of(self.session)
@@ -53,7 +53,7 @@ class FiguresClient:
         self.opened = open_tab(self.tab, self.name)
 
     def collected(self) -> None:
-        one = feature_cloud.placed_cloud(make_cloud(), FakeEngine().kl_to_one_hot)
+        one = feature_cloud.placed_cloud(make_cloud(), ToyEngine().kl_to_one_hot)
         one = replace(one, separability=analysis.separabilities(one.cloud))
         self.session.figures = replace(self.session.figures, placed_cloud=one)
 
@@ -71,7 +71,7 @@ def mark(i: int) -> Event:
 
 @pytest.fixture(scope="module")
 def tab() -> FiguresTab:
-    built = build_tab(FiguresTab, FakeEngine(spread=0.2))
+    built = build_tab(FiguresTab, ToyEngine(spread=0.2))
     built.jobs.worker = InstantUmap()
     return built
 

@@ -15,7 +15,7 @@ from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 from tests.ui.http_client import served
 from tools.bench.http_client import HttpClient
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 @contextmanager
 def loading_page(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]:
-    engine = LoadingEngine(FakeEngine().info, load)
+    engine = LoadingEngine(ToyEngine().info, load)
     with served(build(engine, example=WorkedExample(engine))) as address:
         engine.start(head_start=0)
         yield address, engine
@@ -33,9 +33,9 @@ def loading_page(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]
 def test_the_first_press_waits_for_the_model_and_says_so() -> None:
     arrived = threading.Event()
 
-    def load() -> FakeEngine:
+    def load() -> ToyEngine:
         arrived.wait(20)
-        return FakeEngine(spread=0.2)
+        return ToyEngine(spread=0.2)
 
     with loading_page(load) as (address, _):
         client, said = HttpClient(address), list[str]()
@@ -53,7 +53,7 @@ def test_the_first_press_waits_for_the_model_and_says_so() -> None:
 
 def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture() -> None:
     arrived, sessions = threading.Event(), Sessions()
-    engine = LoadingEngine(FakeEngine().info, lambda: FakeEngine(spread=0.2) if arrived.wait(20) else None)
+    engine = LoadingEngine(ToyEngine().info, lambda: ToyEngine(spread=0.2) if arrived.wait(20) else None)
     example = WorkedExample(engine)
     page = build(engine, example=example, sessions=sessions)
     opened = next(event.fn for event in page.fns.values() if event.name == "opened")
@@ -71,7 +71,7 @@ def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture() -> No
 
 
 def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> None:
-    def load() -> FakeEngine:
+    def load() -> ToyEngine:
         raise BackboneError("These weights are broken.", "Fetch them again.")
 
     with loading_page(load) as (address, engine):
@@ -84,7 +84,7 @@ def test_a_model_that_cannot_be_loaded_is_an_error_message_at_every_press() -> N
 
 
 def test_an_unexpected_error_is_logged_under_the_number_that_visitors_see(caplog: Any) -> None:
-    def load() -> FakeEngine:
+    def load() -> ToyEngine:
         raise RuntimeError("secret path")
 
     with loading_page(load) as (address, engine):

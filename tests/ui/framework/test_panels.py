@@ -13,7 +13,7 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.session.session import Session
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 
 def pixels_of(uri: str) -> np.ndarray:
@@ -65,7 +65,7 @@ def test_the_pictures_show_every_step_bit_for_bit_and_are_never_read_back(sessio
     assert component.preprocess("<script>") is None
     assert np.array_equal(pixels_of(shown["attacked"]["src"]), session.run.attack.pixels)
     assert np.array_equal(pixels_of(shown["clean"]["src"]), session.run.clean.picture.pixels)
-    session.attack_steps = tuple(pipeline_steps.attack_step_results(FakeEngine(spread=0.2), session.run))
+    session.attack_steps = tuple(pipeline_steps.attack_step_results(ToyEngine(spread=0.2), session.run))
     session.select(step=2)
     shown = pictures_value(session)
     assert shown is not None

@@ -9,8 +9,8 @@ import pytest
 from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList
 from rita_demo.ui.session.session import Session
 from tests.live_server import wait_until
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import serve_fake_page
+from tests.toy_model import ToyEngine
+from tests.ui.http_client import serve_toy_page
 from tools.bench.http_client import HttpClient
 
 
@@ -28,8 +28,8 @@ def test_a_client_that_stops_polling_is_removed() -> None:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    engine = FakeEngine(spread=0.2)
-    with serve_fake_page(engine) as local:
+    engine = ToyEngine(spread=0.2)
+    with serve_toy_page(engine) as local:
         engine.step_seconds = 0.4  # seconds of every step of an attack
         yield local
 

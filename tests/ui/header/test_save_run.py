@@ -19,9 +19,9 @@ from rita_demo.ui.background.saved_run import ReopenedRun
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.http_client import serve_fake_page
+from tests.ui.http_client import serve_toy_page
 from tests.ui.memory_client import Event
 from tools.bench.http_client import HttpClient
 
@@ -29,12 +29,12 @@ from tools.bench.http_client import HttpClient
 @pytest.fixture(scope="module")
 def visitor(example_run: Run) -> Session:
     """A visitor whose second picture, an upload, was decided from a cache."""
-    engine, session = FakeEngine(spread=0.2), Session()
+    engine, session = ToyEngine(spread=0.2), Session()
     session.show(example_run)
     session.crops["attacked"] = engine.view_pixels(example_run.attacked.picture, example_run.settings)
     session.add_to_history(example_run, "A motorbike")
     upload = SAMPLES["coffee"].load()
-    asked = {"label": 0, "target": 2, "methods": ("mta",), "cache": session.history.cache_before(upload.key)}
+    asked = {"label": 0, "target": 1, "methods": ("mta",), "cache": session.history.cache_before(upload.key)}
     one = run_module.run_picture(engine, upload, NAMES, example_run.settings, **asked)
     assert one.cache_before.count.sum() > 0
     session.show(one)
@@ -43,10 +43,10 @@ def visitor(example_run: Run) -> Session:
 
 @pytest.fixture(scope="module")
 def saved(visitor: Session) -> bytes:
-    return run_zip(visitor, FakeEngine(spread=0.2), {"rita-costs": "<svg>"})
+    return run_zip(visitor, ToyEngine(spread=0.2), {"rita-costs": "<svg>"})
 
 
-def reopen(data: bytes, engine: FakeEngine) -> ReopenedRun:
+def reopen(data: bytes, engine: ToyEngine) -> ReopenedRun:
     again = ReopenedRun(engine, bundle_read.read(data))
     again.start()
     assert again.wait(60, complete=True)
@@ -55,7 +55,7 @@ def reopen(data: bytes, engine: FakeEngine) -> ReopenedRun:
 
 
 def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Session, saved: bytes) -> None:
-    ready, page = reopen(saved, FakeEngine(spread=0.2)), Session()
+    ready, page = reopen(saved, ToyEngine(spread=0.2)), Session()
     ready.show(page)
     for side in ("clean", "attacked"):
         one, other = getattr(visitor.run, side), getattr(page.run, side)
@@ -74,21 +74,21 @@ def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Ses
 
 def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None:
     with pytest.raises(DemoError, match="no run to save"):
-        run_zip(Session(), FakeEngine(), {})
+        run_zip(Session(), ToyEngine(), {})
     assert visitor.run is not None
-    visitor.attack_defend.source = bundle_read.read(run_zip(visitor, FakeEngine(), {})).picture
+    visitor.attack_defend.source = bundle_read.read(run_zip(visitor, ToyEngine(), {})).picture
     request = parse_request(form_values(visitor.run), visitor.attack_defend, 32, attack=True)
     run = visitor.run
     assert (request.names, request.settings, request.methods) == (run.class_prompts.names, run.settings, run.methods)
-    assert (request.label, request.target, request.picture.key) == (0, 2, run.clean.picture.key)
+    assert (request.label, request.target, request.picture.key) == (0, 1, run.clean.picture.key)
 
 
 def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
-    other = FakeEngine(spread=1.0)
+    other = ToyEngine(truth="cup")
     other.info = replace(other.info, name="other")
     said = str(reopen(saved, other).warning)
-    assert "made with the model fake; this page uses other. Its memory belongs to that model" in said
-    assert "Ensemble, attacked picture: motorbike in the file, crab here." in said
+    assert "made with the model toy; this page uses other. Its memory belongs to that model" in said
+    assert "Ensemble, clean picture: motorbike in the file, cup here." in said
 
 
 def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:
@@ -96,7 +96,7 @@ def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: b
     assert run.cache_file is not None
     for memory in (b"", run.cache_file[:-9], run.cache_file.replace(b"rita-demo memory 1", b"rita-demo memory 2")):
         with pytest.raises(DemoError):
-            ReopenedRun(FakeEngine(), replace(run, cache_file=memory))
+            ReopenedRun(ToyEngine(), replace(run, cache_file=memory))
 
 
 def test_forged_figures_are_left_out_and_lone_surrogates_are_handled() -> None:
@@ -122,7 +122,7 @@ def test_figures_that_are_too_large_together_give_an_error_message() -> None:
 
 @pytest.mark.slow
 def test_each_session_saves_its_own_run_without_server_paths() -> None:
-    with serve_fake_page() as address:
+    with serve_toy_page() as address:
         one, two = HttpClient(address), HttpClient(address)
         assert "reload the page" in one.press("save-run")
         one.open()

@@ -13,7 +13,7 @@ from rita_demo.records import Run
 from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.panels.crop_field import crop_field_value
 from rita_demo.ui.session.session import Session
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_standalone_page_shows_the_record_and_loads_nothing_from_the_network(exa
 def test_the_saved_page_has_the_axes_of_the_page_with_the_stored_steps_and_without(
     example_run: Run, crops: dict
 ) -> None:
-    steps = tuple(attack_step_results(FakeEngine(spread=0.2), example_run))
+    steps = tuple(attack_step_results(ToyEngine(spread=0.2), example_run))
     session = Session()
     session.show(example_run)
     reaches = set()

@@ -3,8 +3,8 @@
 from rita_demo.pipeline import rerun
 from rita_demo.settings import PAPER, PRESETS, RECOMMENDED, SETTINGS
 from rita_demo.ui.inside import comparisons, what_if
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 
 def test_every_setting_in_which_the_presets_differ_is_listed_with_its_reason(engine, example_run) -> None:
@@ -34,5 +34,5 @@ def test_a_pinned_state_stands_beside_the_current_one_and_survives_a_picture_of_
     margin = session.displayed_run.attacked.verdicts["rita"].margin
     for said in ("Weight of the memory α 2", f"margin {margin:.4f}"):
         assert said in comparisons.pinned_sentence(session)
-    session.show(completed_run(FakeEngine(), attack="none", label=1))
+    session.show(completed_run(ToyEngine(), attack="none", label=1))
     assert "motorbike, attacked at 4/255; Weight of the memory α 2" in comparisons.pinned_table(session)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.http_client import serve_fake_page
+from tests.ui.http_client import serve_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ FORGED: tuple[Any, ...] = (
 
 @pytest.fixture(scope="module")
 def inside_client() -> Iterator[HttpClient]:
-    with serve_fake_page() as local:
+    with serve_toy_page() as local:
         visitor = HttpClient(local)
         visitor.open()
         visitor.choose_tab("inside")

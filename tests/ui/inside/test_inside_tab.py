@@ -1,4 +1,4 @@
-"""The second tab with the fake engine: one selection, what is drawn, and forged events."""
+"""The second tab with the toy engine: one selection, what is drawn, and forged events."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,6 +1,7 @@
 """What if: other settings, things left out, another true class, decided again from the features."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from rita_demo.ui.learn.tab import formulas
 from rita_demo.ui.panels import selection_details
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
-from tests.ui.fake_engine import FakeEngine
 
 
 def toggle(engine, session, kind: str) -> None:
@@ -107,17 +108,14 @@ def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) 
     assert changed.tolist() == [k]
 
 
-class CountingEngine(FakeEngine):
-    """Counts the prompt updates it makes; the update moves every prompt by its number of steps."""
+class CountingEngine(ToyEngine):
+    """Counts the prompt updates it makes."""
 
     tune_count = 0
 
-    def tune(self, encoded_views, class_prompts, settings):
+    def tune(self, *request: Any) -> Tuning:
         self.tune_count += 1
-        s = settings.tuning_steps
-        z = class_prompts.features + 0.05 * s * np.roll(class_prompts.features, 1, axis=0)
-        z = z / np.linalg.norm(z, axis=-1, keepdims=True)
-        return Tuning(np.arange(s + 1.0), z, np.full(z.shape[1], float(s)), np.ones(s))
+        return super().tune(*request)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 9])
@@ -139,7 +137,7 @@ def test_the_prompt_update_is_recomputed_for_any_number_of_steps_and_cached(step
 
 
 def test_with_the_likelihood_cost_the_page_says_what_a_view_costs_and_draws_distances_where_they_are(
-    engine: FakeEngine, session: Session
+    engine: ToyEngine, session: Session
 ) -> None:
     before = toy_value(session), run_figures.bounds_by_side(engine, session.run)["attacked"]
     what_if.change(engine, session, settings=session.run.settings.replace(cost="loglik"))

@@ -5,21 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rita_demo.data.samples import SAMPLES
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.ui.learn.exercises import EXERCISES, NO_PREDICTION, NOT_SET_UP, Exercise, revealed
 from rita_demo.ui.session.run_request import parse_request
 from rita_demo.ui.session.session import AttackDefendState, Session
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 BY_TITLE = {one.title: one for one in EXERCISES}
 
 
-def run_of(exercise: Exercise, engine: FakeEngine) -> Session:
+def run_of(exercise: Exercise, engine: ToyEngine) -> Session:
     link = exercise.link
     request = parse_request(link.form, AttackDefendState(sample=link.sample), engine.info.side, attack=link.attack)
+    picture = SAMPLES[link.sample].load(square="model", side=64)
     session = Session()
-    session.show(run_to_end(request.run_steps(engine)), sample=link.sample)
+    session.show(run_to_end(replace(request, picture=picture).run_steps(engine)), sample=link.sample)
     return session
 
 
@@ -27,7 +29,7 @@ def run_of(exercise: Exercise, engine: FakeEngine) -> Session:
 def test_the_answer_needs_its_own_run_and_a_prediction(exercise: Exercise) -> None:
     assert len(EXERCISES) == len(BY_TITLE) == 6
     assert len(set(exercise.choices)) == 3
-    session = run_of(exercise, FakeEngine())
+    session = run_of(exercise, ToyEngine())
     assert NOT_SET_UP in revealed(Session(), exercise, exercise.choices[0])
     assert NO_PREDICTION in revealed(session, exercise, None)
     assert NO_PREDICTION in revealed(session, exercise, "all of them")
@@ -52,7 +54,7 @@ def test_the_crops_are_counted_in_the_run(example_run: Run, share: float, right:
     assert said.startswith(f"{round(share * count)} of {count} crops")
 
 
-def test_with_all_mass_and_a_large_lambda_the_cost_is_the_plain_mean(engine: FakeEngine) -> None:
+def test_with_all_mass_and_a_large_lambda_the_cost_is_the_plain_mean(engine: ToyEngine) -> None:
     one = BY_TITLE["The flat plan"]
     run = run_of(replace(one, query="sample=motorcycle&entropy_weight=10&transported_mass=1"), engine).run
     right, said = one.answer(run)

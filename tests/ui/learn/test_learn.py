@@ -12,7 +12,7 @@ from rita_demo.ui.learn.tour import TOUR_STEPS
 from rita_demo.ui.page import build
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 
 def plain(html: str) -> str:
@@ -40,7 +40,7 @@ def test_the_formulas_have_the_numbers_of_the_record_and_their_terms_sum_to_the_
 
 
 def test_every_tour_step_is_on_a_tab_and_has_two_sentences_and_a_task() -> None:
-    engine = FakeEngine()
+    engine = ToyEngine()
     page = build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
     parts = page.get_config_file()["components"]
     tabs = {p["props"].get("label") for p in parts if p["type"] == "tabitem"}

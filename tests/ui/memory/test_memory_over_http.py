@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from safetensors.numpy import load, save
 
-from tests.ui.http_client import serve_fake_page
+from tests.ui.http_client import serve_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ class MemoryHttpClient(HttpClient):
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with serve_fake_page() as local:
+    with serve_toy_page() as local:
         yield local
 
 

@@ -1,4 +1,4 @@
-"""The memory's tab with the fake engine: contents, figures, export, malformed events."""
+"""The memory's tab with the toy engine: contents, figures, export, malformed events."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Other attack steps and budgets with the fake engine: what changes in both tabs, and what it costs."""
+"""Other attack steps and budgets with the toy engine: what changes in both tabs, and what it costs."""
 
 import math
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
 from rita_demo.ui.session.session import HOME_TAB, array_bytes
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run, make_inside_tab, open_tab
-from tests.ui.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,8 @@ SECOND_TAB = {"in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-
 SECOND_TAB |= {"in-plan-attacked", "in-mass-attacked", "in-cell"}
 
 
-class EncodingForbidden(FakeEngine):
-    """A fake engine on which encoding can be forbidden."""
+class EncodingForbidden(ToyEngine):
+    """A toy engine on which encoding can be forbidden."""
 
     forbidden = False
 

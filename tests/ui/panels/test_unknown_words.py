@@ -19,11 +19,15 @@ from rita_demo.ui.panels.crop_field import crop_field_value
 from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.run_request import OWN_CLASSES
 from rita_demo.ui.session.session import Session
-from tests.ui.fake_engine import FakeEngine
+from rita_demo.vlm.words import word_list
+from tests.toy_model import ToyEngine
+
+LONG = "ꙮ" * 25 + " "  # 75 tokens
+SEEN = frozenset(word_list(["motorbike", "crab", "cup", "piano", LONG, "first second"]))
 
 
 def run_of(*names: str) -> Run:
-    engine = FakeEngine(spread=0.2, wrong=names[1])
+    engine = ToyEngine(spread=0.2, wrong=names[1], seen_words=SEEN)
     return run_picture(engine, SAMPLES["motorcycle"].load(), names, RECOMMENDED, label=0)
 
 
@@ -66,17 +70,16 @@ def test_no_answer_has_a_percentage_and_the_unknown_word_stands_in_its_place() -
 
 
 def test_names_that_are_cut_to_the_same_prompt_are_said_to_be_where_they_are_typed_and_in_the_verdict() -> None:
-    long = "a very long name of a thing that is written out in many words, "
-    names = ("motorbike", f"{long}first", f"{long}second", "cup")
+    names = ("motorbike", f"{LONG}first", f"{LONG}second", "cup")
     sentence = "are cut at 77 tokens, and their prompts are the same"
     assert sentence in verdict_table.banner(run_of(*names))
-    assert sentence in names_note(FakeEngine(), OWN_CLASSES, format_names(names))
+    assert sentence in names_note(ToyEngine(seen_words=SEEN), OWN_CLASSES, format_names(names))
     assert sentence not in verdict_table.banner(run_of("motorbike", "crab"))
 
 
 def test_the_saved_page_says_it_as_well() -> None:
     run = run_of("motorbike", "Pferd", "cup", "piano")
-    views = FakeEngine().view_pixels(run.attacked.picture, run.settings)
+    views = ToyEngine().view_pixels(run.attacked.picture, run.settings)
     page = standalone(run, {"attacked": views, "clean": views})
     assert "This model was not trained with the word “Pferd”: it can only guess about a name that has it." in page
     assert "(unknown word)" in page
@@ -92,5 +95,5 @@ def test_the_saved_page_says_it_as_well() -> None:
     ],
 )
 def test_an_unknown_word_is_marked_where_it_is_typed(vocabulary: str, typed: str, said: str) -> None:
-    note = names_note(FakeEngine(), vocabulary, typed)
+    note = names_note(ToyEngine(seen_words=SEEN), vocabulary, typed)
     assert (said in note) if said else note == ""

@@ -22,7 +22,7 @@ from rita_demo.ui.session.cache_history import CacheSnapshot, History
 from rita_demo.ui.session.session import Session
 from tests.ui.memory_client import states_equal
 
-MODEL = "fake"
+MODEL = "toy"
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example
 def test_a_tampered_header_is_refused(data: bytes, example_run: Run) -> None:
     tampered: list[dict[str, Any]] = [{"slots": value} for value in (10**9, "3", True)]
     tampered += [{"pictures": -1}, {"pictures": 1e300}, {"width": 7}, {"names": None}, {"format": "pickle"}]
-    for about in (*tampered, {"model": ["fake"]}, {"key": {}}):
+    for about in (*tampered, {"model": ["toy"]}, {"key": {}}):
         assert_refused(with_changes(data, **about), example_run)
     for length in (10**12, 2**62, -1, 1.5, "3", None):  # of the arrays: more than the file has, or no length
         header = header_of(data)

@@ -15,8 +15,8 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, RESTARTED
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
-from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event, MemoryClient, states_equal
 
 
@@ -120,7 +120,7 @@ def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
 
 
 def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client) -> None:
-    engine, picture = FakeEngine(), SAMPLES["coffee"].load()
+    engine, picture = ToyEngine(), SAMPLES["coffee"].load()
     other = pipeline.run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
     client.session.show(other)
     client.session.add_to_history(other, "A cup")

@@ -15,7 +15,7 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, form_values, names_of, parse_request
 from rita_demo.ui.session.session import AttackDefendState, Session
 from rita_demo.ui.session.share_link import MAX_QUERY_LENGTH, ShareLink, parse_link, query, valid_selection
-from tests.ui.fake_engine import FakeEngine
+from tests.toy_model import ToyEngine
 
 
 def make_session(run: Run, sample: str | None = "motorcycle") -> Session:
@@ -46,7 +46,7 @@ def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
 
 def test_names_with_commas_come_back_from_the_link_and_the_form() -> None:
     names, picture = ("motorbike, red", "fox, red", '"cup"', "crab; blue"), SAMPLES["motorcycle"].load()
-    run = run_module.run_picture(FakeEngine(spread=0.2), picture, names, RECOMMENDED, label=0)
+    run = run_module.run_picture(ToyEngine(spread=0.2), picture, names, RECOMMENDED, label=0)
     assert names_of(form_values(run)) == names
     link = read(query(make_session(run)))
     request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
@@ -54,7 +54,7 @@ def test_names_with_commas_come_back_from_the_link_and_the_form() -> None:
 
 
 def test_a_link_to_a_sample_as_it_is_names_only_the_sample() -> None:
-    engine, one = FakeEngine(spread=0.2), SAMPLES["motorcycle"]
+    engine, one = ToyEngine(spread=0.2), SAMPLES["motorcycle"]
     run = run_module.run_picture(engine, one.load(), one.names, RECOMMENDED, label=one.names.index(one.label))
     assert query(make_session(run)) == "sample=motorcycle"
     link = read("sample=motorcycle")

@@ -1,4 +1,4 @@
-"""The tab Stream with the fake engine: running, pausing, earlier pictures, stored runs, downloads, malformed requests."""
+"""The tab Stream with the toy engine: running, pausing, earlier pictures, stored runs, downloads, malformed requests."""
 
 import base64
 import json
@@ -33,12 +33,12 @@ from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.widgets import wording
 from tests.evaluation.conftest import single_threaded  # noqa: F401
+from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab
-from tests.ui.fake_engine import FakeEngine
 from tests.ui.memory_client import Event
 
 pytestmark = pytest.mark.slow
-ENGINE = FakeEngine(truth="dotted", wrong="striped", spread=0.2)
+ENGINE = ToyEngine(truth="dotted", wrong="striped", spread=0.2)
 
 
 class StreamClient:
@@ -46,7 +46,7 @@ class StreamClient:
 
     def __init__(self, tab: StreamTab) -> None:
         self.tab = tab
-        self.name = tab.context.sessions.open(model="fake")
+        self.name = tab.context.sessions.open(model="toy")
         self.session = tab.context.sessions.get(self.name)
         self.session.visible_tab = "stream"
 
@@ -447,8 +447,8 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
         assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert item.thumbnail.shape == (48, 48, 3)
     assert client.session.visible_tab == "memory"
-    monkeypatch.setattr(client.tab.context.models.default, "spread", 0.9)  # other weights
-    with pytest.raises(SettingError, match="made with the model 'fake'"):
+    monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
+    with pytest.raises(SettingError, match="made with the model 'toy'"):
         list(client.tab.open_inside(client.name))
     assert client.session.history is history
 

@@ -93,7 +93,7 @@ def test_the_perturbation_is_signed_and_centred_on_mid_grey():
 
 def test_the_grid_has_text_labels_and_escapes_names():
     run = make_run()
-    run.attacked.trace.confidence.label[5] = 8  # the name with markup in it
+    run.attacked.trace.confidence.label[5] = 1  # the name with markup in it
     markup = grid_value(run, "attacked", selected=5)
     assert markup.count("<button") == 64
     assert markup.count('aria-pressed="true"') == 1
