@@ -1,7 +1,7 @@
 """Malformed input for a running page: every event, files, links and raw requests.
 
-A round is one visitor and ``EACH`` things they send; its number is its seed. What one thing does may depend
-on those before it, so a round is repeated as a whole.
+A round is one visitor and the things they send. What one thing does may depend on those before it, so a round is
+repeated as a whole, from the random generator that hypothesis prints.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 from tests.fuzz import corpus, mutate
+from tests.fuzz.targets import TARGETS
 from tests.ui.addresses import filled
 from tools.bench.http_client import HttpClient
 
@@ -74,9 +75,11 @@ class FuzzClient(HttpClient):
         return "\n".join(found)
 
 
-def run_round(address: str, number: int, report: FuzzReport, everything: Sequence[tuple[str, str]]) -> None:
+def run_round(
+    address: str, number: int, rng: random.Random, report: FuzzReport, everything: Sequence[tuple[str, str]]
+) -> None:
     """One visitor, and everything they send; ``everything``: method and path of all that the app answers."""
-    rng, visitor = random.Random(f"round {number}"), FuzzClient(address)
+    visitor = FuzzClient(address)
     report.check_answer(f"round {number} opening", visitor.open())
     for turn in range(EVENTS_PER_ROUND):
         kind = rng.choices(list(SENDERS), [often for often, _ in SENDERS.values()])[0]
@@ -132,9 +135,7 @@ def _file(rng: random.Random, visitor: FuzzClient, *_: Any) -> str:
 
 
 def _link(rng: random.Random, visitor: FuzzClient, *_: Any) -> str:
-    from tests.fuzz.targets import case
-
-    given = case("permalink", rng.randrange(100_000))
+    given = TARGETS["permalink"].make(rng)
     query = {k.encode(errors="replace").decode(): v.encode(errors="replace").decode() for k, v in given.items()}
     return visitor.send_event(visitor.load_event, [], query=query)
 

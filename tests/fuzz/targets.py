@@ -1,4 +1,4 @@
-"""The fuzz targets as a table: how a case is made from its seed, and what reads it.
+"""The fuzz targets as a table: how a case is made, and what reads it.
 
 A reader returns, or raises a :class:`DemoError` whose sentence names no folder of this machine. Anything else
 is a fault of ours.
@@ -32,32 +32,22 @@ Case = Any  # bytes of a file, or a value of an event
 
 @dataclass(frozen=True)
 class Target:
-    """``make`` a case from its own random generator; ``read`` it, in an empty folder of its own."""
+    """``make`` a case with a random generator; ``check`` how it is received, in an empty folder of its own."""
 
     make: Callable[[random.Random], Case]
     check: Callable[[Case, Path], object]
 
 
-def case(name: str, number: int) -> Case:
-    """Case ``number`` of a target: the same on every machine."""
-    return TARGETS[name].make(random.Random(f"{name} {number}"))
-
-
-def fault(name: str, number: int, folder: Path) -> str:
-    """What is wrong with how a case was received, in one line; "" when nothing is."""
-    made = case(name, number)
+def receive(target: Target, case: Case, folder: Path) -> None:
+    """Fails where a case is received with anything but a result or a sentence."""
     try:
-        TARGETS[name].check(made, folder)
+        target.check(case, folder)
     except DemoError as error:
         said = str(error)
-        if not said.strip() or len(said) > 1_500 or "Traceback" in said:
-            return f"{name} {number}: no sentence: {said[:200]!r}"
-        return f"{name} {number}: names a folder: {said!r}" if str(folder) in said else ""
-    except AssertionError as error:
-        return f"{name} {number}: {error}"
-    except Exception as error:
-        return f"{name} {number}: {type(error).__name__}: {str(error)[:200]}"
-    return ""
+        assert said.strip(), "no sentence"
+        assert len(said) <= 1_500, said
+        assert "Traceback" not in said, said
+        assert str(folder) not in said, said
 
 
 # --- pictures, memories, saved runs
