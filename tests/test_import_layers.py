@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -148,12 +147,6 @@ def test_no_file_imports_a_library_from_the_other_side_of_the_engine() -> None:
                 used = names_outside(path) & set(libraries.split())
                 wrong += [f"{path.relative_to(ROOT)} imports {name}" for name in used]
     assert wrong == []
-
-
-def test_no_folder_has_more_than_18_files_and_the_root_at_most_six() -> None:
-    counts = Counter(path.parent for path in PACKAGE.rglob("*") if path.suffix in {".py", ".js"})
-    assert counts[PACKAGE] <= 6
-    assert [folder for folder, count in counts.items() if count > 18] == []
 
 
 def test_ray_is_optional_and_imported_by_one_file() -> None:
