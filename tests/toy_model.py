@@ -8,6 +8,7 @@ them wider. ``spread`` says how much smaller crops may be that are still fooled:
 
 import time
 from collections.abc import Generator
+from functools import cache
 from typing import Any
 
 import torch
@@ -27,17 +28,24 @@ MAGENTA = torch.tensor([1.0, -2.0, 1.0]).view(3, 1, 1)
 TOKENIZER = SimpleTokenizer()
 
 
+@cache
+def random_weights() -> tuple[Tensor, Tensor, Tensor]:
+    """Of words (tokens, WIDTH), of the text (WIDTH, WIDTH) and of colours (3 PLACES^2, WIDTH): the same in every model."""
+    random, scale = torch.Generator().manual_seed(0), WIDTH**-0.5
+    words = torch.randn(TOKENIZER.vocab_size, WIDTH, generator=random)
+    words[TOKENIZER(list(TEMPLATES)).unique()] *= 0.1  # a name counts more than what is around it
+    text = torch.randn(WIDTH, WIDTH, generator=random) * scale
+    return words, text, torch.randn(3 * PLACES**2, WIDTH, generator=random) * scale
+
+
 class ToyModel(nn.Module):
     """Two layers for pictures and two for text."""
 
     def __init__(self, truth: str, wrong: str, spread: float) -> None:
         super().__init__()
-        random = torch.Generator().manual_seed(0)
-        words = torch.randn(TOKENIZER.vocab_size, WIDTH, generator=random)
-        words[TOKENIZER(list(TEMPLATES)).unique()] *= 0.1  # a name counts more than what is around it
-        self.words = nn.Embedding.from_pretrained(words)
-        self.mix = nn.Parameter(torch.randn(WIDTH, WIDTH, generator=random) / WIDTH**0.5)
-        self.colours = nn.Parameter(torch.randn(3 * PLACES**2, WIDTH, generator=random) / WIDTH**0.5)
+        words, text, colours = random_weights()
+        self.words, self.text = nn.Embedding.from_pretrained(words), nn.Parameter(text)
+        self.colours = nn.Parameter(colours)
         with torch.no_grad():
             right, fooled = self.encode_text(TOKENIZER([f"a photo of a {name}." for name in (truth, wrong)]))
         self.register_buffer("right", right)
@@ -56,7 +64,7 @@ class ToyModel(nn.Module):
     def encode_text(self, tokens: Tensor) -> Tensor:
         """(B, T) -> (B, WIDTH)."""
         written = (tokens != 0)[..., None]
-        return torch.tanh((self.words(tokens) * written).sum(1)) @ self.mix + 0.2  # all a little alike, as CLIP's are
+        return torch.tanh((self.words(tokens) * written).sum(1)) @ self.text + 0.2  # all a little alike, as CLIP's are
 
 
 class ToyEngine(Engine):

@@ -1,5 +1,5 @@
 """What an engine does for page, pipeline, evaluation and scripts: numpy arrays in and out. Importing this module loads
-no torch. :class:`rita_demo.engine.engine.Engine` does it with a model; tests bring one without a model."""
+no torch. :class:`rita_demo.engine.engine.Engine` does it with a model; tests bring one with a toy model."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Protocol

@@ -58,7 +58,7 @@ def build(
     """The page around an engine.
 
     Args:
-        engine: an :class:`rita_demo.engine.protocol.Engine`; tests use a fake one.
+        engine: an :class:`rita_demo.engine.protocol.Engine`; tests use that of a toy model.
         load: makes another engine from a model's name; None: there is only one model.
         example: shown when the page opens, and computed in the background; by default the worked example.
         sessions: the store of all visitors' sessions.

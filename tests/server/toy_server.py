@@ -1,4 +1,4 @@
-"""``python -m tests.server.toy_server``: the page with the toy engine as ``app.py`` serves it, open in two seconds."""
+"""``python -m tests.server.toy_server``: the page with the toy engine as ``app.py`` serves it, open in a few seconds."""
 
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.process import environment

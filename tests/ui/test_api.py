@@ -32,9 +32,9 @@ ACCOUNT = ("me", "one:two")
 
 
 @contextmanager
-def served_client(account: tuple[str, str] | None = None, engine: ToyEngine = ENGINE) -> Iterator[Client]:
+def served_client(account: tuple[str, str] | None = None) -> Iterator[Client]:
     """The client of a page of its own, which may want a password."""
-    page = build_toy_page(engine)
+    page = build_toy_page()
     address = launch.launch_page(page, "127.0.0.1", free_port(), (account,) if account else ())
     yield Client(address, auth=account, verbose=False)
     page.close(verbose=False)
@@ -158,10 +158,9 @@ def test_without_the_password_there_is_no_answer(open_client: Client, locked_cli
         assert httpx.post(f"{client.src}gradio_api/call/v2/settings", json={}).status_code == status
 
 
-def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str) -> None:
-    engine = ToyEngine(spread=0.2)
-    with served_client(engine=engine) as client:
-        engine.step_seconds = 0.5
+def test_a_cancelled_call_ends_and_shows_its_progress_before(picture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served_client() as client:
+        monkeypatch.setattr(ENGINE, "step_seconds", 0.5)
         job = client.submit(handle_file(picture), NAMES, settings={"steps": 100}, methods=[], api_name="/explain")
         assert wait_until(lambda: any("step 3" in record["doing"] for record, _ in job.outputs()), 60)
         job.cancel()

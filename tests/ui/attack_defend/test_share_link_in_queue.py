@@ -11,8 +11,7 @@ import pytest
 
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from tests.live_server import wait_until
-from tests.toy_model import ToyEngine
-from tests.ui.http_client import serve_toy_page
+from tests.ui.http_client import ENGINE, serve_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -40,9 +39,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    engine = ToyEngine(spread=0.2)
-    with serve_toy_page(engine) as local:
-        engine.step_seconds = STEP_SECONDS
+    with serve_toy_page() as local, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ENGINE, "step_seconds", STEP_SECONDS)
         yield local
 
 

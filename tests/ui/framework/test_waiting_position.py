@@ -9,8 +9,7 @@ import pytest
 from rita_demo.ui.framework.waiting_position import GONE_AFTER_SECONDS, WaitingList
 from rita_demo.ui.session.session import Session
 from tests.live_server import wait_until
-from tests.toy_model import ToyEngine
-from tests.ui.http_client import serve_toy_page
+from tests.ui.http_client import ENGINE, serve_toy_page
 from tools.bench.http_client import HttpClient
 
 
@@ -27,10 +26,9 @@ def test_a_client_that_stops_polling_is_removed() -> None:
 
 
 @pytest.fixture
-def address() -> Iterator[str]:
-    engine = ToyEngine(spread=0.2)
-    with serve_toy_page(engine) as local:
-        engine.step_seconds = 0.4  # seconds of every step of an attack
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with serve_toy_page() as local:
+        monkeypatch.setattr(ENGINE, "step_seconds", 0.4)  # of every step of an attack
         yield local
 
 
