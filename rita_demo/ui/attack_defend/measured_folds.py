@@ -116,5 +116,5 @@ def _comparison_text(lead: dict[str, int], n: int) -> str:
     return (
         f"Of {n} pictures, RITA is {escape(said)}. Differences of a few pictures are within chance. "
         "Most of the protection comes from the crops, which Ensemble has as well. RITA also gives small crops more weight: an "
-        f"average with the same weights ({DEFENCES['ensemble_area'].title}) is level with it on validation pictures."
+        f"average with the same weights ({DEFENCES['ensemble_area'].title}) is level with it on validation and test pictures."
     )
