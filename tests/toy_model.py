@@ -16,7 +16,7 @@ from open_clip import SimpleTokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rita_demo.attacks.loop.gradient_loop import AttackProgress
+from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.engine.engine import Engine
 from rita_demo.records import AttackTrace
 from rita_demo.vlm.own_model import own_model
