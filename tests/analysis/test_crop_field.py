@@ -82,12 +82,13 @@ def test_the_rival_is_ritas_wrong_answer_else_clips_else_another_defences_else_t
     assert rival() == np.argsort(run.attacked.verdicts["clip"].probability)[-2]
 
 
-def test_a_defence_that_moves_views_moves_what_is_counted_and_not_what_the_model_sees(run: Run) -> None:
+def test_a_defence_that_moves_views_moves_what_is_counted_and_not_what_the_model_sees(engine: ToyEngine) -> None:
+    run = completed_run(engine, tuning_steps=0)  # a step of the tuning moves the sentences
     side = run.attacked
     moved = np.roll(side.trace.view_features, 1, axis=0)
     other = replace(run, attacked=replace(side, trace=replace(side.trace, view_features=moved)))
     before, after = crop_field(run).steps[-1], crop_field(other).steps[-1]
-    assert np.corrcoef(before.crops, before.counted)[0, 1] > 0.9999, "the tuned prompts are other ones"
+    assert np.allclose(before.crops, before.counted, atol=1e-5)
     assert np.allclose(after.crops, before.crops)
     assert np.allclose(after.counted, np.roll(before.counted, 1))
 

@@ -23,10 +23,10 @@ from tests.ui.memory_client import MemoryClient
 NAMES = ("motorbike", "crab", "cup", "piano")
 
 
-def completed_run(engine: ToyEngine, *, attack: str = "pgd", label: int | None = 0) -> Run:
-    """A motorbike that is attacked to look like a crab."""
-    picture = SAMPLES["motorcycle"].load()
-    return run_module.run_picture(engine, picture, NAMES, RECOMMENDED.replace(attack=attack), label=label)
+def completed_run(engine: ToyEngine, *, attack: str = "pgd", label: int | None = 0, **changes: Any) -> Run:
+    """A motorbike that is attacked to look like a crab, with the recommended settings and these changes."""
+    picture, settings = SAMPLES["motorcycle"].load(), RECOMMENDED.replace(attack=attack, **changes)
+    return run_module.run_picture(engine, picture, NAMES, settings, label=label)
 
 
 def build_tab(kind: type[Any], engine: ToyEngine, **options: Any) -> Any:
