@@ -74,7 +74,7 @@ class ToyEngine(Engine):
         self, truth: str = "motorbike", wrong: str = "crab", spread: float = 0.3, step_seconds: float = 0.0, **more: Any
     ) -> None:
         plain = {"name": "toy", "side": SIDE, "temperature": TEMPERATURE, "mean": (0.0,) * 3, "std": (1.0,) * 3}
-        super().__init__(own_model(ToyModel(truth, wrong, spread), TOKENIZER, device="cpu", **plain, **more))
+        super().__init__(own_model(ToyModel(truth, wrong, spread), TOKENIZER, device="cpu", **(plain | more)))
         self.step_seconds = step_seconds
 
     def attack_steps(self, *request: Any, **more: Any) -> Generator[AttackProgress, None, AttackTrace]:

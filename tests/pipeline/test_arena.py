@@ -1,4 +1,4 @@
-"""The arena on the embedded model: its cells are those of single runs, and a column that fails stops no other."""
+"""The arena: its cells are those of single runs, and a column that fails stops no other."""
 
 from dataclasses import replace
 
@@ -9,7 +9,6 @@ import torch
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import verdict_of
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.arena import (
     COLUMNS,
     STATIC,
@@ -28,9 +27,8 @@ from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run
 
-NAMES = ("cup", "crab", "cat")  # too few for AutoAttack
+NAMES = ("motorbike", "crab", "cat")  # too few for AutoAttack
 METHODS = ("clip", "ensemble", "csr", "rita")
 SHORT = {"adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2}
 QUICK = RECOMMENDED.replace(views=8, steps=3, square="model", **SHORT)
@@ -38,18 +36,24 @@ RIGHT, WRONG = verdict_of(torch.tensor([0.9, 0.1])), verdict_of(torch.tensor([0.
 
 
 @pytest.fixture(scope="module")
-def robust() -> Engine:
-    return Engine("embedded-robust")
+def engine() -> ToyEngine:
+    return ToyEngine(name=TOWERS[0])
 
 
-def coffee(engine: Engine, **options: object) -> Run:
-    picture = SAMPLES["coffee"].load(square="model", side=engine.info.side)
+@pytest.fixture(scope="module")
+def robust() -> ToyEngine:
+    """Its crops are fooled less."""
+    return ToyEngine(name=TOWERS[1], spread=0.1)
+
+
+def motorcycle(engine: ToyEngine, **options: object) -> Run:
+    picture = SAMPLES["motorcycle"].load(square="model", side=engine.info.side)
     return run_picture(engine, picture, NAMES, QUICK, **({"label": 0, "methods": METHODS} | options))
 
 
 @pytest.mark.slow
-def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robust: Engine) -> None:
-    run = coffee(engine)
+def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: ToyEngine, robust: ToyEngine) -> None:
+    run = motorcycle(engine)
     steps = list(arena_steps([engine, robust], run, METHODS))
     table = steps[-1].table
     assert tuple(table.towers) == TOWERS
@@ -72,18 +76,18 @@ def test_every_cell_is_that_of_a_single_run_in_both_towers(engine: Engine, robus
 @pytest.mark.parametrize("seconds", [0.5, 99.0])
 def test_cheap_attacks_come_first_as_the_defences_say(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setitem(DEFENCES, "csr", replace(DEFENCES["csr"], attack_seconds=seconds))
-    run = completed_run(ToyEngine())
+    run = motorcycle(ToyEngine())
     said = [at.sentence for at in arena_steps([ToyEngine()], run, ["clip", "csr", "rita"])]
     order = list(dict.fromkeys(sentence for sentence in said if "knows" in sentence))
     known = [sentence.rpartition(" knows ")[2] for sentence in order]
     assert [known.index("CLIP"), known.index("CSR"), known.index("RITA")] == ([1, 0, 3] if seconds < 1 else [0, 3, 2])
 
 
-def test_an_attack_is_made_once_for_all_its_cells_and_known_cells_not_again(engine: Engine) -> None:
+def test_an_attack_is_made_once_for_all_its_cells_and_known_cells_not_again(engine: ToyEngine) -> None:
     assert attacker_of("mta", "transfer") == attacker_of("clip", "transfer") == attacker_of("ensemble", "adaptive")
     assert attacker_of("ensemble", "transfer") == attacker_of("rita", "adaptive") == ("adaptive", "rita")
     assert attacker_of("mta", "pgd") == ("pgd", "")
-    run = coffee(engine)
+    run = motorcycle(engine)
     first = run_to_end(arena_steps([engine], run, ["clip"]))
     again = list(arena_steps([engine], run, ["clip", "csr"], first))[-1].table.towers["embedded"]
     assert {name for name, _ in again.cells} == {"clip", "csr"}
@@ -91,8 +95,8 @@ def test_an_attack_is_made_once_for_all_its_cells_and_known_cells_not_again(engi
     assert list(arena_steps([engine], run, ["clip"], first)) == []
 
 
-def test_a_table_fits_the_runs_that_it_opens_and_no_others(engine: Engine) -> None:
-    run = coffee(engine)
+def test_a_table_fits_the_runs_that_it_opens_and_no_others(engine: ToyEngine) -> None:
+    run = motorcycle(engine)
     table = run_to_end(arena_steps([engine], run, []))
     assert table.fits(run)
     assert table.fits(replace(run, settings=cell_settings(run.settings, "mta", "adaptive")))
@@ -102,8 +106,8 @@ def test_a_table_fits_the_runs_that_it_opens_and_no_others(engine: Engine) -> No
     assert not table.fits(None)
 
 
-def test_without_a_true_class_each_tower_takes_its_own_answer(engine: Engine, robust: Engine) -> None:
-    table = run_to_end(arena_steps([engine, robust], coffee(engine, label=None), ["clip"]))
+def test_without_a_true_class_each_tower_takes_its_own_answer(engine: ToyEngine, robust: ToyEngine) -> None:
+    table = run_to_end(arena_steps([engine, robust], motorcycle(engine, label=None), ["clip"]))
     for tower in table.towers.values():
         assert tower.right["clip", "none"]
 
@@ -112,8 +116,8 @@ def tower(run: Run, cells: dict) -> TowerTable:
     return TowerTable(run.backbone, 0, run.cache_before, cells)
 
 
-def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(engine: Engine) -> None:
-    run, methods = coffee(engine), ("clip", "mta")
+def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(engine: ToyEngine) -> None:
+    run, methods = motorcycle(engine), ("clip", "mta")
     stands = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
     assert tower_sentence(tower(run, stands), methods) == (
         "1 of 2 defences stands against attackers who do not know them; none of 1 stand against one who does."
