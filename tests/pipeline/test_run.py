@@ -113,17 +113,17 @@ def test_every_key_of_the_json_is_documented(example_run: Run) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3)])
+@pytest.mark.parametrize("settings", [QUICK, PAPER.replace(steps=3)])
 def test_numpy_recomputes_both_transports_with_a_filled_cache(
     engine: Engine, coffee: Picture, settings: Settings
 ) -> None:
-    settings = settings.replace(views_per_image=0, max_entropy=1.5, cache_weight=1.0)
-    first = run_picture(engine, coffee, NAMES, settings)
+    settings, names = settings.replace(views=8, views_per_image=0, max_entropy=1.5, cache_weight=1.0), NAMES[:3]
+    first = run_picture(engine, coffee, names, settings)
     other = picture_of(coffee.pixels[::-1])
-    second = run_picture(engine, other, NAMES, settings, cache=first.cache_after)
+    second = run_picture(engine, other, names, settings, cache=first.cache_after)
     arrays, s = to_arrays(second), second.settings
     x, a = (arrays[name].astype(float) for name in ("view_features", "view_weight"))
-    total = np.zeros(len(NAMES))
+    total = np.zeros(len(names))
     for k, count in enumerate(arrays["cache_count"]):
         clouds = [(arrays["prompt_features"][k], arrays["prompt_weight"][k].astype(float), 1.0)]
         if count:
@@ -131,7 +131,8 @@ def test_numpy_recomputes_both_transports_with_a_filled_cache(
         elif s.empty_class == "text_mean":
             clouds.append((arrays["text_mean"][k : k + 1], np.ones(1), s.cache_weight))
         for z, b, share in clouds:
-            total[k] += share * solve(cost_matrix(x, z), a, b, s.entropy_weight, s.transported_mass).value
+            ended = solve(cost_matrix(x, z), a, b, s.entropy_weight, s.transported_mass, end=(3_000, 1e-8))
+            total[k] += share * ended.value
     assert (arrays["cache_count"] > 0).any()
     np.testing.assert_allclose(total, second.attacked.trace.total, atol=1e-5)
     rows, columns = arrays["prompt_plan"].sum(2), arrays["prompt_plan"].sum(1) / s.transported_mass
