@@ -21,7 +21,7 @@ from rita_demo.server import launch
 from rita_demo.settings import RECOMMENDED
 from tests.live_server import free_port
 from tests.toy_model import ToyEngine
-from tests.ui.http_client import build_toy_page
+from tests.ui.http_client import ENGINE, build_toy_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
@@ -142,30 +142,31 @@ def test_a_step_of_our_own_that_would_end_the_process_is_an_error(kind: type[Bas
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["raise SystemExit", "raise KeyboardInterrupt", "raise GeneratorExit"])
 def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
-    tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    defences.add_guest(defence(tmp_path, end))
-    engine = ToyEngine()
-    page = build_toy_page(engine)
+    how = tmp_path / "how.txt"
+    defences.add_guest(defence(tmp_path, f"exec(open({str(how)!r}).read())"))
+    page = build_toy_page()
     address = launch.launch_page(page, "127.0.0.1", free_port())
     try:
         visitor = HttpClient(address)
         visitor.open()
         visitor.press("samples", data={"sample": "coffee"})
-        answer = visitor.press("go")
-        assert f"No answer. mine.py, line 8: {end.split()[-1]}" in answer
-        assert "Done in" in answer
+        for end in ("raise SystemExit", "raise KeyboardInterrupt", "raise GeneratorExit"):
+            how.write_text(end)
+            answer = visitor.press("go")
+            assert f"No answer. mine.py, line 8: {end.split()[-1]}" in answer
+            assert "Done in" in answer
 
-        def leave(*_: object, **__: object) -> None:
-            exec(end)
+            def leave(*_: object, end: str = end, **__: object) -> None:
+                exec(end)
 
-        monkeypatch.setattr(engine, "encode_views", leave)
-        assert "Something went wrong on our side" in visitor.press("go")
-        monkeypatch.undo()
-        assert httpx.get(f"{address}health").json()["status"] == "ok"
-        assert "Done in" in visitor.press("go")
+            monkeypatch.setattr(ENGINE, "encode_views", leave)
+            assert "Something went wrong on our side" in visitor.press("go")
+            monkeypatch.undo()
+            assert httpx.get(f"{address}health").json()["status"] == "ok"
+            assert "Done in" in visitor.press("go")
     finally:
         page.close(verbose=False)
 
