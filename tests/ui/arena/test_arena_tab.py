@@ -31,8 +31,8 @@ METHODS = ["clip", "ensemble", "mta", "rita"]
 
 
 def named(name: str, spread: float = 0.2) -> ToyEngine:
-    engine = ToyEngine(spread=spread)
-    engine.info = replace(engine.info, name=name, title=f"Model {name}")
+    engine = ToyEngine(spread=spread, name=name)
+    engine.info = replace(engine.info, title=f"Model {name}")
     return engine
 
 

@@ -14,6 +14,7 @@ from rita_demo.ui.session.session import AttackDefendState, Session
 from tests.toy_model import ToyEngine
 
 BY_TITLE = {one.title: one for one in EXERCISES}
+SMALL = "&views=8&adaptive.steps=2&adaptive.restarts=1&attack_views=2"
 
 
 def run_of(exercise: Exercise, engine: ToyEngine) -> Session:
@@ -29,6 +30,8 @@ def run_of(exercise: Exercise, engine: ToyEngine) -> Session:
 def test_the_answer_needs_its_own_run_and_a_prediction(exercise: Exercise) -> None:
     assert len(EXERCISES) == len(BY_TITLE) == 6
     assert len(set(exercise.choices)) == 3
+    assert exercise.link.sample in SAMPLES
+    exercise = replace(exercise, query=exercise.query + SMALL)
     session = run_of(exercise, ToyEngine())
     assert NOT_SET_UP in revealed(Session(), exercise, exercise.choices[0])
     assert NO_PREDICTION in revealed(session, exercise, None)
