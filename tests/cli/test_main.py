@@ -40,7 +40,8 @@ def recorded_call(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
 
     def explain(request, backbone, report):
         calls.append(vars(request) | {"backbone": backbone})
-        return None, make_run(settings=request.settings, attack=request.settings.attack != "none")
+        settings = request.settings.replace(descriptions="none")  # a file of descriptions need not be there
+        return None, make_run(settings=settings, attack=settings.attack != "none")
 
     monkeypatch.setattr(explain_module, "explain", explain)
     return calls

@@ -127,7 +127,9 @@ def test_an_unknown_endpoint_or_input_is_named(
     assert said in answer.json()["detail"]
 
 
-def test_inputs_by_name_come_in_their_order_with_the_defaults_of_the_others(address: str) -> None:
-    given = {"budget": 300, "image": {"path": "/x"}, "classes": "cup, crab"}
+def test_inputs_by_name_come_in_their_order_with_the_defaults_of_the_others(address: str, uploads: Path) -> None:
+    picture = uploads / "0123" / "photo.png"
+    picture.write_bytes(encoded(photo(8, 8)))
+    given = {"budget": 300, "image": {"path": str(picture)}, "classes": "cup, crab"}
     call = httpx.post(f"{address}gradio_api/call/v2/attack", json=given).json()["event_id"]
     assert "budget" in httpx.get(f"{address}gradio_api/call/attack/{call}", timeout=30).text.lower()
