@@ -84,9 +84,7 @@ def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None
 
 
 def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
-    other = ToyEngine(truth="cup")
-    other.info = replace(other.info, name="other")
-    said = str(reopen(saved, other).warning)
+    said = str(reopen(saved, ToyEngine(truth="cup", name="other")).warning)
     assert "made with the model toy; this page uses other. Its memory belongs to that model" in said
     assert "Ensemble, clean picture: motorbike in the file, cup here." in said
 
