@@ -87,16 +87,20 @@ def visit(inside: InsideTab) -> Visit:
 
 
 @pytest.fixture
-def stepped(visit: Visit) -> Visit:
-    """With every stored step."""
-    list(visit.attack_steps())
+def stepped(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> Visit:
+    """With every stored step, of which only the last is drawn."""
+    with monkeypatch.context() as patch:
+        patch.setattr(attack_steps, "UPDATE_INTERVAL", math.inf)
+        list(visit.attack_steps())
     return visit
 
 
 @pytest.fixture
-def with_budgets(stepped: Visit) -> Visit:
+def with_budgets(stepped: Visit, monkeypatch: pytest.MonkeyPatch) -> Visit:
     """With the other budgets as well."""
-    list(stepped.budgets())
+    with monkeypatch.context() as patch:
+        patch.setattr(attack_steps, "UPDATE_INTERVAL", math.inf)
+        list(stepped.budgets())
     return stepped
 
 
