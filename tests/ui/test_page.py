@@ -104,7 +104,7 @@ def test_a_run_of_a_picture_that_was_replaced_while_it_waited_is_dropped(http_cl
 
 
 def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> None:
-    http_client.press("go")
+    http_client.press("go", setting_views=8, setting_steps=2, **{"setting_adaptive.steps": 2})
     answer = http_client.press("arena-go", arena_methods=["clip", "mta"])
     assert "The arena is filled after" in answer
     for text in ("knows this row", "MTA: No tuning", "of 2 defences stand", "True class: motorbike"):
