@@ -20,7 +20,6 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.engine.loading import failure_of
 from rita_demo.records.errors import BackboneError
-from rita_demo.server.launch import health
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.registry import load
 from tests.data.hostile import photo
@@ -100,6 +99,8 @@ def test_out_of_memory_frees_what_was_taken(backbone: Any) -> None:
 def test_a_graphics_card_that_no_longer_answers_is_a_sentence_and_makes_the_server_unhealthy(
     backbone: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from rita_demo.server.launch import health  # here, so that FULL's process does not import gradio
+
     def lost(real: nn.Module, pixels: Tensor) -> Tensor:
         raise RuntimeError("CUDA error: unspecified launch failure")
 
