@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from urllib.parse import urlparse
@@ -104,11 +103,9 @@ def test_the_heartbeat_of_a_page_that_never_asks_for_anything_ends(
     visitor = HttpClient(address)
     visitor.open()
     with visitor.connected():
-        begin = time.perf_counter()
         text = httpx.get(f"{address}gradio_api/heartbeat/unknown", timeout=10).text
         assert text.count("ALIVE") == 4
-        assert time.perf_counter() - begin < 5
-        assert page.state_holder.connected == {visitor.session_hash: 1}
+        assert wait_until(lambda: page.state_holder.connected == {visitor.session_hash: 1})
 
 
 def test_a_page_with_a_heartbeat_keeps_its_place_before_one_without() -> None:
