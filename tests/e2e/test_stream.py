@@ -122,6 +122,6 @@ def test_a_cancelled_stream_stays_a_stored_run(stream_page: Page) -> None:
     expect(page.locator("#stream-status")).to_contain_text(re.compile(r"^\s*[1-9]\d? of 40 pictures are decided"))
     press(page, "Download a public dataset")
     press(page, "Download it")
-    expect(page.get_by_role("alert")).to_contain_text("No dataset is chosen")
+    expect(page.get_by_text("Not done: the message above says why.")).to_be_visible()
     findings = severe_findings(page)  # of the sentence, too
     assert not findings, "\n".join(findings)
