@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.server.gradio_patches import patch_gradio
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build, launch_options
@@ -16,8 +17,8 @@ ENGINE = ToyEngine(spread=0.2)
 
 
 @cache
-def ready_example(engine: ToyEngine) -> WorkedExample:
-    """The worked example of an engine, computed once for all pages."""
+def ready_example(engine: ToyEngine, defences: tuple[str, ...]) -> WorkedExample:
+    """The worked example of an engine with these defences, computed once for all pages that have them."""
     example = WorkedExample(engine)
     example.start()
     assert example.wait(120, complete=True)
@@ -26,7 +27,7 @@ def ready_example(engine: ToyEngine) -> WorkedExample:
 
 def build_toy_page(engine: ToyEngine = ENGINE, **options: Any) -> gr.Blocks:
     """A page with the toy engine whose worked example is ready."""
-    return build(engine, example=ready_example(engine), **options)
+    return build(engine, example=ready_example(engine, tuple(DEFENCES)), **options)
 
 
 @contextmanager
