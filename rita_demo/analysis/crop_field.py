@@ -63,11 +63,6 @@ def view_labels(side: ImageResult) -> Array:
 
 def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFieldStep:
     prompts, trace = run.class_prompts, side.trace
-
-    def difference(views: Array, text: Array, weight: Array) -> Array:
-        cosines = np.asarray(views) @ np.einsum("kmd,km->kd", text[pair], weight[pair]).T
-        return cosines[:, 0] - cosines[:, 1]
-
     moved = trace.prompt_transport.plan[side.verdicts["rita"].label].sum(1)
     methods = {}
     for name in run.answered:
@@ -75,12 +70,25 @@ def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFie
         methods[name] = float(prompts.temperature * (logs[0] - logs[1]))
     return CropFieldStep(
         step,
-        difference(side.encoded_views.features, prompts.features, prompts.weight),
-        difference(trace.view_features, trace.prompt_features, trace.prompt_weight),
+        margins(run, side, pair),
+        _difference(trace.view_features, trace.prompt_features, trace.prompt_weight, pair),
         moved / moved.sum(),
         view_labels(side),
         methods,
     )
+
+
+def margins(run: Run, side: ImageResult, pair: Sequence[int]) -> Array:
+    """(N,) by how much each view, as the model sees it, fits the first class of ``pair`` better than the second: the
+    difference of its mean cosines with the weighted prompts, in [-2, 2]."""
+    prompts = run.class_prompts
+    return _difference(side.encoded_views.features, prompts.features, prompts.weight, pair)
+
+
+def _difference(views: Array, text: Array, weight: Array, pair: Sequence[int]) -> Array:
+    two = list(pair)
+    cosines = np.asarray(views) @ np.einsum("kmd,km->kd", text[two], weight[two]).T
+    return cosines[:, 0] - cosines[:, 1]
 
 
 @dataclass(frozen=True)

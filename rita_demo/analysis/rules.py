@@ -1,0 +1,117 @@
+"""Three ways from many crops to one answer, on the same crops: average, balanced transport, RITA; and the law that says
+when leaving out crops helps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rita_demo.analysis.crop_field import margins, rival_class
+from rita_demo.records import Array, ImageResult, Run, Trace, Transport
+from rita_demo.views.boxes import area_fractions
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule's answer."""
+
+    name: str  # average, balanced or rita
+    label: int
+    runner_up: int
+    values: Array  # (K,) in ``unit``: a probability is best where it is high, a cost where it is low
+    unit: str  # "probability" or "cosine distance"
+    weight: Array  # (N,) each crop's share in the answer, sums to 1
+
+    @property
+    def lead(self) -> float:
+        """By how much the answer is ahead of the runner-up, in ``unit``; 0 with one class."""
+        return abs(float(self.values[self.label] - self.values[self.runner_up]))
+
+
+@dataclass(frozen=True)
+class LawPoint:
+    """The law's terms on one picture: (1/rho - 1) rise < drop says that leaving out the dearest share 1 - rho is
+    better than the mean."""
+
+    turned: Array  # (N,) bool, the crops that the attack turned: over 0 without it, at most 0 with it (their margins)
+    share: float  # of the view weights that the turned crops have
+    drop: float  # weighted mean fall of the reference class's cosine in the turned crops
+    rise: float  # weighted mean growth of the rival's cosine there
+    rho: float  # the transported mass
+
+    @property
+    def partial_helps(self) -> bool:
+        """Whether the law says that RITA's rule is better here than the mean."""
+        return (1 / self.rho - 1) * self.rise < self.drop
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The three answers on one picture."""
+
+    average: Rule
+    balanced: Rule
+    rita: Rule
+    plan_effect: float  # what the plan lowers the cost of RITA's answer by, beside ``rita.lead``; at least 0
+    law: LawPoint | None  # None: the attack turned no crop
+
+
+def rules(run: Run, side: ImageResult) -> Rules:
+    """The three rules on ``side`` of the run.
+
+    ``average`` is the answer of Ensemble, ``rita`` that of RITA. ``balanced`` moves all mass and has no choice of
+    prompts: the weighted mean of the cosine costs, which RITA's total with rho = 1 approaches as lambda grows (with the
+    run's memory, if it has one)."""
+    trace = side.trace
+    ensemble, moved = side.verdicts["ensemble"], np.asarray(trace.prompt_transport.plan)[trace.verdict.label].sum(1)
+    mean = _mean_cost(trace.prompt_transport)
+    if trace.cache_transport is not None:
+        mean = mean + run.settings.cache_weight * _mean_cost(trace.cache_transport)
+    return Rules(
+        average=_rule("average", np.asarray(ensemble.probability), "probability", _average_weight(run, side)),
+        balanced=_rule("balanced", mean, "cosine distance", np.asarray(trace.view_weight)),
+        rita=_rule("rita", np.asarray(trace.total), "cosine distance", moved / moved.sum()),
+        plan_effect=_plan_effect(trace),
+        law=law_point(run, side),
+    )
+
+
+def law_point(run: Run, side: ImageResult) -> LawPoint | None:
+    """The law's terms from ``run.clean`` to ``side``, between the reference class and :func:`rival_class`, with the view
+    weights of the clean picture; None where no crop with a weight is turned."""
+    weight, pair = np.asarray(run.clean.trace.view_weight), (run.label, rival_class(run))
+    turned = (margins(run, run.clean, pair) > 0) & (margins(run, side, pair) <= 0) & (weight > 0)
+    if not turned.any():
+        return None
+    text = np.einsum("kmd,km->kd", run.class_prompts.features, run.class_prompts.weight)[list(pair)]
+    growth = (side.encoded_views.features - run.clean.encoded_views.features)[turned] @ text.T
+    right, wrong = np.average(growth, axis=0, weights=weight[turned])
+    return LawPoint(turned, float(weight[turned].sum()), -float(right), float(wrong), run.settings.transported_mass)
+
+
+def _rule(name: str, values: np.ndarray, unit: str, weight: np.ndarray) -> Rule:
+    order = np.argsort(-values if unit == "probability" else values, kind="stable")
+    return Rule(name, int(order[0]), int(order[min(1, len(order) - 1)]), values, unit, weight)
+
+
+def _average_weight(run: Run, side: ImageResult) -> np.ndarray:
+    """(N,) how much each crop counts in Ensemble: as its own setting of the weights says."""
+    area, kind = area_fractions(np.asarray(side.encoded_views.views.boxes)).astype(float), run.settings.ensemble_weight
+    counts = {"uniform": np.ones(len(area)), "area": np.maximum(1 - area, 1e-3), "shown": area}[kind]
+    return counts / counts.sum()
+
+
+def _mean_cost(moved: Transport) -> np.ndarray:
+    """(K,) the cost of the product plan with all mass, 0 for a class without mass: ``sum_nm a_n w_m C[n, m]``."""
+    rows, columns = (np.asarray(part, float) for part in (moved.row_weight, moved.column_weight))
+    whole = columns.sum(1, keepdims=True)
+    share = np.divide(columns, whole, out=np.zeros_like(columns), where=whole > 0)
+    return np.einsum("kn,knm,km->k", rows, np.asarray(moved.cost, float), share)
+
+
+def _plan_effect(trace: Trace) -> float:
+    """For the class of RITA's answer: the cost, when each crop that the plan moves is moved to all prompts by their
+    weights, minus the cost of the plan."""
+    moved, k = trace.prompt_transport, trace.verdict.label
+    plan, cost = np.asarray(moved.plan, float)[k], np.asarray(moved.cost, float)[k]
+    flat = np.outer(plan.sum(1), np.asarray(trace.prompt_weight, float)[k])
+    return float(((flat - plan) * cost).sum() / plan.sum())

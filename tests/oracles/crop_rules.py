@@ -1,0 +1,28 @@
+"""From crops to an answer, one crop and one class at a time: how well a crop fits a class, the mean, the nearest share."""
+
+import numpy as np
+
+F = np.ndarray
+
+
+def fit(view: F, prompts: F, weight: F) -> float:
+    """The mean cosine of a view (D,) with the prompts (M, D) of one class, all of length 1."""
+    return float(sum(w * (prompt @ view) for w, prompt in zip(weight, prompts)))
+
+
+def mean_cost(cost: F, rows: F, columns: F) -> float:
+    """One class (N, M) with all mass, each crop onto every prompt by the prompt's weight."""
+    moved = 0.0
+    for n, row in enumerate(rows):
+        for m, column in enumerate(columns):
+            moved += row * column / sum(columns) * cost[n, m]
+    return moved
+
+
+def nearest_cost(cost: F, mass: F, rho: float) -> float:
+    """The mean cost of the nearest share rho of crops (N,) with masses that sum to 1; the last one counts in part."""
+    left, moved = rho, 0.0
+    for n in np.argsort(cost, kind="stable"):
+        part = min(left, mass[n])
+        moved, left = moved + part * cost[n], left - part
+    return moved / rho
