@@ -1,11 +1,12 @@
-"""Measure every sample: ``python -m rita_demo.cli.measure_samples`` writes the table of outcomes and the worked example.
+"""Measure every sample: ``python -m rita_demo.cli.measure_samples`` writes the table of outcomes, the worked example and its
+checks.
 
 The page shows beside each sample whether RITA recovers, and opens with the worked example; tests measure both again.
 """
 
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline import example, run_file
+from rita_demo.pipeline import example, run_file, story
 from rita_demo.pipeline import run as run_module
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import SampleOutcome
@@ -35,7 +36,8 @@ def measure_sample(engine: Engine, key: str, settings: Settings = RECOMMENDED) -
 
 
 def main() -> None:
-    """Measure all samples that are here with the embedded model, print and store them, and choose the worked example."""
+    """Measure all samples that are here with the embedded model, print and store them, choose and check the worked
+    example."""
     engine = Engine("embedded")
     found = [measure_sample(engine, key) for key in samples.available()]
     shipped_results.write_sample_outcomes(found)
@@ -48,6 +50,7 @@ def main() -> None:
     assert chosen is not None
     key, run = chosen
     example.STORED.write_bytes(run_file.pack(run, key))
+    story.write(run_to_end(story.story_steps(engine, run)))
 
 
 if __name__ == "__main__":

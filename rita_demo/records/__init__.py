@@ -42,3 +42,4 @@ from rita_demo.records.run import (
     ViewSeedResult,
     ViewSet,
 )
+from rita_demo.records.story import CheckedAnswer, CheckedAnswers, FeatureDrift, PictureChange, StoryChecks

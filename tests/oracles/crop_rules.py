@@ -26,3 +26,12 @@ def nearest_cost(cost: F, mass: F, rho: float) -> float:
         part = min(left, mass[n])
         moved, left = moved + part * cost[n], left - part
     return moved / rho
+
+
+def middle_of_crops(x: F, boxes: F) -> F:
+    """The mean (D,) of the crops 1 to N-1 of views (N, D), each counted by what it leaves out of the picture."""
+    total, mass = np.zeros(x.shape[1]), 0.0
+    for view, (left, top, right, bottom) in zip(x[1:], boxes[1:]):
+        rest = max(1 - (right - left) * (bottom - top), 0.001)
+        total, mass = total + rest * view, mass + rest
+    return total / mass

@@ -1,0 +1,135 @@
+"""What the Story asks the engine about a finished run: random noise of the same size, changes that pictures go through,
+and how far the features drift."""
+
+import io
+import json
+from collections.abc import Callable, Generator
+
+import numpy as np
+from PIL import Image
+
+from rita_demo.data.pictures import picture_of
+from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline.run import RunProgress, defend
+from rita_demo.process.assets import ASSETS
+from rita_demo.records import (
+    CheckedAnswer,
+    CheckedAnswers,
+    FeatureDrift,
+    ImageResult,
+    Picture,
+    PictureChange,
+    Run,
+    StoryChecks,
+)
+from rita_demo.records.errors import DataError
+from rita_demo.settings import SETTINGS, Settings
+
+#: The checks of the worked example, written by ``python -m rita_demo.cli.measure_samples``.
+STORED = ASSETS / "measured" / "story.json"
+WEAK_NOISE = 4  # in 1/255, as TTC's
+SCREEN = 1.25  # size on the screen, in pixels of the picture
+DEFENCES = ("clip", "ensemble", "rita")
+
+
+def jpeg(pixels: np.ndarray, quality: int) -> np.ndarray:
+    """(H, W, 3) uint8 after JPEG with half the resolution in colour (4:2:0)."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=quality, subsampling=2)
+    return np.array(Image.open(io.BytesIO(buffer.getvalue())).convert("RGB"))
+
+
+def there_and_back(pixels: np.ndarray, factor: float) -> np.ndarray:
+    """(H, W, 3) uint8 resized by ``factor``, rounded to 8 bit, and resized to its own size (bicubic, antialiased)."""
+    image = Image.fromarray(pixels)
+    there = image.resize([round(factor * side) for side in image.size], Image.Resampling.BICUBIC)
+    return np.array(there.resize(image.size, Image.Resampling.BICUBIC))
+
+
+#: name -> title, and the change of pixels (H, W, 3) uint8
+CHANGES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "jpeg_90": ("saved as JPEG, quality 90", lambda pixels: jpeg(pixels, 90)),
+    "jpeg_75": ("saved as JPEG, quality 75", lambda pixels: jpeg(pixels, 75)),
+    "half": ("made half as large and enlarged again", lambda pixels: there_and_back(pixels, 0.5)),
+    "screenshot": ("a screenshot at 125 %, made small again", lambda pixels: there_and_back(pixels, SCREEN)),
+}
+
+
+def story_steps(engine: Engine, run: Run) -> Generator[RunProgress, None, StoryChecks]:
+    """The checks of a run, on its clean and on its delivered picture, with its settings and the memory it was decided
+    from; nothing enters the memory. Yields its progress before every answer. A run without an attack has checks of the
+    clean picture alone."""
+    delivered = None if run.attack is None else run.delivered or run.attacked
+    size = 0 if run.attack is None else round(run.attack.linf)
+    parts = (delivered is not None) + 1
+    total, done = len(CHANGES) * parts + 2, 0
+
+    def progress(sentence: str) -> RunProgress:
+        nonlocal done
+        done += 1
+        return RunProgress(sentence, (done - 1) / total, run.class_prompts)
+
+    noise = None
+    if 0 < size <= SETTINGS["budget"].high:
+        yield progress(f"Asking about random noise of {size}/255")
+        signs = run.settings.replace(attack="noise", budget=size)
+        noisy = engine.attack(run.clean.picture, run.class_prompts, signs, run.label)
+        noise = _answers(engine, run, picture_of(noisy.pixels))
+    changes = []
+    for name, (title, change) in CHANGES.items():
+        found = []
+        for side in (run.clean, delivered)[:parts]:
+            assert side is not None
+            yield progress(f"Asking again: {title}")
+            found.append(_answers(engine, run, picture_of(change(side.picture.pixels))))
+        changes.append(PictureChange(name, title, found[0], found[1] if delivered else None))
+    yield progress("Measuring the drift")
+    return StoryChecks(
+        noise_size=size,
+        noise=noise,
+        changes=tuple(changes),
+        clean=drift(engine, run.clean, run.settings),
+        attacked=drift(engine, delivered, run.settings) if delivered else None,
+    )
+
+
+def drift(engine: Engine, side: ImageResult, settings: Settings) -> FeatureDrift:
+    """The drift of one result. The noise is drawn evenly from the whole levels -4 to 4 of 255, on the picture in the
+    size that the model sees."""
+    noise = noise_drift(engine, side.picture, settings)
+    return FeatureDrift(round(float(side.trace.crop_offset), 6), round(noise, 6))
+
+
+def noise_drift(engine: Engine, picture: Picture, settings: Settings) -> float:
+    """``|f(x + noise) - f(x)|``, f of length 1, in [0, 2]: tau of TTC (Xing et al. 2025), with pixels on 8 bit."""
+    alone = settings.replace(views=1)
+    seen = engine.view_pixels(picture, alone)[0]
+    levels = np.random.default_rng(settings.view_seed).integers(-WEAK_NOISE, WEAK_NOISE, seen.shape, endpoint=True)
+    moved = (seen + levels).clip(0, 255).astype(np.uint8)
+    before, after = (engine.encode_views(picture_of(pixels), alone).features[0] for pixels in (seen, moved))
+    return float(np.linalg.norm(after - before))
+
+
+def stored() -> StoryChecks:
+    """The checks of the worked example. Raises DataError: the file is missing or damaged."""
+    try:
+        return StoryChecks.from_json(json.loads(STORED.read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        message = "The stored checks of the example cannot be read."
+        raise DataError(message, "Restore assets/measured/story.json.") from error
+
+
+def write(checks: StoryChecks) -> None:
+    """Write the checks of the worked example as :func:`stored` reads them."""
+    STORED.write_text(json.dumps(checks.to_json(), indent=1) + "\n", "utf-8")
+
+
+def _answers(engine: Engine, run: Run, picture: Picture) -> CheckedAnswers:
+    side, _ = defend(engine, picture, run.class_prompts, run.cache_before, run.settings, methods=DEFENCES)
+
+    def answer(name: str) -> CheckedAnswer:
+        verdict = side.verdicts[name]
+        shares = (round(float(verdict.probability[k]), 6) for k in (verdict.label, run.label))
+        return CheckedAnswer(int(verdict.label), *shares)
+
+    return CheckedAnswers(*map(answer, DEFENCES))

@@ -1,0 +1,181 @@
+"""The checks of a run against the engine, asked by hand."""
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from rita_demo import Engine
+from rita_demo.data.pictures import open_picture
+from rita_demo.pipeline import example, story
+from rita_demo.pipeline.run import RunProgress, defend
+from rita_demo.process.generators import run_to_end
+from rita_demo.records import CheckedAnswers, Run, StoryChecks
+from rita_demo.records.errors import DataError
+from tests.oracles.crop_rules import middle_of_crops
+from tests.toy_model import ToyEngine
+from tests.ui.conftest import completed_run
+
+SAME = 1e-3  # of a probability: rounding on another processor; the drift of noise likewise
+
+
+@pytest.fixture(scope="module")
+def engine() -> ToyEngine:
+    return ToyEngine(spread=0.2)
+
+
+@pytest.fixture(scope="module")
+def run(engine: ToyEngine) -> Run:
+    return completed_run(engine)
+
+
+@pytest.fixture(scope="module")
+def checks(engine: ToyEngine, run: Run) -> StoryChecks:
+    return run_to_end(story.story_steps(engine, run))
+
+
+@pytest.mark.parametrize(("name", "quality"), [("jpeg_90", 90), ("jpeg_75", 75)])
+def test_a_jpeg_gets_the_answers_of_its_file_uploaded(
+    engine: ToyEngine, run: Run, checks: StoryChecks, name: str, quality: int, tmp_path: Path
+) -> None:
+    found = next(one for one in checks.changes if one.name == name)
+    for side, answers in ((run.clean, found.clean), (run.attacked, found.attacked)):
+        Image.fromarray(side.picture.pixels).save(tmp_path / "file.jpg", quality=quality)
+        uploaded = open_picture(tmp_path / "file.jpg")
+        again, _ = defend(engine, uploaded, run.class_prompts, run.cache_before, run.settings)
+        for defence in story.DEFENCES:
+            answer, verdict = getattr(answers, defence), again.verdicts[defence]
+            assert answer.label == verdict.label
+            assert answer.probability == pytest.approx(float(verdict.probability[verdict.label]), abs=1e-5)
+            assert answer.reference == pytest.approx(float(verdict.probability[run.label]), abs=1e-5)
+
+
+def test_a_resize_keeps_the_size_and_what_is_coarse_and_halving_loses_what_is_fine() -> None:
+    columns = np.arange(64)
+    fine, coarse = (
+        np.repeat(np.tile(c, (64, 1))[..., None], 3, 2).astype(np.uint8) for c in (columns % 2 * 255, columns)
+    )
+    for factor in (0.5, story.SCREEN):
+        assert np.abs(story.there_and_back(coarse, factor).astype(int) - coarse)[:, 4:-4].max() <= 1
+    assert story.there_and_back(fine, 0.5).std() < 0.1 * fine.std()
+    assert story.there_and_back(fine, story.SCREEN).std() > 0.4 * fine.std()
+
+
+def test_the_noise_moves_every_value_by_the_size_of_the_attack_and_does_not_turn_the_toy_model(
+    engine: ToyEngine, run: Run, checks: StoryChecks
+) -> None:
+    assert run.attack is not None
+    assert checks.noise_size == run.attack.linf == run.settings.budget
+    signs = run.settings.replace(attack="noise", budget=checks.noise_size)
+    moved = engine.attack(run.clean.picture, run.class_prompts, signs, run.label)
+    inside = (run.clean.picture.pixels >= 4) & (run.clean.picture.pixels <= 251)
+    change = np.abs(moved.pixels.astype(int) - run.clean.picture.pixels)
+    assert (change[inside] == checks.noise_size).all()
+    assert checks.noise is not None
+    assert checks.noise.clip.label == run.label != run.attacked.verdicts["clip"].label
+    assert checks.noise.clip.probability == pytest.approx(float(moved.probability[-1].max()), abs=1e-3)
+
+
+def test_the_drift_is_the_distance_to_the_middle_of_the_crops_and_to_the_noisy_picture(
+    engine: ToyEngine, run: Run, checks: StoryChecks
+) -> None:
+    for side, found in ((run.clean, checks.clean), (run.attacked, checks.attacked)):
+        assert found is not None
+        views = side.encoded_views
+        whole, middle = views.features[0], middle_of_crops(views.features, views.views.boxes)
+        assert found.crop_offset == pytest.approx(np.sqrt(((whole - middle) ** 2).sum()), abs=1e-5)
+        again = story.noise_drift(engine, side.picture, run.settings)
+        assert 0 < found.noise == pytest.approx(again, abs=1e-6)
+        assert again != story.noise_drift(engine, side.picture, run.settings.replace(view_seed=1))
+    assert checks.attacked is not None
+    assert checks.attacked.crop_offset > 2 * checks.clean.crop_offset
+
+
+def test_progress_goes_from_nothing_to_the_end_and_says_what_is_asked(engine: ToyEngine, run: Run) -> None:
+    seen: list[RunProgress] = []
+    run_to_end(story.story_steps(engine, run), seen.append)
+    fractions = [one.fraction for one in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[0] == 0
+    assert 0.8 < fractions[-1] < 1
+    assert len({one.sentence for one in seen}) == 2 + len(story.CHANGES)
+
+
+def test_without_an_attack_only_the_clean_picture_is_asked_about(engine: ToyEngine) -> None:
+    found = run_to_end(story.story_steps(engine, completed_run(engine, attack="none")))
+    assert found.noise is None
+    assert found.attacked is None
+    assert [one.attacked for one in found.changes] == [None] * len(story.CHANGES)
+    assert StoryChecks.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_a_patch_has_no_noise_of_its_size(engine: ToyEngine) -> None:
+    run = completed_run(engine, attack="patch", steps=2)
+    assert run.attack is not None
+    found = run_to_end(story.story_steps(engine, replace(run, attack=replace(run.attack, linf=200.0))))
+    assert found.noise is None
+    assert found.attacked is not None
+
+
+def test_checks_are_read_as_they_are_written(checks: StoryChecks) -> None:
+    assert StoryChecks.from_json(json.loads(json.dumps(checks.to_json()))) == checks
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ((), []),
+        (("noise",), 3),
+        (("noise", "clip", "label"), -1),
+        (("noise", "clip", "label"), "2"),
+        (("changes", 0, "clean"), None),
+        (("changes", 0, "clean", "rita", "probability"), float("nan")),
+        (("changes",), {"name": "x"}),
+        (("clean", "noise"), float("inf")),
+        (("attacked",), {"crop_offset": 1.0}),
+        (("noise_size",), None),
+    ],
+)
+def test_anything_else_is_not_read(checks: StoryChecks, path: tuple, value: object) -> None:
+    given = copy.deepcopy(checks.to_json())
+    at = given
+    for step in path[:-1]:
+        at = at[step]
+    if path:
+        at[path[-1]] = value
+    else:
+        given = value
+    with pytest.raises(ValueError, match="no checks of a run"):
+        StoryChecks.from_json(given)
+
+
+def test_the_stored_checks_are_those_of_the_stored_example() -> None:
+    found, (_, run) = story.stored(), example.stored()
+    live = run_to_end(story.story_steps(Engine("embedded"), run))
+    assert [one.name for one in found.changes] == [one.name for one in live.changes] == list(story.CHANGES)
+    pairs = [(found.noise, live.noise)]
+    for one, other in zip(found.changes, live.changes):
+        pairs += [(one.clean, other.clean), (one.attacked, other.attacked)]
+    for one, other in pairs:
+        assert isinstance(one, CheckedAnswers)
+        for name in story.DEFENCES:
+            before, now = getattr(one, name), getattr(other, name)
+            assert before.label == now.label
+            assert before.probability == pytest.approx(now.probability, abs=SAME)
+    assert found.clean.noise == pytest.approx(live.clean.noise, abs=SAME)
+    assert found.attacked is not None
+    assert live.attacked is not None
+    assert found.attacked.crop_offset == pytest.approx(live.attacked.crop_offset, abs=SAME)
+
+
+@pytest.mark.parametrize("text", [None, "no JSON", "{}"])
+def test_a_missing_or_broken_file_is_an_error_message(text: str | None, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(story, "STORED", tmp_path / "story.json")
+    if text is not None:
+        story.STORED.write_text(text)
+    with pytest.raises(DataError, match="Restore"):
+        story.stored()
