@@ -1,0 +1,92 @@
+// What was computed after the answer: noise, the law of wrong crops, does the change survive, the drift.
+let checks = null;
+function showChecks() {
+  const found = parsed("checks");
+  checks = found && data && found.key === data.key ? found : null;
+  built.forEach((one) => one());
+  draw();
+}
+
+const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "nearest 35 %", nearest_10: "nearest 10 %" };
+built.push(() => {
+  const law = checks?.law;
+  find("section.law").hidden = !law;
+  if (!law) return;
+  const input = find(".law .share");
+  input.max = law.shares.length - 1;
+  for (const kind of ["clutter", "impostor"]) {
+    const svg = find(`.law .${kind}`);
+    const [width, height] = [svg.clientWidth || 560, 240];
+    const [x, y] = axis(svg, { width, height, right: 140 }, [0, 1], [0, 1], percent);
+    for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
+    svg.append(make("text", { x: x(0), y: height - 4, class: "tick" }, "0 %"), make("text", { x: x(1), y: height - 4, "text-anchor": "end", class: "tick" }, "100 % of the crops replaced"));
+    const cursor_ = svg.appendChild(make("line", { y1: 8, y2: height - 20, class: "cursor" }));
+    svg.move = (i) => {
+      for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(law.shares[i]));
+      all("text.name", svg).forEach((node) => node.remove());
+      endLabels(svg, width - 134, Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` })));
+      svg.setAttribute("aria-label", `${kind}, ${percent(law.shares[i])} replaced: ` + Object.entries(CURVES).map(([name, title]) => `${title} ${percent(law[kind][name][i])} right`).join(", "));
+    };
+  }
+  const follow = () => {
+    find(".law output").textContent = percent(law.shares[input.value]);
+    for (const kind of ["clutter", "impostor"]) find(`.law .${kind}`).move(Number(input.value));
+  };
+  input.oninput = follow;
+  follow();
+  find(".law .note").textContent = law.note;
+});
+
+built.push(() => {
+  const survive = checks?.survive;
+  find("section.survive").hidden = !survive;
+  if (!survive) return;
+  const table = find(".survive table");
+  table.replaceChildren();
+  const head = table.createTHead().insertRow();
+  for (const text of ["The attacked picture", ...data.answers.map((one) => one.title)]) add(head, "th", text).scope = "col";
+  const body = table.createTBody();
+  for (const { title, attacked, clean } of survive) {
+    const row = body.insertRow();
+    add(row, "th", title).scope = "row";
+    for (const { name } of data.answers) {
+      const [now, before] = [attacked[name], clean[name]];
+      const td = add(row, "td", `${checks.names[now.label]} ${now.share}`, now.right === null ? "" : now.right ? "right" : "wrong");
+      if (before.label !== 0) add(td, "small", ` clean: ${checks.names[before.label]}`);
+    }
+  }
+});
+
+built.push(() => {
+  const [stored, mine] = [fixed.drift, checks?.drift];
+  find("section.drift").hidden = !stored || !mine;
+  if (!stored || !mine) return;
+  const input = find(".drift .threshold");
+  const svg = find(".histogram");
+  const [width, height] = [svg.clientWidth || 1000, 220];
+  const most = Math.max(...stored.clean, ...stored.attacked, mine.clean, mine.attacked ?? 0) * 1.02;
+  Object.assign(input, { max: most, step: most / 200 });
+  if (!input.touched) input.value = stored.threshold;
+  const bins = 40;
+  const counts = (values) => values.reduce((all_, v) => (all_[Math.min(Math.floor((v / most) * bins), bins - 1)]++, all_), Array(bins).fill(0));
+  const [a, b] = [counts(stored.clean), counts(stored.attacked)];
+  const [x, y] = axis(svg, { width, height, right: 20 }, [0, most], [0, Math.max(...a, ...b)], (v) => String(Math.round(v)));
+  a.forEach((n, i) => n && svg.append(make("rect", { x: x((i / bins) * most) + 1, y: y(n), width: Math.max((x(most) - x(0)) / bins / 2 - 1, 1), height: y(0) - y(n), class: "reference" })));
+  b.forEach((n, i) => n && svg.append(make("rect", { x: x(((i + 0.5) / bins) * most), y: y(n), width: Math.max((x(most) - x(0)) / bins / 2 - 1, 1), height: y(0) - y(n), class: "rival" })));
+  for (const [value, css, text] of [[mine.clean, "reference", "this picture, clean"], [mine.attacked, "rival", "this picture, attacked"]])
+    if (value !== null && value !== undefined) {
+      svg.append(make("path", { d: `M${x(value)} 2l-5 -0l5 10l5 -10z`, class: css }));
+      svg.append(make("text", { x: x(value) + 8, y: css === "rival" ? 12 : 26, class: css }, text));
+    }
+  const line = svg.appendChild(make("line", { y1: 4, y2: height - 20, class: "cursor" }));
+  const follow = () => {
+    const t = Number(input.value);
+    for (const end of ["x1", "x2"]) line.setAttribute(end, x(t));
+    const share = (values) => percent(values.filter((v) => v > t).length / values.length);
+    find(".drift output").textContent = `${share(stored.attacked)} of the attacked are found, ${share(stored.clean)} of the clean are false alarms`;
+    svg.setAttribute("aria-label", `Drift of ${stored.clean.length} clean and ${stored.attacked.length} attacked pictures. Above ${t.toFixed(2)}: ${find(".drift output").textContent}.`);
+  };
+  input.oninput = () => ((input.touched = true), follow());
+  follow();
+  find(".drift .note").textContent = stored.note;
+});

@@ -1,0 +1,70 @@
+// The first screen: one picture with a wipe, one sentence, three answers.
+const wipe = find(".wipe");
+function compare() {
+  find(".before").style.clipPath = `inset(0 ${100 - wipe.value}% 0 0)`;
+  find(".cut").style.left = `${wipe.value}%`;
+}
+wipe.addEventListener("input", () => (cancelAnimationFrame(swing), compare()));
+
+// The wipe moves once by itself, and stops in the middle.
+let swing = 0;
+function opening() {
+  wipe.value = 50;
+  compare();
+  if (calm || !data.last) return;
+  const begin = performance.now();
+  const move = (now) => {
+    const t = Math.min((now - begin) / 1800, 1);
+    wipe.value = 50 + 38 * Math.sin(2 * Math.PI * t) * (1 - t * 0.4);
+    compare();
+    if (t < 1) swing = requestAnimationFrame(move);
+  };
+  cancelAnimationFrame(swing);
+  swing = requestAnimationFrame(move);
+}
+
+built.push(() => {
+  const attacked = data.last > 0;
+  for (const name of [".wipe", ".cut", ".tag", ".before"]) for (const node of all(`.photo ${name}`)) node.hidden = !attacked;
+  find(".hero .scrub").hidden = find(".play").hidden = !attacked;
+  find(".headline").replaceChildren(
+    ...data.claim.map(([text, css]) => Object.assign(document.createElement("span"), { textContent: text, className: css })),
+  );
+  find(".claim .threat").textContent = data.threat;
+  find(".answers tbody").replaceChildren(
+    ...data.answers.map(({ name, title }) => {
+      const row = document.createElement("tr");
+      row.className = name;
+      add(row, "th", title).scope = "row";
+      add(row, "td", "", "answer");
+      add(row, "td", "", "number");
+      return row;
+    }),
+  );
+});
+
+figures.push(() => {
+  const [a, b, t] = around();
+  const [kept, shown] = [nearest(), frameNow()];
+  paint(find(".photo .now"), shown?.picture);
+  paint(find(".photo .before"), frames.get(0)?.picture);
+  paint(find(".inset"), shown?.change);
+  find(".photo .now").setAttribute("aria-label", `${data.names[0]}, after ${Math.round(at)} of ${data.last} attack steps`);
+  slider.value = at;
+  find(".hero output").textContent = at < data.last || timer ? `step ${kept.step} of ${data.last}` : `all ${data.last} steps`;
+  all(".answers tr").forEach((row, i) => {
+    const { name } = data.answers[i];
+    const says = kept.says[name];
+    const [from, to] = [a.says[name], b.says[name]];
+    const value = from.label === to.label ? between(from.value, to.value, t) : says.value;
+    const [answer, number] = row.querySelectorAll("td");
+    const text = `${data.names[says.label]}${says.right === null ? "" : says.right ? "" : " ✗"}`;
+    if (answer.textContent !== text) answer.textContent = text;
+    answer.className = `answer ${says.right === null ? (says.label ? "other" : "") : says.right ? "" : "wrong"}`;
+    number.textContent = data.known ? percent(value) : says.share;
+  });
+  const before = steps[0].says.clip.label;
+  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before);
+  const fell = timer && falls && Math.abs(at - falls.step) < 0.01;
+  find(".fell").textContent = fell ? `Step ${falls.step}: CLIP falls.` : "";
+});

@@ -1,0 +1,69 @@
+// What was measured on many pictures: memory, the attacker who knows, the one table.
+function bars(svg, rows, note) {
+  const [width, step] = [svg.clientWidth || 560, 30];
+  const [left, right] = [Math.min(220, width * 0.42), 70];
+  svg.setAttribute("viewBox", `0 0 ${width} ${rows.length * step + 4}`);
+  svg.style.height = `${rows.length * step + 4}px`;
+  svg.replaceChildren();
+  rows.forEach(({ title, share, low, high, css }, i) => {
+    const y = i * step + 4;
+    const x = (v) => left + v * (width - left - right);
+    svg.append(make("text", { x: left - 10, y: y + 15, "text-anchor": "end" }, title));
+    svg.append(make("rect", { x: x(0), y: y + 5, width: x(1) - x(0), height: 12, class: "track" }));
+    svg.append(make("rect", { x: x(0), y: y + 5, width: Math.max(x(share) - x(0), 1), height: 12, class: css }));
+    if (low !== undefined) svg.append(make("line", { x1: x(low), x2: x(high), y1: y + 11, y2: y + 11, class: "interval" }));
+    svg.append(make("text", { x: x(1) + 8, y: y + 15, class: "value" }, percent(share)));
+  });
+  svg.setAttribute("aria-label", `${note} ${rows.map((one) => `${one.title} ${percent(one.share)}`).join(", ")}.`);
+}
+
+built.push(() => {
+  find("section.memory").hidden = !fixed.memory;
+  if (fixed.memory) {
+    find(".memory .lead").textContent = fixed.memory.sentence;
+    bars(find(".bars-memory"), fixed.memory.rows, "Right answers.");
+  }
+  find("section.knows").hidden = !data.last;
+  if (fixed.knows) {
+    find(".knows .lead").textContent = fixed.knows_sentence;
+    bars(find(".bars-knows"), fixed.knows_rows, "Right answers against the attacker who knows the defence.");
+  }
+  find(".know").hidden = !data.last;
+  find("section.good").hidden = !fixed.table;
+  if (!fixed.table) return;
+  find(".good .lead").textContent = fixed.table.lead;
+  find(".good .note").textContent = fixed.table.note;
+  const table = find(".good table");
+  table.replaceChildren();
+  const head = table.createTHead().insertRow();
+  for (const text of fixed.table.columns) add(head, "th", text).scope = "col";
+  const body = table.createTBody();
+  for (const { title, tower, cells } of fixed.table.rows) {
+    const row = body.insertRow();
+    const th = add(row, "th", title);
+    th.scope = "row";
+    add(th, "small", tower);
+    for (const one of cells) {
+      const td = add(row, "td", one ? one.share : "–");
+      if (one) add(td, "small", one.interval);
+    }
+  }
+});
+
+find(".know").addEventListener("click", () => trigger("submit", { what: "know" }));
+const busy = new MutationObserver(() => {
+  const progress = document.querySelector("#status .progress");
+  const running = !!document.querySelector("#stop")?.getClientRects().length || !!document.querySelector("#status progress");
+  find(".halt").hidden = !running;
+  find(".know").disabled = running;
+  find(".progress-note").textContent = running ? progress?.textContent.trim() || "" : "";
+});
+if (document.querySelector("#status")) busy.observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
+
+watch("value", show);
+watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));
+watch("crops", showCrops);
+watch("checks", showChecks);
+watch("partial", showPartial);
+new ResizeObserver(() => data && (built.forEach((one) => one()), draw())).observe(story);
+show().then(showChecks);

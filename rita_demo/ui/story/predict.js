@@ -1,0 +1,64 @@
+// Predict, then reveal: a question, two or three answers, the reason in a sentence. Nothing is said before.
+// Each entry gives [choices, number of the right one, sentence] for the run on screen, or null: the question does not fit.
+const third = (value, low, high) => (value < low ? 0 : value < high ? 1 : 2);
+const QUESTIONS = {
+  noise() {
+    const says = checks?.noise?.says.clip;
+    if (!says) return null;
+    const names = checks.names;
+    const kept = says.label === 0;
+    const because = kept
+      ? `CLIP still says ${names[says.label]} ${says.share}: pushes in all directions cancel.`
+      : `CLIP says ${names[says.label]} ${says.share}: this picture is so near the border that noise is enough.`;
+    return [["the same as before", "something else"], kept ? 0 : 1, because];
+  },
+  push() {
+    if (!data.push) return null;
+    const share = data.push.share[data.push.median];
+    return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: the crop shifts and scales the pattern, and its parts no longer add up.`];
+  },
+  rules() {
+    const [average, mine] = ["average", "rita"].map((name) => data.rules.find((one) => one.name === name));
+    if (!data.last) return null;
+    find(".rules .question").textContent = `Attacked, the whole picture says ${data.names[steps.at(-1).says.clip.label]}. Do the average and RITA agree with each other?`;
+    const alike = average.answer === mine.answer;
+    return [["yes", "no"], alike ? 0 : 1, alike ? `Both say ${mine.answer}: the crops decide, and how they are put together matters little here.` : `The average says ${average.answer}, RITA ${mine.answer}.`];
+  },
+  knows() {
+    const found = fixed.knows?.find((one) => one.tower === "embedded");
+    if (!found) return null;
+    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `RITA keeps ${Math.round(found.kept)} of 100${found.mark}: crops alone fall to who computes through them.`];
+  },
+};
+const HIDES = { noise: [], push: [".push .bars", ".push .lead"], rules: [], knows: [".bars-knows", ".knows .lead"] };
+
+// A new run: nothing is predicted yet.
+function forget() {
+  for (const box of all(".predict")) box.classList.remove("revealed");
+}
+
+built.push(() => {
+  for (const box of all(".predict")) {
+    const about = box.dataset.about;
+    const asked = QUESTIONS[about]();
+    box.hidden = !asked;
+    for (const hidden of HIDES[about]) find(hidden).classList.toggle("veiled", !!asked && !box.classList.contains("revealed"));
+    if (!asked) continue;
+    const [choices, right, because] = asked;
+    const shown = box.classList.contains("revealed");
+    find(".because", box).textContent = shown ? find(".because", box).textContent : "";
+    find(".choices", box).replaceChildren(
+      ...choices.map((text, n) => {
+        const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
+        if (shown && n === right) button.classList.add("right");
+        button.addEventListener("click", () => {
+          box.classList.add("revealed");
+          find(".because", box).textContent = `${n === right ? "Yes." : `No: ${choices[right]}.`} ${because}`;
+          all("button", box).forEach((one, m) => (one.classList.toggle("right", m === right), one.setAttribute("aria-pressed", String(m === n))));
+          for (const hidden of HIDES[about]) find(hidden).classList.remove("veiled");
+        });
+        return button;
+      }),
+    );
+  }
+});

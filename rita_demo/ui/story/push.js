@@ -1,0 +1,62 @@
+// 2. How much of the push is left in a crop.
+const handle = find(".push .drag");
+built.push(() => {
+  const push = data.push;
+  find("section.push").hidden = !push;
+  if (!push) return;
+  handle.setAttribute("aria-valuemax", data.boxes.length - 1);
+  const bars = find(".push .bars");
+  bars.replaceChildren(bars.firstElementChild);
+  for (const title of ["whole picture", "middle one of all crops", "this crop"]) {
+    const row = add(bars, "div", "", "bar-row");
+    add(row, "span", title, "name");
+    add(row, "span", "", "value");
+    add(add(row, "div", "", "track"), "i");
+  }
+});
+figures.push(() => {
+  const push = data.push;
+  if (!push) return;
+  const crop = Math.max(1, chosen);
+  const share = push.share[crop];
+  paint(find(".push .noise"), frames.get(data.last)?.change);
+  const [left, top, right, bottom] = data.boxes[crop].map((v) => `${100 * v}%`);
+  Object.assign(find(".push .box").style, { left, top, width: `calc(${right} - ${left})`, height: `calc(${bottom} - ${top})` });
+  const said = share > 0 ? `this crop feels ${percent(share)}` : "this crop feels none of it";
+  find(".push .lead").textContent =
+    `Cut and scaled, its small pushes no longer line up. Of the push that turns the whole picture, ${said}, the middle one of all crops ${percent(push.share[push.median])}.`;
+  find(".gets").textContent = `What crop ${crop} gets of it`;
+  find(".sees").textContent = `What crop ${crop} sees: ${data.names[steps.at(-1).answers[crop]]}`;
+  for (const name of [".noise-cell", ".crop-cell"]) (cell(find(name), crop), find(name).setAttribute("aria-label", `crop ${crop}`));
+  const values = [1, push.share[push.median], share];
+  all(".push .bar-row").forEach((row, i) => {
+    row.querySelector(".value").textContent = percent(values[i]);
+    row.querySelector("i").style.width = `${100 * Math.min(Math.max(values[i], 0), 1)}%`;
+  });
+  find(".push .bars").setAttribute("aria-label", `Push left: whole picture 100 %, middle crop ${percent(values[1])}, crop ${crop} ${percent(share)}`);
+  handle.setAttribute("aria-valuenow", crop);
+  handle.setAttribute("aria-valuetext", `crop ${crop}, ${percent(share)} of the push`);
+});
+
+// The crop whose centre is nearest to the pointer, of those that are not nearly the whole picture.
+function pick(event) {
+  const { left, top, width, height } = handle.getBoundingClientRect();
+  const [u, v] = [(event.clientX - left) / width, (event.clientY - top) / height];
+  let best = Infinity;
+  data.boxes.forEach(([l, t, r, b], n) => {
+    const far = Math.hypot((l + r) / 2 - u, (t + b) / 2 - v);
+    if (n && far < best) [best, chosen] = [far, n];
+  });
+  draw();
+}
+handle.addEventListener("pointerdown", (event) => (handle.setPointerCapture(event.pointerId), pick(event)));
+handle.addEventListener("pointermove", (event) => event.buttons && pick(event));
+handle.addEventListener("pointerup", () => trigger("click", { data: [chosen] }));
+handle.addEventListener("keydown", (event) => {
+  const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+  if (!move) return;
+  event.preventDefault();
+  const order = data.push.share.map((_, n) => n).slice(1).sort((a, b) => data.push.share[a] - data.push.share[b]);
+  chosen = order[Math.min(Math.max(order.indexOf(chosen) + move, 0), order.length - 1)];
+  draw();
+});

@@ -1,0 +1,180 @@
+"""What the Story shows of a run, as JSON values: the browser selects, sorts and moves what stands here."""
+
+from typing import Any
+
+import numpy as np
+
+from rita_demo import analysis
+from rita_demo.analysis import crop_field as positions
+from rita_demo.analysis.push_left import push_left
+from rita_demo.analysis.rules import Rule, rules
+from rita_demo.attacks import ATTACKS
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.attack_steps import last_step
+from rita_demo.plots.labels import truncated
+from rita_demo.records import AttackTrace, ImageResult, Picture, Run
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.story.sentences import claim, threat
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
+from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
+
+NAME_LENGTH = 24  # characters of a class name
+THUMBNAIL = 64  # pixels of a crop
+ANSWERS = ("clip", "ensemble", "rita")  # the three answers of the first screen, in order
+TITLES = {"clip": "CLIP, whole picture", "ensemble": "average of {n} crops", "rita": "RITA"}
+
+
+def story_value(session: Session) -> dict[str, Any] | None:
+    """The run on screen: its pictures, its sentence, and the crops and answers before and after the attack."""
+    run = session.run
+    if run is None:
+        return None
+    steps = _steps(run, session)
+    value = {
+        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "last": last_step(run),
+        "clean": _once(session, "story clean", lambda: lossless_uri(run.clean.picture.pixels)),
+        "attacked": None,
+        "claim": claim(run),
+        "threat": threat(run),
+        "kind": "" if run.attack is None else ATTACKS[run.settings.attack].title,
+        "given": run.label_given,
+        "known": not run.class_prompts.unknown_names,
+        "model": run.backbone.title,
+        "mass": run.settings.transported_mass,
+        "answers": [{"name": n, "title": _title(run, n)} for n in ANSWERS],
+        "boxes": steps.boxes.round(4).tolist(),
+        "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
+        "reach": steps.reach,
+        "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
+        "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
+        "rules": [_rule(run, one) for one in rules(run, run.attacked).all],
+        "push": None,
+    }
+    if run.attack is not None:
+        attack, (reference, rival) = run.attack, steps.labels[:2]
+        value["attacked"] = _once(session, "story attacked", lambda: change(attack, last_step(run)))
+        value["curve"] = [[_share(p[k]) for k in (reference, rival)] for p in np.asarray(attack.probability)]
+        value["push"] = _push(run)
+    return value
+
+
+def story_steps(session: Session) -> dict[str, Any] | None:
+    """Pictures, crops and answers of the attack's stored steps, once all of them are there; None before."""
+    run = session.run
+    if run is None or run.attack is None or session.pending_steps or not session.attack_steps:
+        return None
+    attack, steps = run.attack, _steps(run, session)
+    between = [at.step for at in steps.field if 0 < at.step < last_step(run)]
+    return {
+        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
+        "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
+        "pictures": {step: _once(session, f"story {step}", lambda step=step: change(attack, step)) for step in between},
+    }
+
+
+def story_crops(session: Session) -> dict[str, Any] | None:
+    """The crops as small pictures, and what the attack added to each, magnified; None until they are cut."""
+    run, crops, before = session.run, session.crops.get("attacked"), session.crops.get("clean")
+    if run is None or crops is None:
+        return None
+    value: dict[str, Any] = {
+        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "columns": COLUMNS,
+        "sheet": _once(session, "story sheet", lambda: _sheet(crops)),
+    }
+    if run.attack is not None and before is not None:
+        value["noise"] = _once(session, "story noise", lambda: _sheet(magnified_perturbation(before, crops)))
+    return value
+
+
+def loading_value(picture: Picture) -> dict[str, Any]:
+    """The clean picture alone, before it is run."""
+    return {"clean": lossless_uri(picture.pixels)}
+
+
+def change(attack: AttackTrace, step: int) -> dict[str, str]:
+    """The picture at a step, lossless: as its difference from the clean one plus 128 where every difference fits in a
+    byte (half the size of the picture itself), else as it is."""
+    clean, now = (np.asarray(attack.frames[n], np.int16) for n in (0, step))
+    moved = now - clean
+    if np.abs(moved).max() > 127:
+        return {"pixels": lossless_uri(now.astype(np.uint8))}
+    return {"change": lossless_uri((moved + 128).astype(np.uint8))}
+
+
+class _steps:
+    """The crop field with the result behind each of its steps, and the classes that any crop answers."""
+
+    def __init__(self, run: Run, session: Session) -> None:
+        found = positions.crop_field(run, session.attack_steps)
+        self.field, self.boxes, self.reach = found.steps, found.boxes, found.reach
+        self.sides = {result.step: result.image_result for result in session.attack_steps}
+        self.sides |= {0: run.clean, last_step(run): run.attacked}
+        answers = [k for at in found.steps for k in at.answers.tolist()]
+        answers += [side.verdicts[name].label for side in self.sides.values() for name in ANSWERS]
+        self.labels = list(dict.fromkeys([found.reference, found.rival, *map(int, answers)]))
+
+
+def _once(session: Session, name: str, make: Any) -> Any:
+    """What ``make`` gives, kept with the run on screen: a picture is encoded once."""
+    if name not in session.image_cache:
+        session.image_cache[name] = make()
+    return session.image_cache[name]
+
+
+def _sheet(crops: np.ndarray) -> str:
+    step = max(1, crops.shape[1] // THUMBNAIL)
+    sheet = tiled(crops, COLUMNS)
+    return jpeg_uri(sheet, sheet.shape[1] // step)
+
+
+def _title(run: Run, name: str) -> str:
+    return TITLES[name].format(n=len(run.attacked.encoded_views.features))
+
+
+def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:
+    """``labels``: the classes that the numbers of "answers" and "label" count in."""
+    return {
+        "step": at.step,
+        "crops": at.crops.round(4).tolist(),
+        "answers": [labels.index(k) for k in at.answers.tolist()],
+        "says": {name: _answer(run, side, name, labels) for name in ANSWERS},
+    }
+
+
+def _answer(run: Run, side: ImageResult, name: str, labels: list[int]) -> dict[str, Any]:
+    verdict = side.verdicts[name]
+    right = None if run.given_label is None else verdict.label == run.given_label
+    return {
+        "label": labels.index(verdict.label),
+        "right": right,
+        "share": wording.share(run.class_prompts, verdict),
+        "value": _share(verdict.probability[verdict.label]),
+    }
+
+
+def _rule(run: Run, one: Rule) -> dict[str, Any]:
+    names = run.class_prompts.names
+    return {
+        "name": one.name,
+        "answer": truncated(names[one.label], NAME_LENGTH),
+        "runner_up": truncated(names[one.runner_up], NAME_LENGTH),
+        "right": None if run.given_label is None else one.label == run.given_label,
+        "lead": one.lead,
+        "unit": one.unit,
+        "weight": np.asarray(one.weight, float).round(5).tolist(),
+    }
+
+
+def _push(run: Run) -> dict[str, Any] | None:
+    found = push_left(run)
+    if found is None:
+        return None
+    return {"share": np.asarray(found.share, float).round(4).tolist(), "median": int(found.median), "whole": float(found.fall[0])}
+
+
+def _share(value: Any) -> float:
+    return round(float(value), 4)

@@ -1,0 +1,70 @@
+// 3. From many crops to one answer.
+const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
+let tiles = [];
+built.push(() => {
+  const buttons = data.rules.map(({ name }) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = name === "rita" && data.mass < 1 ? `RITA, cheapest ${percent(data.mass)}` : RULES[name];
+    button.dataset.rule = name;
+    button.addEventListener("click", () => ((rule = name), draw()));
+    return button;
+  });
+  find(".rules .switch").replaceChildren(...buttons);
+  const field = find(".rules .field");
+  field.replaceChildren();
+  add(field, "i", "", "middle");
+  tiles = data.boxes.map((_, n) => {
+    const tile = add(field, "button", "", n ? "tile" : "tile whole");
+    tile.type = "button";
+    tile.addEventListener("click", () => ((chosen = n), draw(), trigger("click", { data: [n] })));
+    cell(tile, n);
+    return tile;
+  });
+  add(field, "span", "the whole picture", "whole-label");
+});
+
+figures.push(() => {
+  const field = find(".rules .field");
+  const [a, b, t] = around();
+  const kept = nearest();
+  const now = data.rules.find((one) => one.name === rule) || data.rules[0];
+  const [width, size] = [field.clientWidth || 1000, narrow.matches ? 20 : 34];
+  const bins = Math.max(8, Math.floor(width / size));
+  const place = (v) => Math.min(Math.max(Math.floor(((v / data.reach + 1) / 2) * bins), 0), bins - 1);
+  const heights = Array(bins + 2).fill(0);
+  const value = (n) => between(a.crops[n], b.crops[n], t);
+  const most = Math.max(...now.weight);
+  const order = data.boxes.map((_, n) => n).slice(1).sort((p, q) => value(p) - value(q));
+  const whole = place(value(0));
+  const wide = 2 * size;
+  const from = Math.min(whole, bins - 2);
+  heights[from] = heights[from + 1] = 2;
+  const put = (n, bin, level, side_) => {
+    const tile = tiles[n];
+    tile.style.transform = `translate(${(bin / bins) * width}px, ${-level * size}px)`;
+    tile.style.width = tile.style.height = `${side_ - 2}px`;
+    const left = rule === "rita" || rule === "balanced" ? now.weight[n] < 0.05 * most : now.weight[n] <= 0;
+    const css = `tile ${value(n) > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${n ? "" : " whole"}${left ? " out" : ""}${n === chosen ? " chosen" : ""}`;
+    if (tile.className !== css) tile.className = css;
+    tile.title = tile.ariaLabel = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${left ? `; ${now.name} leaves it out` : ""}`;
+  };
+  put(0, from, 0, wide);
+  for (const n of order) {
+    const bin = place(value(n));
+    put(n, bin, heights[bin]++, size);
+  }
+  field.style.height = `${Math.max(...heights, 6) * size + 30}px`;
+  const label = find(".whole-label");
+  label.style.transform = `translate(${(from / bins) * width}px, ${-wide - 2}px)`;
+  const right = kept.crops.filter((v) => v > 0).length;
+  find(".sides .rival").textContent = `◀ ${kept.crops.length - right} crops fit ${data.names[1]} better`;
+  find(".sides .reference").textContent = `${right} crops fit ${data.names[0]} better ▶`;
+  for (const button of all(".rules .switch button")) button.setAttribute("aria-pressed", String(button.dataset.rule === now.name));
+  const mark = now.right === null ? "" : now.right ? "✓ " : "✗ ";
+  const verdict = find(".rules .verdict");
+  verdict.textContent = `${mark}${find(`.rules .switch [data-rule=${now.name}]`).textContent}: ${now.answer}, ahead of ${now.runner_up} by ${now.lead.toPrecision(2)} ${now.unit}.`;
+  verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
+  find(".rules .scale").textContent = data.plan ? `the plan changes this class’s cost by ${data.plan.effect.toPrecision(1)}; the lead is ${data.plan.lead.toPrecision(2)}` : "";
+  field.setAttribute("aria-label", `${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`);
+});
