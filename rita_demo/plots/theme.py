@@ -1,8 +1,8 @@
 """Colours, axes and layout of all figures, for Plotly and for CSS, light and dark.
 
 The colours are Okabe-Ito's, safe for colour-blind readers; three are darker on a light page, so that text in them has a
-contrast of 4.5 (WCAG AA). A colour has one meaning: clean = blue, attack = vermillion, defence = bluish green,
-cache = purple, not selected = grey. The true class is outlined, never coloured. Figures are built in the light colours;
+contrast of 4.5 (WCAG AA). A colour has one meaning: clean = blue, attack = vermillion, defence (RITA) = violet,
+cache = purple, right = bluish green, not selected = grey. The true class is outlined, never coloured. Figures are built in the light colours;
 ``DARK_COLOURS`` maps each to its dark partner, and ``PlotlyView`` swaps them in the browser. No other file names a colour.
 """
 
@@ -15,7 +15,8 @@ from rita_demo.plots.figure import Figure, Spec
 PALETTE: dict[str, tuple[str, str]] = {
     "clean": ("#0072b2", "#56b4e9"),
     "attack": ("#b84f00", "#f5793a"),
-    "defence": ("#007a59", "#2fc79c"),
+    "defence": ("#6b3fb0", "#b79cf0"),
+    "right": ("#007a59", "#2fc79c"),
     "cache": ("#a84f86", "#d98fbc"),
     "other": ("#b4b9c0", "#5c636d"),
     "faint": ("#d9dce1", "#3f4550"),
@@ -27,8 +28,8 @@ PALETTE: dict[str, tuple[str, str]] = {
     "low": ("#747b86", "#8b93a0"),
     "low_mid": ("#c6cad0", "#4f5661"),
     "middle": ("#f4f3f1", "#24272e"),
-    "high_mid": ("#99cdbd", "#1f5f4d"),
-    "high": ("#00694c", "#34cca1"),
+    "high_mid": ("#c3b1e4", "#4b3a75"),
+    "high": ("#57309a", "#bfa6f5"),
 }
 #: The looks of many classes in one figure: light colour, dark colour, Plotly's name of a shape, and the shape.
 CLASS_STYLES: tuple[tuple[str, str, str, str], ...] = (
@@ -47,9 +48,9 @@ COLOURS: dict[str, str] = {role: light for role, (light, _) in PALETTE.items()}
 DARK_COLOURS: dict[str, str] = dict([*PALETTE.values(), *(style[:2] for style in CLASS_STYLES)])
 FADED = 0.45  # opacity of marks that are not selected
 TRANSPARENT = "rgba(0,0,0,0)"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+FONT = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-#: Diverging: below the middle grey, above green as what RITA moves, the middle nearly the colour of the page.
+#: Diverging: below the middle grey, above violet as what RITA moves, the middle nearly the colour of the page.
 DIVERGING = [[n / 4, COLOURS[role]] for n, role in enumerate(("low", "low_mid", "middle", "high_mid", "high"))]
 #: side of a run -> its title, colour and marker.
 SIDE_STYLES: dict[str, dict[str, str]] = {

@@ -98,3 +98,26 @@ if (new URLSearchParams(location.search).has("sample")) {
     observer.disconnect();
   }).observe(document, { childList: true, characterData: true, subtree: true });
 }
+
+// Two levels: the Story is the first tab, the Lab all others. Each remembers nothing but the Lab's last tab.
+const LAB = { memory: "Memory (cache)", arena: "Arena" };
+const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper button[role=tab]")];
+let lab = null; // the name of the Lab's last tab
+function level() {
+  const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
+  const story = !open || open === tabs()[0];
+  if (!story) lab = open.textContent.trim();
+  document.documentElement.classList.toggle("on-story", story);
+  for (const button of document.querySelectorAll("[data-level]")) {
+    if ((button.dataset.level === "story") === story) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+}
+const openLab = (name) => (tabs().find((tab) => tab.textContent.trim() === (name || lab)) || tabs()[1])?.click();
+document.addEventListener("lab", (event) => (openLab(LAB[event.detail]), scrollTo({ top: 0 })));
+document.addEventListener("click", (event) => {
+  const wanted = event.target.closest("[data-level]")?.dataset.level;
+  if (wanted) wanted === "story" ? tabs()[0].click() : openLab();
+});
+document.documentElement.classList.add("on-story");
+new MutationObserver(level).observe(document, { subtree: true, attributes: true, attributeFilter: ["aria-selected"] });

@@ -8,7 +8,6 @@ from typing import Any
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
 import gradio as gr
-from gradio.components import Component
 
 from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.engine.protocol import Engine
@@ -28,20 +27,19 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
 from rita_demo.ui.inside.tab import InsideTab
-from rita_demo.ui.learn.tab import LearnTab
-from rita_demo.ui.learn.tour import Tour
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.panels.figure_caption import build_caption
-from rita_demo.ui.panels.picture_triptych import loading_pictures
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
+from rita_demo.ui.story.view import loading
 from rita_demo.ui.stream.tab import StreamTab
-from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TOUCH, theme
+from rita_demo.ui.terms.tab import build_terms
+from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TOUCH, font_face, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
-TITLE = """<h1>RITA <span>a defence for CLIP, which matches pictures with words</span></h1>
-<p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
+TITLE = """<h1>RITA</h1><nav aria-label="Levels"><button type="button" data-level="story" aria-current="page">Story</button>
+<button type="button" data-level="lab">Lab</button></nav><p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose state is kept: open ones and those whose end was not noticed
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
@@ -81,16 +79,17 @@ def build(
         )
         with corner:
             menu = ModelMenu(context)
-            Tour(elem_id="tour")
             share = share_link.ShareButton(elem_id="share")
             save = SaveButton(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         build_caption(context.panels)
         context.panels.add(share, share_link.query, "class", "view", "step", "side", "budget")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
-            with gr.Tab("Attack & defend", id="attack-defend") as first:
+            with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
             opener = RunOpener(context, tabs, tab.run, tab.start_background_work)
+            with gr.Tab("This run", id="run") as run_part:
+                tab.build_panels()
             with gr.Tab("Inside RITA", id="inside", elem_id="inside") as second:
                 inside = InsideTab(context)
             with gr.Tab("Arena", id="arena") as arena_part:
@@ -101,15 +100,15 @@ def build(
                 stream = StreamTab(context, folders, tab.form.fields, opener)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
                 figures = FiguresTab(context, folders, opener)
-            with gr.Tab("Learn", id="learn-tab") as sixth:
-                learn = LearnTab(context)
-        tab.bind_events(first)
+            with gr.Tab("Terms", id="terms-tab") as sixth:
+                build_terms(context)
+        tab.bind_events(first, run_part)
         inside.bind_events(tab.form.fields["budget"], second)
         arena.bind_events(arena_part, [*tab.form.shown, *menu.shown])
         memory.bind_events()
         stream.bind_events(fourth)
         figures.bind_events(fifth)
-        learn.bind_events(sixth, tab.apply_link, tab.link_outputs)
+        context.bind_tab(sixth)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)
@@ -132,10 +131,9 @@ def _disable_pending_status(page: gr.Blocks, status_target: gr.State) -> None:
 
 
 def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefendTab, example: WorkedExample) -> None:
-    early, stored = tab.result.early, example.session is not None
+    stored = example.session is not None
     if example.session is not None:
-        context.panels.draw_initially(example.session, early)
-        early = [panel for panel in early if panel is not tab.result.pictures]  # they are as large as all the rest
+        context.panels.draw_initially(example.session, tab.story, "value")
 
     def opened(request: gr.Request) -> Iterator[Updates]:
         name = context.sessions.open(request.session_hash, model=context.models.default.info.name)
@@ -148,7 +146,7 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
         if link is not None:
             yield first | tab.apply_link(name, query, link)
             return
-        for updates in _show_example(context, tab, example, context.sessions.get(name), early, stored):
+        for updates in _show_example(context, tab, example, context.sessions.get(name), stored):
             yield first | updates
             first = {}
 
@@ -162,19 +160,14 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
 
 
 def _show_example(
-    context: AppContext,
-    tab: AttackDefendTab,
-    example: WorkedExample,
-    session: Session,
-    early: list[Component],
-    stored: bool,
+    context: AppContext, tab: AttackDefendTab, example: WorkedExample, session: Session, stored: bool
 ) -> Iterator[Updates]:
-    """Show the worked example or saved run as soon as it is ready, the panels ``early`` first; until then its
-    progress. ``stored``: the form was built for it, and is left alone: the visitor may have changed it already."""
+    """Show the worked example or saved run as soon as it is ready; until then its progress. ``stored``: the page came
+    with it and its form, which is left alone: the visitor may have changed it already."""
     status, waited = context.status, 0.0
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
-        yield {tab.result.pictures: loading_pictures(first)}
+        yield {tab.story: loading(first)}
     while not session.attack_defend.choice and not example.wait(0.25):
         waited += 0.25
         yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
@@ -185,14 +178,13 @@ def _show_example(
         return
     run, warning, engine = example.session.run, example.warning, context.models.default
     example.show(session)
-    yield {
-        status: _example_status(engine, example),
-        **({context.error_banner: notice.error_html(warning)} if warning else {}),
-        **context.panels.draw_only(session, early),
-    }
     drawn = context.panels.redraw(session, "run")
-    rest = {panel: value for panel, value in drawn.items() if panel not in tab.result.early}
-    yield rest if stored else tab.run_form_updates(run, session.run_sample) | rest
+    if stored:
+        drawn[tab.story].pop("value")  # it is as large as all the rest
+    said = {context.error_banner: notice.error_html(warning)} if warning else {}
+    yield {status: _example_status(engine, example)} | said | drawn
+    if not stored:
+        yield tab.run_form_updates(run, session.run_sample)
     yield {}  # Gradio sends the last values again when an event ends
     waited = 0.0
     for waited in loading_steps(engine):
@@ -227,7 +219,7 @@ def launch_options() -> dict[str, Any]:
     """The arguments of ``page.launch`` besides host and port."""
     return {
         "theme": theme(),
-        "css": css_variables() + STYLE.read_text(encoding="utf-8"),
+        "css": font_face() + css_variables() + STYLE.read_text(encoding="utf-8"),
         "head": FIGURE_HEAD + "".join(map(_script, (PAGE_SCRIPT, MENUS, TOUCH))),
         "run_history": False,
         "footer_links": [],

@@ -1,13 +1,15 @@
 """Gradio's theme for this page: quiet, neutral, the system's own sans-serif, nothing from a network."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import gradio as gr
 
 from rita_demo.plots.theme import PALETTE
 from rita_demo.process.assets import ASSETS
 
-STYLE = ASSETS / "style.css"
+STYLE, FACE = ASSETS / "style.css", ASSETS / "fonts" / "inter.woff2"
+gr.set_static_paths([FACE])
 OPENING, DROP, ORDER, PAGE_SCRIPT, MENUS, TOUCH = (
     Path(__file__).with_name(name)
     for name in ("opening.html", "drop.js", "order.js", "page.js", "menus.js", "touch.js")
@@ -24,8 +26,14 @@ ROLES = {
     "grid": "button_secondary_background_fill_hover",
     "faint": "border_color_primary input_border_color button_secondary_border_color",
 }
-SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
+SANS = ["Inter", "system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
+
+
+def font_face() -> str:
+    """CSS: the page's face, served beside the page."""
+    source = f'url("gradio_api/file={quote(str(FACE))}") format("woff2")'
+    return f'@font-face {{ font-family: "Inter"; font-weight: 100 900; font-display: swap; src: {source}; }}\n'
 
 
 def theme() -> gr.themes.Base:

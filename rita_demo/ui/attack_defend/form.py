@@ -28,7 +28,6 @@ ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
 OWN_EXAMPLE = "cup, crab, camera, piano"
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
-DROP_NOTE = "<p class='quiet small'><span class='wide-only'>Or drop or paste one anywhere.</span></p>"
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
 
 
@@ -38,54 +37,60 @@ class Form:
 
     def __init__(self, sample: str | None) -> None:
         self.fields: dict[str, Any] = {}
-        with gr.Column(elem_id="pick"):
+        with gr.Row(elem_id="pick"):
             self.gallery = HtmlButtons(gallery_html(sample), elem_id="samples")
             # Any file type: what is no picture gets our own error message, which stays.
             self.upload = gr.UploadButton("+ Your picture", type="filepath", size="sm", elem_id="upload")
-            self.upload_note = gr.HTML(DROP_NOTE, elem_id="chosen")
             # which choice of a picture the other values belong to: another one may be made while a run waits
             self.choice = gr.Number(0, visible="hidden", precision=0, elem_id="choice")
         self._build_classes_and_attack(samples.SAMPLES.get(sample or ""))
-        with gr.Column(elem_id="buttons"):
-            self.run_button = gr.Button("Attack and defend", variant="primary", elem_id="go")
-            self.defend_button = gr.Button("Only defend", elem_id="only-defend")
+        with gr.Row(elem_id="buttons"):
             self.stop_button = gr.Button("Stop", elem_id="stop", visible=False)
-            self.changed = gr.HTML(elem_id="changed")
-        self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
+            self.run_button = gr.Button("Attack", variant="primary", elem_id="go")
+        self.upload_note, self.changed = gr.HTML(elem_id="chosen"), gr.HTML(elem_id="changed")
+        self._build_settings()
+
+    def _build_classes_and_attack(self, one: samples.Sample | None) -> None:
+        chosen, truth = (GENERAL, NOT_GIVEN) if one is None else (one.vocabulary or OWN_CLASSES, one.label)
+        self._names = vocabularies.vocabulary(chosen).names if one is None else one.names
+        self._truth, kind = truth, str(SETTINGS["attack"].default)
+        lists = [*((v.title, key) for key, v in vocabularies.VOCABULARIES.items()), ("My own list", OWN_CLASSES)]
+        with gr.Row(elem_id="attack"):
+            self._build_menu("vocabulary", "Class names", lists, chosen, filterable=False)
+            kinds = setting_controls.attack_choices()
+            self._build_menu("attack", "Kind of attack", kinds, kind, filterable=False, elem_id="setting-attack")
+            shown = {"maximum": 16, "info": None, "label": f"{SETTINGS['budget'].label} (/255)"}
+            self.fields["budget"] = setting_controls.build_control(SETTINGS["budget"], **shown)
+        own = chosen == OWN_CLASSES
+        with gr.Column(elem_id="own"):
+            typed: dict[str, Any] = {"label": "My own list", "info": COMMAS, "lines": 1, "max_lines": 6}
+            text = vocabularies.format_names(self._names) if own else OWN_EXAMPLE
+            self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
+            self.names_note = gr.HTML(elem_id="names-note")
+
+    def _build_settings(self) -> None:
+        """The drawer: what most people leave as it is."""
+        names, truth = self._names, self._truth
         with build_fold("All settings", elem_id="settings"):
+            with gr.Row(elem_id="classes"):
+                self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
+                self._build_menu(
+                    "target", "Make CLIP say", target_choices(names, truth), NOT_GIVEN, allow_custom_value=True
+                )
+                self.defend_button = gr.Button("Only defend", elem_id="only-defend")
+            with build_fold("What the attacker knows"):
+                knows = gr.HTML(wording.attacker_html(str(SETTINGS["attack"].default)), elem_id="attacker")
+            self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
             titles = setting_controls.PRESET_TITLES
             preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
             self._build_methods()
             self.fields |= setting_controls.build_accordions(skip=ALWAYS_VISIBLE)
-        self._bind_events(preset)
-
-    def _build_classes_and_attack(self, one: samples.Sample | None) -> None:
-        chosen, truth = (GENERAL, NOT_GIVEN) if one is None else (one.vocabulary or OWN_CLASSES, one.label)
-        names = vocabularies.vocabulary(chosen).names if one is None else one.names
-        lists = [*((v.title, key) for key, v in vocabularies.VOCABULARIES.items()), ("My own list", OWN_CLASSES)]
-        own, kind = chosen == OWN_CLASSES, str(SETTINGS["attack"].default)
-        with gr.Column(elem_id="classes"):
-            self._build_menu("vocabulary", "Class names", lists, chosen, filterable=False)
-            typed: dict[str, Any] = {"label": "My own list", "info": COMMAS, "lines": 2, "max_lines": 6}
-            text = vocabularies.format_names(names) if own else OWN_EXAMPLE
-            self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
-            self.names_note = gr.HTML(elem_id="names-note")
-            self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
-        with gr.Column(elem_id="attack"):
-            self._build_menu(
-                "target", "Make CLIP say", target_choices(names, truth), NOT_GIVEN, allow_custom_value=True
-            )
-            kinds = setting_controls.attack_choices()
-            self._build_menu("attack", "Kind", kinds, kind, filterable=False, elem_id="setting-attack")
-            shown = {"maximum": 16, "info": None, "label": f"{SETTINGS['budget'].label} (/255)"}
-            self.fields["budget"] = setting_controls.build_control(SETTINGS["budget"], **shown)
-            with build_fold("What the attacker knows"):
-                knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
 
         def about(kind: str) -> list[PanelValue]:
             return [wording.attacker_html(kind), setting_controls.strength_update(kind)]
 
         self.fields["attack"].change(about, self.fields["attack"], [knows, self.fields["budget"]], **IMMEDIATE_EVENT)
+        self._bind_events(preset)
 
     def _build_menu(self, name: str, label: str, choices: list[Any], value: str, **options: Any) -> None:
         self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)
@@ -172,7 +177,7 @@ class Form:
             self.fields["own_names"]: gr.update(visible=vocabulary == OWN_CLASSES, **own),
             self.fields["truth"]: gr.update(choices=[NOT_GIVEN, *names], value=truth),
             self.fields["target"]: gr.update(choices=target_choices(names, truth), value=target),
-            self.upload_note: DROP_NOTE,
+            self.upload_note: "",
         }
 
 

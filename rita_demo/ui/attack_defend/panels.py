@@ -51,7 +51,7 @@ def _heading(
 
 def build_first_screen(panels: PanelRegistry) -> Parts:
     """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
-    banner = _html(panels, "banner", verdict_table.banner, "step", immediate=True)
+    _html(panels, "banner", verdict_table.banner, "step", immediate=True)
     pictures, field = (
         PictureTriptych(None, box=[], elem_id="pictures"),
         CropField(None, step=None, view=NO_VIEW, elem_id="field"),
@@ -65,12 +65,12 @@ def build_first_screen(panels: PanelRegistry) -> Parts:
         with gr.Column(scale=2, min_width=320, elem_id="who"):
             gr.HTML("<h3>Who is right?</h3>")
             empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
-            table = _html(panels, "verdicts", verdict_table.table, "step", empty=empty, immediate=True)
+            _html(panels, "verdicts", verdict_table.table, "step", empty=empty, immediate=True)
         with gr.Column(scale=1, min_width=320, elem_id="along"):
             strength = build_budget_choice(panels, "budget-shown")
             _html(panels, "why", verdict_table.explanation, "step")
             _html(panels, "threat", verdict_table.threat, "budget")
-    return {"pictures": pictures, "field": field, "early": [pictures, banner, field, table], "budget_choice": strength}
+    return {"pictures": pictures, "field": field, "budget_choice": strength}
 
 
 def _selected_view(session: Session) -> PanelValue:

@@ -1,4 +1,4 @@
-"""The first tab, *Attack & defend*: its layout and its events."""
+"""The form and the Story on the first tab, the run's panels in the Lab, and the events of both."""
 
 import time
 from collections.abc import Iterator
@@ -17,10 +17,9 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.pipeline.run import RunProgress
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
-from rita_demo.records import Picture, Run
+from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.attack_defend.form import Form, names_note, uploaded_note
@@ -41,13 +40,13 @@ from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
-from rita_demo.ui.panels.picture_triptych import clean_part, loading_pictures, perturbation_part, placeholder
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import asks_for_another_run, form_values, parse_request
-from rita_demo.ui.session.session import HOME_TAB, SIDES, AttackDefendState, Session
+from rita_demo.ui.session.session import HOME_TAB, RUN_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
+from rita_demo.ui.story.view import build_story, loading
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
+from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 VIEW_SEEDS = 10
@@ -61,31 +60,37 @@ UPLOAD_EVENT = queued_event("uploads", 8)
 
 
 class AttackDefendTab(SelectionEvents):
-    """The tab. Build it inside ``gr.Tab``; ``form`` and ``result`` hold its components."""
+    """The Story, built by the constructor inside its ``gr.Tab``, and *This run*, built by :meth:`build_panels` inside
+    another; ``form``, ``story`` and ``result`` hold their components."""
 
-    tab = HOME_TAB
+    tab = RUN_TAB
 
     def __init__(self, context: AppContext, sample: str | None) -> None:
-        self.context, self.two_stage = context, TwoStageUpdate(context, HOME_TAB)
+        self.context, self.two_stage = context, TwoStageUpdate(context, RUN_TAB)
+        self.story_update = TwoStageUpdate(context, HOME_TAB)
         self.queue_status = QueueStatus(context)
         self.link = gr.State(None)  # the query of the page's address, once it can be used
         self.starts = gr.State(
             0
         )  # changes with every upload that can be used, and with the true class that was missing
-        with gr.Row(elem_id="first-screen"):
-            with gr.Column(scale=0, min_width=300, elem_id="ask"):
-                self.form = Form(sample)
-            with gr.Column(scale=1, min_width=320, elem_id="result"):
-                parts = build_first_screen(context.panels)
-        with gr.Column(elem_id="more"):
-            self.result = SimpleNamespace(**parts, **build_sections(context.panels))
-            build_measured_folds()
+        with gr.Column(elem_id="ask"):
+            self.form = Form(sample)
+        self.story = build_story(context.panels)
         context.panels.add(self.form.changed, _changed_note)
 
-    def bind_events(self, own_tab: gr.Tab) -> None:
+    def build_panels(self) -> None:
+        """*This run*: every panel of the run on screen."""
+        with gr.Column(elem_id="result"):
+            parts = build_first_screen(self.context.panels)
+        with gr.Column(elem_id="more"):
+            self.result = SimpleNamespace(**parts, **build_sections(self.context.panels))
+            build_measured_folds()
+
+    def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
-        context.bind_tab(own_tab)
+        for tab in (story_tab, run_tab):
+            context.bind_tab(tab)
         safe, fields = notice.handle_errors(context.error_banner), form.fields
         queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
         noted = context.outputs(*form.shown, self.starts, self.queue_status.timer)
@@ -97,8 +102,9 @@ class AttackDefendTab(SelectionEvents):
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
-        for button in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button):
-            button.click(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
+        presses = [b.click for b in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button)]
+        for press in (*presses, self.story.submit):
+            press(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
@@ -110,6 +116,7 @@ class AttackDefendTab(SelectionEvents):
         for run_event in (
             job(form.run_button.click, attack, inputs, outputs, **LONG_EVENT),
             job(result.knowing_button.click, self.attack_known_defence, known, outputs, **LONG_EVENT),
+            job(self.story.submit, self.attack_rita, inputs, outputs, **LONG_EVENT),
             job(chosen.success, attack, inputs, outputs, **queued),
             job(self.starts.change, attack, inputs, outputs, **queued),
             job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued),
@@ -128,19 +135,15 @@ class AttackDefendTab(SelectionEvents):
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
-        begin, parts, shown_at = time.perf_counter(), 0, 0.0
+        begin, shown, shown_at = time.perf_counter(), False, 0.0
         try:
             reading = self._progress("Reading the class names", 0.02, begin, stale=True)
             yield {context.error_banner: ""} | reading
             steps = Steps(request.run_steps(engine, session.history.cache_before(request.picture.key)))
             for at in steps:
                 update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
-                ready = (at.clean is not None) + (at.attack is not None)
-                if ready > parts:
-                    parts, update[self.result.pictures] = (
-                        ready,
-                        gr.update(value=partial_pictures(at, request.picture), box=[]),
-                    )
+                if not shown and at.clean is not None:
+                    shown, update[self.story] = True, loading(request.picture)
                 elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
                     continue
                 shown_at = time.perf_counter()
@@ -151,10 +154,8 @@ class AttackDefendTab(SelectionEvents):
             preview = Session()
             preview.show(run)
             drawing = self._progress("Cutting the crops for the screen", 0.9, begin, stale=True, answered=True)
-            yield drawing | context.panels.draw_only(preview, self.result.early)
-            crops = {"attacked": engine.view_pixels(run.attacked.picture, run.settings)}
-            if run.attack is None:
-                crops["clean"] = crops["attacked"]
+            yield drawing | context.panels.draw_only(preview, [self.story])
+            crops = {side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
         except Exception:
             yield context.panels.redraw(session, "run")  # the result of before
             raise
@@ -187,6 +188,10 @@ class AttackDefendTab(SelectionEvents):
 
     def only_defend(self, values: FormValues) -> Iterator[Updates]:
         yield from self.attack_and_defend(values, defend_only=True)
+
+    def attack_rita(self, values: FormValues) -> Iterator[Updates]:
+        """The same picture and settings, attacked by somebody who knows RITA."""
+        yield from self.attack_known_defence({**values, self.result.known_defence: "rita"})
 
     def attack_known_defence(self, values: FormValues) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows the chosen defence."""
@@ -226,9 +231,9 @@ class AttackDefendTab(SelectionEvents):
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
         """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
         triggers: it waits like every other job."""
-        pictures = loading_pictures(samples.SAMPLES[link.sample].load())
+        pictures = loading(samples.SAMPLES[link.sample].load())
         chosen = self._choose(visitor, link.sample, None) | self.form.show(link.form)
-        return chosen | {self.link: query, self.result.pictures: pictures}
+        return chosen | {self.link: query, self.story: pictures}
 
     def run_link(self, values: FormValues) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
@@ -313,7 +318,7 @@ class AttackDefendTab(SelectionEvents):
         picture = open_picture(source, side=self.context.engine_of(session).info.side)
         updates = self._choose(visitor, None, source, attack) | self.form.show_upload(picture, before, listed)
         self.context.sessions.evict()
-        return updates | {self.result.pictures: loading_pictures(picture), self.starts: time.monotonic_ns()}
+        return updates | {self.story: loading(picture), self.starts: time.monotonic_ns()}
 
     def take_truth(self, visitor: str, truth: JsonValue) -> Updates:
         """The true class was chosen after a run without one, which asked for it: attack anew, away from that class."""
@@ -328,6 +333,9 @@ class AttackDefendTab(SelectionEvents):
         """Returns the event of the choice of the strength shown."""
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
         strength = self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
+        story, active = self.story_update.bind_event, {"active": [self.story]}
+        story(self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **active)
+        story(self.story.click, self.on_story_crop, [visitor], "view", **active)
         wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS)
         wire(r.field.click, self.on_view, [visitor], "view")
         wire(r.grid.click, self.on_view, [visitor], "view", active=[r.grid])
@@ -341,6 +349,22 @@ class AttackDefendTab(SelectionEvents):
         ):
             wire(event, handler, inputs, "class", "view", "side")
         return strength
+
+    def on_story_step(self, visitor: str, event: gr.EventData) -> Updates:
+        """The Story shows another attack step: the Lab follows when it is opened."""
+        session, run = self._session_and_run(visitor)
+        step = None if run is None else parse_int(event_data(event).get("step"), 0, last_step(run) + 1)
+        if step is None:
+            return {}
+        session.select(step=step)
+        return self.story_update.immediate(session, *STEP_TOPICS)
+
+    def on_story_crop(self, visitor: str, event: gr.EventData) -> Updates:
+        session, n = self._clicked_view(visitor, event)
+        if n is None:
+            return {}
+        session.select(view=n, atom=None)
+        return self.story_update.immediate(session, "view")
 
     def on_field_step(self, visitor: str, event: gr.EventData) -> Updates:
         """The crop field's control was moved, or the attack was played to its end."""
@@ -365,18 +389,6 @@ class AttackDefendTab(SelectionEvents):
             return {}
         m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
         return self._select(session, "view", view=n, atom=m)
-
-
-def partial_pictures(at: RunProgress, picture: Picture) -> dict[str, Any]:
-    """The pictures that are ready while the rest is computed; ``picture``: the clean one."""
-    assert at.class_prompts is not None
-    assert at.clean is not None
-    clean = clean_part(picture, at.clean, at.class_prompts)
-    noise, attacked = placeholder("…"), placeholder("The attack is being computed …")
-    if at.attack is not None:
-        noise = perturbation_part(at.attack, len(at.attack.frames) - 1)
-        attacked = placeholder("The defence is being computed …")
-    return {"clean": clean, "noise": noise, "attacked": attacked}
 
 
 def _changed_note(session: Session) -> str:

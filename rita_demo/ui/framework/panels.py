@@ -117,13 +117,10 @@ class PanelRegistry:
         wanted = {id(c) for c in components}
         return self._draw(session, [p for p in self._panels if id(p.component) in wanted])
 
-    def draw_initially(self, session: Session, components: Iterable[Any]) -> None:
-        """Make the values of a few panels part of the page: they are shown before it asks for anything."""
-        for component, value in self.draw_only(session, components).items():
-            changed = dict(value) if isinstance(value, dict) else {"value": value}
-            changed.pop("__type__", None)  # the mark of a Gradio update
-            for name, now in changed.items():
-                setattr(component, name, component.postprocess(now) if name == "value" else now)
+    def draw_initially(self, session: Session, component: Any, name: str) -> None:
+        """Make the property ``name`` of a component that is drawn with ``gr.update`` part of the page: it is shown before
+        the page asks for anything."""
+        setattr(component, name, self.draw_only(session, [component])[component][name])
 
     def _draw(self, session: Session, panels: list[Panel]) -> Updates:
         updates: Updates = {}

@@ -31,8 +31,8 @@ from rita_demo.ui.session.stream_state import StreamState
 
 SIDES = ("attacked", "clean")
 NO_EXCLUSIONS = Exclusions()
-#: Element id of the first tab, which is visible when the page opens.
-HOME_TAB = "attack-defend"
+#: Ids of the first tab, which is visible when the page opens, and of the Lab's tab with the panels of the run on screen.
+HOME_TAB, RUN_TAB = "story", "run"
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,7 @@ class Session:
     shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
-    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*, ``exercise``
-    the number of the chosen exercise of *Learn*.
+    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
     """
 
     model: str = ""
@@ -170,7 +169,6 @@ class Session:
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
     arena: ArenaTable | None = None
-    exercise: int = 1
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)

@@ -1,7 +1,7 @@
 // The address follows the state: the query comes from the server, the open tab from the page itself.
 const button = element.querySelector("button");
 const said = element.querySelector("span");
-const TABS = { "Inside RITA": "inside", Arena: "arena", "Memory (cache)": "memory", "Stream": "stream", "Figures of the paper": "figures", Learn: "learn" };
+const TABS = { "This run": "run", "Inside RITA": "inside", Arena: "arena", "Memory (cache)": "memory", "Stream": "stream", "Figures of the paper": "figures", Terms: "terms" };
 const wanted = new URLSearchParams(location.search);
 const kept = ["__theme", "lecture"].filter((name) => wanted.has(name));
 let opened = false; // whether the link's own tab has been opened

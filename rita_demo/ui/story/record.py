@@ -4,12 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo import analysis
 from rita_demo.analysis import crop_field as positions
 from rita_demo.analysis.push_left import push_left
 from rita_demo.analysis.rules import Rule, rules
-from rita_demo.attacks import ATTACKS
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
@@ -30,18 +27,16 @@ def story_value(session: Session) -> dict[str, Any] | None:
     run = session.run
     if run is None:
         return None
-    steps = _steps(run, session)
-    value = {
+    steps, found = _Steps(run, session), rules(run, run.attacked)
+    value: dict[str, Any] = {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
         "last": last_step(run),
         "clean": _once(session, "story clean", lambda: lossless_uri(run.clean.picture.pixels)),
         "attacked": None,
         "claim": claim(run),
         "threat": threat(run),
-        "kind": "" if run.attack is None else ATTACKS[run.settings.attack].title,
         "given": run.label_given,
         "known": not run.class_prompts.unknown_names,
-        "model": run.backbone.title,
         "mass": run.settings.transported_mass,
         "answers": [{"name": n, "title": _title(run, n)} for n in ANSWERS],
         "boxes": steps.boxes.round(4).tolist(),
@@ -49,7 +44,8 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "reach": steps.reach,
         "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
         "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
-        "rules": [_rule(run, one) for one in rules(run, run.attacked).all],
+        "rules": [_rule(run, one) for one in (found.average, found.balanced, found.rita)],
+        "plan": {"effect": found.plan_effect, "lead": found.rita.lead},
         "push": None,
     }
     if run.attack is not None:
@@ -65,7 +61,7 @@ def story_steps(session: Session) -> dict[str, Any] | None:
     run = session.run
     if run is None or run.attack is None or session.pending_steps or not session.attack_steps:
         return None
-    attack, steps = run.attack, _steps(run, session)
+    attack, steps = run.attack, _Steps(run, session)
     between = [at.step for at in steps.field if 0 < at.step < last_step(run)]
     return {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
@@ -105,7 +101,7 @@ def change(attack: AttackTrace, step: int) -> dict[str, str]:
     return {"change": lossless_uri((moved + 128).astype(np.uint8))}
 
 
-class _steps:
+class _Steps:
     """The crop field with the result behind each of its steps, and the classes that any crop answers."""
 
     def __init__(self, run: Run, session: Session) -> None:
@@ -171,9 +167,9 @@ def _rule(run: Run, one: Rule) -> dict[str, Any]:
 
 def _push(run: Run) -> dict[str, Any] | None:
     found = push_left(run)
-    if found is None:
+    if found is None or found.median is None:
         return None
-    return {"share": np.asarray(found.share, float).round(4).tolist(), "median": int(found.median), "whole": float(found.fall[0])}
+    return {"share": np.asarray(found.share, float).round(4).tolist(), "median": found.median}
 
 
 def _share(value: Any) -> float:

@@ -1,13 +1,13 @@
 """Sentences of the Story, made of a run."""
 
-from rita_demo.attacks import ATTACKS
+from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.data import vocabularies
 from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
-from rita_demo.ui.widgets import wording
 
+#: What the attacker differentiates -> what they know.
+KNOWS = {"": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
 Part = tuple[str, str]  # words and their css class
-LIMITED = ("fgsm", "pgd")  # kinds that move every pixel by at most the strength
 
 
 def claim(run: Run) -> list[Part]:
@@ -20,7 +20,12 @@ def claim(run: Run) -> list[Part]:
     if before != run.class_prompts.names[run.label]:  # wrong from the start
         first = [*first[:-1], (". CLIP says ", ""), (_name(before), "attack"), (" from the start.", "")]
     if after == before:
-        return [*first, (f" {changed}, and CLIP still says ", ""), (_name(after), "clean" if after == _truth(run) else "attack"), (".", "")]
+        return [
+            *first,
+            (f" {changed}, and CLIP still says ", ""),
+            (_name(after), "clean" if after == _truth(run) else "attack"),
+            (".", ""),
+        ]
     aim = run.attack.target
     aimed = " that the attacker chose" if aim is not None and after == run.class_prompts.names[aim] else ""
     return [*first, (f" {changed}, and CLIP sees ", ""), (_noun(run, after), "attack"), (f"{aimed}.", "")]
@@ -30,24 +35,24 @@ def threat(run: Run) -> str:
     """The threat model in one line, beside the answers."""
     if run.attack is None:
         return "Not attacked."
-    kind, model = ATTACKS[run.settings.attack], run.threat_model
-    steps = f", {model.steps} steps" if model.steps > 1 else ""
-    knows = {"crops": "knows the crops", "defence": "knows the defence"}.get(kind.access, "knows CLIP, not the crops")
-    return f"{kind.title}{steps}; the attacker {knows}. One picture."
+    steps = f", {run.threat_model.steps} steps" if run.threat_model.steps > 1 else ""
+    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {KNOWS[access_of(run.settings)]}. n = 1."
 
 
 def _changed(run: Run) -> str:
     kind = ATTACKS[run.settings.attack]
-    if kind.strength_is_budget:
+    if kind.bounded:
         size = f"by at most {run.settings.budget} of 255"
         return f"Add random noise {size}" if run.settings.attack == "noise" else f"Change every pixel {size}"
     return f"Attack it ({kind.title})"
 
 
 def _subject(run: Run, before: str) -> list[Part]:
-    """"This is a motorbike." where the true class is given, else what CLIP says."""
+    """ "This is a motorbike." where the true class is given, else what CLIP says."""
     if run.label_given:
-        lead, noun = ("This texture is ", _name(_truth(run))) if _textures(run) else ("This is ", _noun(run, _truth(run)))
+        lead, noun = (
+            ("This texture is ", _name(_truth(run))) if _textures(run) else ("This is ", _noun(run, _truth(run)))
+        )
         return [(lead, ""), (noun, ""), (".", "")]
     return [("CLIP says ", ""), (_name(before), ""), (".", "")]
 

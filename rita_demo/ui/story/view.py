@@ -1,12 +1,19 @@
 """The Story as one component: the browser draws it from a few JSON values."""
 
+import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import gradio as gr
+
+from rita_demo.records import Picture
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.measured import measured
-from rita_demo.ui.story.record import story_crops, story_steps, story_value
+from rita_demo.ui.story.record import loading_value, story_crops, story_steps, story_value
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.plotly_view import with_constants
 
@@ -14,3 +21,49 @@ _FOLDER = Path(__file__).parent
 TEMPLATE = (_FOLDER / "story.html").read_text(encoding="utf-8")
 #: In this order: the last one starts.
 PARTS = ("core", "hero", "attack", "push", "rules", "checks", "predict", "measured")
+
+
+class StoryView(JsonWidget):
+    """Values, each a dict or None: ``value``: :func:`story_value`; ``steps``: :func:`story_steps`; ``crops``:
+    :func:`story_crops`; ``checks``: :func:`story_checks`; ``partial``: the picture of a run that is being computed.
+
+    ``release`` reports {"step": a stored step}, ``click`` a crop as the marks of a figure do, ``submit`` {"what":
+    "know"}: the attacker who knows RITA is asked for."""
+
+    template = TEMPLATE
+    css = (_FOLDER / "story.css").read_text(encoding="utf-8")
+
+    def __init__(self, value: dict[str, Any] | str | None = None, **html: Any) -> None:
+        self.script = story_script()
+        super().__init__(value, **{"steps": "", "crops": "", "checks": "", "partial": "", "elem_id": "story"} | html)
+
+
+@cache
+def story_script() -> str:
+    """The script of the Story, with what was measured on many pictures."""
+    return with_constants("\n".join((_FOLDER / f"{part}.js").read_text("utf-8") for part in PARTS), **measured())
+
+
+def build_story(panels: PanelRegistry) -> StoryView:
+    """The view, drawn again with the run, its steps, its crops and its checks."""
+    view = StoryView()
+
+    def part(name: str, draw: Callable[[Session], dict[str, Any] | None], *topics: str) -> None:
+        panels.add(view, lambda session: gr.update(**{name: dump(draw(session))}), *topics)
+
+    part("value", story_value)
+    part("steps", story_steps, "attack_steps")
+    part("crops", story_crops)
+    part("checks", story_checks, "attack_steps")
+    part("partial", lambda session: None)
+    return view
+
+
+def loading(picture: Picture) -> dict[str, Any]:
+    """The update that shows a picture before it is run."""
+    return gr.update(partial=dump(loading_value(picture)))
+
+
+def dump(value: Any) -> str:
+    """JSON; "" for nothing (Gradio does not tell the browser that a property became None)."""
+    return "" if value is None else json.dumps(value)

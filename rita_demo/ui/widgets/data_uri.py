@@ -20,6 +20,11 @@ def _png_uri(data: bytes, shape: tuple[int, ...]) -> str:
     return _uri(Image.fromarray(np.frombuffer(data, np.uint8).reshape(shape)), "png", compress_level=1)
 
 
+def lossless_uri(pixels: np.ndarray) -> str:
+    """(H, W, 3) uint8 -> a lossless WebP as data URI: half the size of a PNG, and faster."""
+    return _uri(Image.fromarray(np.ascontiguousarray(pixels)), "webp", lossless=True, method=2)
+
+
 def jpeg_uri(pixels: np.ndarray, side: int | None = None, quality: int = 85) -> str:
     """(H, W, 3) uint8 -> a JPEG as data URI, at most ``side`` pixels wide: for thumbnails only."""
     image = Image.fromarray(np.ascontiguousarray(pixels))

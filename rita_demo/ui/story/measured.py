@@ -1,0 +1,131 @@
+"""What the Story says of many pictures: read from the shipped measurements, and left out where they are missing."""
+
+from pathlib import Path
+from typing import Any
+
+from rita_demo import analysis
+from rita_demo.analysis import CorrectCount
+from rita_demo.attacks import ATTACKS
+from rita_demo.data import shipped_results
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError
+from rita_demo.records.intervals import wilson
+from rita_demo.ui.widgets import wording
+from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
+
+METHODS = ("clip", "ensemble", "rita")
+#: Towers of the one table, and what they are called on the page.
+TOWERS = {"embedded": "trained as usual", "embedded-robust": "trained on attacks"}
+ATTACKERS = ("none", "pgd", "autoattack", "adaptive")
+COLUMNS = {
+    "none": "no attack",
+    "pgd": "knows CLIP",
+    "autoattack": "AutoAttack on CLIP",
+    "adaptive": "knows the defence",
+}
+
+Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
+
+
+def measured() -> dict[str, Any]:
+    """The constants of the Story's figures: the one table, the attacker who knows, the memory."""
+    arena = _cells(shipped_results.ARENA)
+    towers = {tower: analysis.attacker_table(c for c in arena if c.backbone == tower) for tower in TOWERS}
+    found: dict[str, Any] = {"table": _table(towers), "memory": _memory(_cells(shipped_results.ATTACKERS))}
+    return found | _knowing_attacker(towers)
+
+
+def _cells(path: Path) -> tuple[MeasuredCell, ...]:
+    try:
+        return shipped_results.read(path)
+    except DataError:
+        return ()
+
+
+def _table(towers: dict[str, Counts]) -> dict[str, Any] | None:
+    """Method x attacker, a row for each method on each tower."""
+    rows = [
+        {
+            "title": DEFENCES[method].title,
+            "tower": TOWERS[tower],
+            "cells": [_cell(counts.get(attack, {}).get(method)) for attack in ATTACKERS],
+        }
+        for tower, counts in towers.items()
+        for method in METHODS
+        if counts
+    ]
+    if not rows:
+        return None
+    budget = "4 of 255"
+    return {
+        "columns": ["", *COLUMNS.values()],
+        "rows": rows,
+        "lead": f"Right answers on test pictures of Caltech101 and DTD, at most {budget} per pixel. Compare within a column.",
+        "note": f"Below each share: n and Wilson's 95 % interval. {NOT_ZERO_SHOT}{_earlier(towers)}",
+    }
+
+
+def _cell(count: CorrectCount | None) -> dict[str, str] | None:
+    if count is None:
+        return None
+    low, high = wilson(count.right, count.n)
+    mark = wording.EARLIER_MARK * count.earlier
+    return {"share": f"{count.percent:.0f} %{mark}", "interval": f"n = {count.n}, {100 * low:.0f} to {100 * high:.0f}"}
+
+
+def _earlier(towers: dict[str, Counts]) -> str:
+    counts = (count for table in towers.values() for row in table.values() for count in row.values())
+    return wording.EARLIER_NOTE * any(count.earlier for count in counts)
+
+
+def _knowing_attacker(towers: dict[str, Counts]) -> dict[str, Any]:
+    """CLIP and RITA on both towers, each against the attacker who knows it."""
+    found = {
+        (t, m): counts["adaptive"][m]
+        for t, counts in towers.items()
+        for m in METHODS
+        if m in counts.get("adaptive", {})
+    }
+    if ("embedded", "rita") not in found:
+        return {"knows": None}
+    crops, robust = found["embedded", "rita"], found.get(("embedded-robust", "rita"))
+    kept = f"Of {crops.n} test pictures RITA keeps {crops.percent:.0f} %"
+    kept += f"; on the tower that was trained on attacks {robust.percent:.0f} % of {robust.n}." if robust else "."
+    mark = _earlier(towers)
+    return {
+        "knows": [{"tower": "embedded", "kept": crops.percent, "mark": wording.EARLIER_MARK * crops.earlier}],
+        "knows_sentence": f"{kept} {ATTACKS['adaptive'].title}, 4 of 255.{mark}",
+        "knows_rows": [
+            _bar(f"{DEFENCES[m].title}, {TOWERS[t]}", count, m) for (t, m), count in found.items() if m != "ensemble"
+        ],
+    }
+
+
+def _bar(title: str, count: CorrectCount, css: str) -> dict[str, Any]:
+    low, high = wilson(count.right, count.n)
+    return {"title": title, "share": count.right / count.n, "low": low, "high": high, "css": css}
+
+
+def _memory(cells: tuple[MeasuredCell, ...]) -> dict[str, Any] | None:
+    """RITA with its memory (one stream of pictures) and without, on the same pictures under the same attacks."""
+    stream, off = ({_where(c): c for c in cells if c.method == "rita" and c.protocol == p} for p in ("stream", "off"))
+    both = [(stream[where], off[where]) for where in stream if where in off]
+    if not both:
+        return None
+    n, rows, more = 0, [], 0
+    for title, which in (("with the memory", 0), ("without it", 1)):
+        right = sum(round(pair[which].accuracy * pair[which].n / 100) for pair in both)
+        n = sum(pair[which].n for pair in both)
+        rows.append(_bar(title, CorrectCount(right, n, ()), "memory" if which == 0 else "rita"))
+        more = right if which == 0 else more - right
+    change = f"{abs(more)} {'more' if more > 0 else 'fewer'}" if more else "as many"
+    attacks = ", ".join(dict.fromkeys(ATTACKS[pair[0].attack].column_title for pair in both))
+    return {
+        "sentence": f"RITA’s memory holds its surest crops under its own answers. Over {n} answers ({attacks}) it has {change} right with it.",
+        "rows": rows,
+    }
+
+
+def _where(cell: MeasuredCell) -> tuple[Any, ...]:
+    return cell.dataset, cell.backbone, cell.attack, cell.budget, cell.steps, cell.split, cell.n
