@@ -73,17 +73,8 @@ document.addEventListener("click", (event) => {
   if (done) done.hidden = true;
 });
 
-// Lecture mode: the style sheet enlarges the page, and a presenter's keys lead through the tour.
-if (new URLSearchParams(location.search).has("lecture")) {
-  document.documentElement.classList.add("lecture");
-  document.addEventListener("keydown", (event) => {
-    const turn = { PageDown: "next", PageUp: "back" }[event.key];
-    const button = turn && document.querySelector(document.querySelector(".tour:not([hidden])") ? `.tour .${turn}` : "#tour .quiet-button:not(.over)");
-    if (!button) return;
-    event.preventDefault();
-    button.click();
-  });
-}
+// Lecture mode: the Story as slides (story/lecture.js); the style sheet hides the rest of the page.
+if (new URLSearchParams(location.search).has("lecture")) document.documentElement.classList.add("lecture");
 
 // The page comes with the worked example. A link's own picture follows a moment later: until then the example is hidden,
 // and its answers until the link's are there.

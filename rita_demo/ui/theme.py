@@ -30,9 +30,9 @@ SANS = ["Inter", "system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica 
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 
 
-def font_face() -> str:
-    """CSS: the page's face, served beside the page."""
-    source = f'url("gradio_api/file={quote(str(FACE))}") format("woff2")'
+def font_face(address: str = f"gradio_api/file={quote(str(FACE))}") -> str:
+    """CSS: the page's face; by default it is served beside the page."""
+    source = f'url("{address}") format("woff2")'
     return f'@font-face {{ font-family: "Inter"; font-weight: 100 900; font-display: swap; src: {source}; }}\n'
 
 

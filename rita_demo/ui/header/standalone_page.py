@@ -18,11 +18,12 @@ from rita_demo.plots import css_variables
 from rita_demo.plots.figure import PLOTLY_JS, Figure
 from rita_demo.records import AttackStepResult, Run
 from rita_demo.ui.panels import figure_caption, verdict_table
-from rita_demo.ui.panels.crop_field import SCRIPT, TEMPLATE, crop_field_value
-from rita_demo.ui.panels.picture_triptych import TITLES, pictures_value
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.theme import STYLE, TOUCH
+from rita_demo.ui.story.record import story_crops, story_steps, story_value
+from rita_demo.ui.story.view import STORY_CSS, TEMPLATE, dump, story_script
+from rita_demo.ui.theme import FACE, STYLE, TOUCH, font_face
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import data_uri
 from rita_demo.ui.widgets.plotly_view import FIGURE, FIGURE_HEAD, figure_script
 from rita_demo.ui.widgets.views_grid import GRID_CSS, grid_value, sprite_value
 
@@ -38,10 +39,10 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray], steps: tuple[AttackSte
     session.attack_steps = steps
     title = escape(f"RITA: {wording.summary(run)[0]}")
     answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
-    field = {"value": crop_field_value(session), "step": None, "view": None}
+    session.crops = dict(crops)
+    story = {"value": story_value(session), "steps": story_steps(session), "crops": story_crops(session)}
     parts = [
-        f"<h1>RITA <small>see an attack, see the defence</small></h1>{verdict_table.banner(run)}{_pictures(session)}",
-        _widget("field", "", TEMPLATE, field | {"frame": ".three figure:not(:nth-child(2)) .frame"}, SCRIPT),
+        f"<h1>RITA</h1>{_widget('story', '', TEMPLATE, {name: dump(part) for name, part in story.items()}, story_script())}",
         f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
         *_figures(session, run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_effect(run)}"
@@ -55,23 +56,11 @@ def standalone(run: Run, crops: Mapping[str, np.ndarray], steps: tuple[AttackSte
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{title}</title><style>{css_variables()}{STYLE.read_text(encoding='utf-8')}{CSS}"
+        f"<title>{title}</title><style>{font_face(data_uri(FACE, 'font/woff2'))}{css_variables()}{STYLE.read_text(encoding='utf-8')}{STORY_CSS}{CSS}"
         f".grid {{{GRID_CSS}}}</style>{FIGURE_HEAD}</head><body><script>{_DARK}</script><script>{library}</script>"
         f"<script type='module'>{TOUCH.read_text(encoding='utf-8')}</script>"
         f"<div class='gradio-container'><main>{''.join(parts)}</main></div></body></html>"
     )
-
-
-def _pictures(session: Session) -> str:
-    found = ""
-    for kind, part in (pictures_value(session) or {}).items():
-        text = {name: escape(part.get(name) or "") for name in ("hole", "alt", "lead", "answer", "tail", "share")}
-        image = (
-            f"<img src='{part['src']}' alt='{text['alt']}'>" if part["src"] else f"<p class='empty'>{text['hole']}</p>"
-        )
-        said = f"{text['lead']} <b>{text['answer']}</b>{text['tail']}<small>{text['share']}</small>"
-        found += f"<figure><p class='small'>{TITLES[kind]}</p><div class='frame'>{image}</div><figcaption>{said}</figcaption></figure>"
-    return f"<div class='three'>{found}</div>"
 
 
 def _figures(session: Session, run: Run, crops: Mapping[str, np.ndarray]) -> list[str]:

@@ -25,12 +25,14 @@ function follow() {
   if (opened) history.replaceState(null, "", address());
 }
 
+// The Story shows its picture with the link; elsewhere the link is copied.
 button.addEventListener("click", async () => {
+  if (props.value) follow();
+  if (!document.dispatchEvent(new CustomEvent("share", { detail: props.value ? location.href : "", cancelable: true }))) return;
   const busy = document.documentElement.classList.contains("waits");
   const none = busy ? "No link yet: the run is not done." : "Your own picture cannot be shared by a link: use “Save this run”.";
   if (!props.value) said.textContent = none;
   else {
-    follow();
     try {
       await navigator.clipboard.writeText(location.href);
       said.textContent = "The link is copied. It starts from an empty memory; what-ifs are not part of it.";

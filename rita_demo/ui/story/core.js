@@ -100,7 +100,7 @@ async function show() {
     at = next.last;
     sheets = null;
     frames = new Map();
-    chosen = next.push ? next.push.median : Math.min(1, next.boxes.length - 1);
+    chosen = next.push ? next.push.first : Math.min(1, next.boxes.length - 1);
     forget();
   }
   find("input.step").max = next.last;

@@ -32,6 +32,9 @@ const QUESTIONS = {
 };
 const HIDES = { noise: [], push: [".push .bars", ".push .lead"], rules: [], knows: [".bars-knows", ".knows .lead"] };
 
+// A presenter's key reveals without a prediction.
+for (const box of all(".predict")) box.addEventListener("reveal", () => box.onreveal());
+
 // A new run: nothing is predicted yet.
 function forget() {
   for (const box of all(".predict")) box.classList.remove("revealed");
@@ -47,15 +50,20 @@ built.push(() => {
     const [choices, right, because] = asked;
     const shown = box.classList.contains("revealed");
     find(".because", box).textContent = shown ? find(".because", box).textContent : "";
+    box.onreveal = () => {
+      box.classList.add("revealed");
+      find(".because", box).textContent = `${choices[right][0].toUpperCase()}${choices[right].slice(1)}. ${because}`;
+      all("button", box).forEach((one, m) => one.classList.toggle("right", m === right));
+      for (const hidden of HIDES[about]) find(hidden).classList.remove("veiled");
+    };
     find(".choices", box).replaceChildren(
       ...choices.map((text, n) => {
         const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
         if (shown && n === right) button.classList.add("right");
         button.addEventListener("click", () => {
-          box.classList.add("revealed");
+          box.onreveal();
           find(".because", box).textContent = `${n === right ? "Yes." : `No: ${choices[right]}.`} ${because}`;
-          all("button", box).forEach((one, m) => (one.classList.toggle("right", m === right), one.setAttribute("aria-pressed", String(m === n))));
-          for (const hidden of HIDES[about]) find(hidden).classList.remove("veiled");
+          all("button", box).forEach((one, m) => one.setAttribute("aria-pressed", String(m === n)));
         });
         return button;
       }),

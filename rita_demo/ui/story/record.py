@@ -169,7 +169,9 @@ def _push(run: Run) -> dict[str, Any] | None:
     found = push_left(run)
     if found is None or found.median is None:
         return None
-    return {"share": np.asarray(found.share, float).round(4).tolist(), "median": found.median}
+    share = np.asarray(found.share, float)
+    order = 1 + np.argsort(share[1:], kind="stable")
+    return {"share": share.round(4).tolist(), "median": found.median, "first": int(order[len(order) // 4])}
 
 
 def _share(value: Any) -> float:

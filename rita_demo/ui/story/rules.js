@@ -15,7 +15,7 @@ built.push(() => {
   field.replaceChildren();
   add(field, "i", "", "middle");
   tiles = data.boxes.map((_, n) => {
-    const tile = add(field, "button", "", n ? "tile" : "tile whole");
+    const tile = add(field, "button", "", "tile");
     tile.type = "button";
     tile.addEventListener("click", () => ((chosen = n), draw(), trigger("click", { data: [n] })));
     cell(tile, n);
@@ -24,39 +24,46 @@ built.push(() => {
   add(field, "span", "the whole picture", "whole-label");
 });
 
+// Where each tile stands: bins across, one above the other; as large as fits.
+const HIGHEST = 300; // pixels
+const SIZES = [40, 36, 32, 28, 24, 20, 16, 12];
+function layout(width, value) {
+  const order = data.boxes.map((_, n) => n).slice(1).sort((p, q) => value(p) - value(q));
+  let found = null;
+  for (const size of SIZES) {
+    const bins = Math.max(8, Math.floor(width / size));
+    const place = (v) => Math.min(Math.max(Math.floor(((v / data.reach + 1) / 2) * bins), 0), bins - 1);
+    const heights = Array(bins + 2).fill(0);
+    const whole = Math.min(place(value(0)), bins - 2); // the whole picture is twice as large
+    heights[whole] = heights[whole + 1] = 2;
+    const at_ = [[whole, 0]];
+    for (const n of order) at_[n] = [place(value(n)), heights[place(value(n))]++];
+    found = { size, at: at_, x: (bin) => (bin / bins) * width, high: Math.max(...heights) * size };
+    if (found.high <= HIGHEST) break;
+  }
+  return found;
+}
+
 figures.push(() => {
   const field = find(".rules .field");
   const [a, b, t] = around();
   const kept = nearest();
   const now = data.rules.find((one) => one.name === rule) || data.rules[0];
-  const [width, size] = [field.clientWidth || 1000, narrow.matches ? 20 : 34];
-  const bins = Math.max(8, Math.floor(width / size));
-  const place = (v) => Math.min(Math.max(Math.floor(((v / data.reach + 1) / 2) * bins), 0), bins - 1);
-  const heights = Array(bins + 2).fill(0);
   const value = (n) => between(a.crops[n], b.crops[n], t);
   const most = Math.max(...now.weight);
-  const order = data.boxes.map((_, n) => n).slice(1).sort((p, q) => value(p) - value(q));
-  const whole = place(value(0));
-  const wide = 2 * size;
-  const from = Math.min(whole, bins - 2);
-  heights[from] = heights[from + 1] = 2;
-  const put = (n, bin, level, side_) => {
-    const tile = tiles[n];
-    tile.style.transform = `translate(${(bin / bins) * width}px, ${-level * size}px)`;
-    tile.style.width = tile.style.height = `${side_ - 2}px`;
-    const left = rule === "rita" || rule === "balanced" ? now.weight[n] < 0.05 * most : now.weight[n] <= 0;
-    const css = `tile ${value(n) > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${n ? "" : " whole"}${left ? " out" : ""}${n === chosen ? " chosen" : ""}`;
+  const { size, at: places, x, high } = layout(field.clientWidth || 1000, value);
+  tiles.forEach((tile, n) => {
+    const [bin, level] = places[n];
+    tile.style.transform = `translate(${x(bin)}px, ${-level * size}px)`;
+    tile.style.width = tile.style.height = `${(n ? size : 2 * size) - 2}px`;
+    const out = now.weight[n] < 0.05 * most;
+    const css = `tile ${value(n) > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${out ? " out" : ""}${n === chosen ? " chosen" : ""}`;
     if (tile.className !== css) tile.className = css;
-    tile.title = tile.ariaLabel = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${left ? `; ${now.name} leaves it out` : ""}`;
-  };
-  put(0, from, 0, wide);
-  for (const n of order) {
-    const bin = place(value(n));
-    put(n, bin, heights[bin]++, size);
-  }
-  field.style.height = `${Math.max(...heights, 6) * size + 30}px`;
+    tile.title = tile.ariaLabel = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${out ? "; left out" : ""}`;
+  });
+  field.style.height = `${Math.max(high, 200) + 24}px`;
   const label = find(".whole-label");
-  label.style.transform = `translate(${(from / bins) * width}px, ${-wide - 2}px)`;
+  label.style.transform = `translate(${x(places[0][0])}px, ${-2 * size - 2}px)`;
   const right = kept.crops.filter((v) => v > 0).length;
   find(".sides .rival").textContent = `◀ ${kept.crops.length - right} crops fit ${data.names[1]} better`;
   find(".sides .reference").textContent = `${right} crops fit ${data.names[0]} better ▶`;

@@ -13,14 +13,16 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.measured import measured
+from rita_demo.ui.story.notes import NOTES
 from rita_demo.ui.story.record import loading_value, story_crops, story_steps, story_value
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.plotly_view import with_constants
 
 _FOLDER = Path(__file__).parent
 TEMPLATE = (_FOLDER / "story.html").read_text(encoding="utf-8")
+STORY_CSS = (_FOLDER / "story.css").read_text(encoding="utf-8")
 #: In this order: the last one starts.
-PARTS = ("core", "hero", "attack", "push", "rules", "checks", "predict", "measured")
+PARTS = ("core", "hero", "attack", "push", "rules", "checks", "predict", "share", "lecture", "measured")
 
 
 class StoryView(JsonWidget):
@@ -30,8 +32,7 @@ class StoryView(JsonWidget):
     ``release`` reports {"step": a stored step}, ``click`` a crop as the marks of a figure do, ``submit`` {"what":
     "know"}: the attacker who knows RITA is asked for."""
 
-    template = TEMPLATE
-    css = (_FOLDER / "story.css").read_text(encoding="utf-8")
+    template, css = TEMPLATE, STORY_CSS
 
     def __init__(self, value: dict[str, Any] | str | None = None, **html: Any) -> None:
         self.script = story_script()
@@ -41,7 +42,9 @@ class StoryView(JsonWidget):
 @cache
 def story_script() -> str:
     """The script of the Story, with what was measured on many pictures."""
-    return with_constants("\n".join((_FOLDER / f"{part}.js").read_text("utf-8") for part in PARTS), **measured())
+    return with_constants(
+        "\n".join((_FOLDER / f"{part}.js").read_text("utf-8") for part in PARTS), **measured(), notes=NOTES
+    )
 
 
 def build_story(panels: PanelRegistry) -> StoryView:
@@ -49,7 +52,11 @@ def build_story(panels: PanelRegistry) -> StoryView:
     view = StoryView()
 
     def part(name: str, draw: Callable[[Session], dict[str, Any] | None], *topics: str) -> None:
-        panels.add(view, lambda session: gr.update(**{name: dump(draw(session))}), *topics)
+        def update(session: Session) -> dict[str, Any]:
+            values: dict[str, Any] = {name: dump(draw(session))}
+            return gr.update(**values)
+
+        panels.add(view, update, *topics)
 
     part("value", story_value)
     part("steps", story_steps, "attack_steps")

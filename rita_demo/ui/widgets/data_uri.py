@@ -3,6 +3,7 @@
 import base64
 import io
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,11 @@ def jpeg_uri(pixels: np.ndarray, side: int | None = None, quality: int = 85) -> 
     if side is not None and image.width > side:
         image = image.resize((side, round(side * image.height / image.width)), Image.Resampling.LANCZOS)
     return _uri(image, "jpeg", quality=quality)
+
+
+def data_uri(file: Path, kind: str) -> str:
+    """A file as data URI; ``kind``: its media type."""
+    return f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
 
 
 def _uri(image: Image.Image, kind: str, **options: Any) -> str:

@@ -1,0 +1,76 @@
+// One picture of 1200 x 630 for a post: clean, change, attacked, the sentence and the answers. It is made in the browser, and
+// leaves it only as a file that the visitor saves.
+const WIDE = 1200;
+const HIGH = 630;
+function poster() {
+  const canvas = Object.assign(document.createElement("canvas"), { width: WIDE, height: HIGH });
+  const pen = canvas.getContext("2d");
+  const ink = (name) => getComputedStyle(story).getPropertyValue(`--rita-${name}`).trim();
+  const write = (text, x, y, size, weight = 400, colour = "text") => {
+    pen.font = `${weight} ${size}px Inter, system-ui, sans-serif`;
+    pen.fillStyle = ink(colour);
+    pen.fillText(text, x, y);
+  };
+  pen.fillStyle = ink("surface");
+  pen.fillRect(0, 0, WIDE, HIGH);
+  const last = frames.get(data.last);
+  const pictures = [["clean", frames.get(0)?.picture], ["the change, 20 times stronger", last?.change], ["attacked", last?.picture]].filter(([, image]) => image);
+  pictures.slice(0, data.last ? 3 : 1).forEach(([title, image], i) => {
+    const small = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+    small.getContext("2d").putImageData(image, 0, 0);
+    pen.drawImage(small, 48 + i * 264, 48, 248, 248);
+    write(title, 48 + i * 264, 318, 16, 400, "quiet");
+  });
+  // the sentence, broken at words
+  let [x, y] = [48, 382];
+  for (const [text, css] of data.claim)
+    for (const word of text.split(/(?<= )/)) {
+      pen.font = "700 40px Inter, system-ui, sans-serif";
+      const wide = pen.measureText(word).width;
+      if (x + wide > 800 && x > 48) [x, y] = [48, y + 46];
+      write(word, x, y, 40, 700, css || "text");
+      x += wide;
+    }
+  const says = steps.at(-1).says;
+  data.answers.forEach(({ name, title }, i) => {
+    const top = 100 + i * 92;
+    write(title, 860, top - 30, 18, 400, name === "rita" ? "defence" : "quiet");
+    write(data.names[says[name].label], 860, top + 4, 30, 650, says[name].right === false ? "attack" : "text");
+    write(says[name].share, 860, top + 30, 18, 400, "quiet");
+  });
+  write(data.threat, 48, HIGH - 32, 16, 400, "quiet");
+  write("RITA", WIDE - 48 - pen.measureText("RITA").width * 1.6, HIGH - 32, 24, 700);
+  return canvas;
+}
+
+// The dialog: the picture and the link.
+function share(link) {
+  const dialog = story.querySelector("dialog") || story.appendChild(document.createElement("dialog"));
+  dialog.replaceChildren();
+  dialog.setAttribute("aria-label", "Share");
+  const canvas = poster();
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", data.claim.map(([text]) => text).join(""));
+  dialog.append(canvas);
+  const row = add(dialog, "p", "", "buttons");
+  const save = add(row, "a", "Save the picture");
+  save.href = canvas.toDataURL("image/png");
+  save.download = "rita.png";
+  const copy = add(row, "button", link ? "Copy the link" : "Your own picture has no link");
+  copy.type = "button";
+  copy.disabled = !link;
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(link);
+      copy.textContent = "The link is copied";
+    } catch {
+      copy.textContent = "Copy it from the address bar";
+    }
+  });
+  const close = add(row, "button", "Close");
+  close.type = "button";
+  close.addEventListener("click", () => dialog.close());
+  add(dialog, "p", "The picture is made in this browser and sent nowhere. A link starts from an empty memory.", "note");
+  dialog.showModal();
+}
+document.addEventListener("share", (event) => data && story.getClientRects().length && (event.preventDefault(), share(event.detail)));
