@@ -64,6 +64,12 @@ watch("value", show);
 watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));
 watch("crops", showCrops);
 watch("checks", showChecks);
-watch("partial", showPartial);
-new ResizeObserver(() => data && (built.forEach((one) => one()), draw())).observe(story);
+watch("partial", () => (props.partial ? showPartial() : show())); // a run that failed leaves the one of before
+let width = 0; // its height follows what is drawn
+new ResizeObserver(() => {
+  if (!data || story.clientWidth === width) return;
+  width = story.clientWidth;
+  built.forEach((one) => one());
+  draw();
+}).observe(story);
 show().then(showChecks);
