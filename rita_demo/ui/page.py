@@ -197,7 +197,7 @@ def _show_example(
     while not complete and session.same_picture(run):
         complete = example.wait(0.25, complete=True)
         if example.show_more(session):
-            yield context.panels.redraw(session, "attack_steps")
+            yield context.panels.redraw(session, "attack_steps", "checks")
 
 
 def _example_status(engine: Engine, example: WorkedExample) -> str:

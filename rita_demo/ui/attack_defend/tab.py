@@ -264,13 +264,15 @@ class AttackDefendTab(SelectionEvents):
         yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
-        """After an attack: the stored steps and the other budgets, if they are quick (or also if they are ``slow``)."""
+        """After an attack: the stored steps, the Story's checks and the other budgets, if they are quick (or also if they are
+        ``slow``)."""
         session = self.context.sessions.get(visitor)
         run = session.run
         if run is None:
             return
         if slow or background.attack_steps_seconds(run) <= background.AUTO_STEPS_SECONDS:
             yield from background.in_background(self.context, session, background.store_attack_steps)
+            yield from background.in_background(self.context, session, background.store_checks)
         quick = background.budgets_seconds(run) <= background.AUTO_BUDGETS_SECONDS
         if session.same_picture(run) and (slow or quick):
             yield from background.in_background(self.context, session, background.store_budget_variants)

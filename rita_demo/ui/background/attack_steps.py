@@ -1,4 +1,4 @@
-"""Computed in the background after an answer: the attack's stored steps, and the attack with other budgets.
+"""Computed in the background after an answer: the attack's stored steps, the Story's checks, the attack with other budgets.
 
 It waits while an answer of any visitor is computed.
 """
@@ -12,6 +12,7 @@ import gradio as gr
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
+from rita_demo.pipeline.story import story_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import Run
 from rita_demo.ui.framework.context import AppContext
@@ -53,6 +54,22 @@ def store_attack_steps(engine: Engine, session: Session, run: Run) -> Iterator[t
     finally:
         if session.run is run:
             session.pending_steps = 0
+
+
+def store_checks(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
+    """Compute what the Story asks of the run on screen; yields the topics that changed. It ends when another run is on
+    screen."""
+    if session.checks is not None:
+        return
+    work = Steps(story_steps(engine, run))
+    for _ in work:
+        yield ()
+        if session.run is not run:
+            return
+    with session.lock:
+        if session.run is run:
+            session.checks = work.value
+    yield ("checks",)
 
 
 def store_budget_variants(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
@@ -97,7 +114,7 @@ def max_stored_steps(record: int, crops: int) -> int:
 def in_background(
     context: AppContext, session: Session, work: Callable[[Engine, Session, Run], Iterator[tuple[str, ...]]]
 ) -> Iterator[Updates]:
-    """One of the two works above as an event, which shows what is computed at most every ``UPDATE_INTERVAL``."""
+    """One of the works above as an event, which shows what is computed at most every ``UPDATE_INTERVAL``."""
     activity, run = context.activity, session.run
     if run is None:
         return

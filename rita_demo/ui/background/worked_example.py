@@ -14,12 +14,13 @@ from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import example as example_module
 from rita_demo.pipeline import run as run_module
+from rita_demo.pipeline import story
 from rita_demo.process.generators import run_to_end
 from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
-from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants
+from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants, store_checks
 from rita_demo.ui.session.session import SIDES, Session
 
 log = logging.getLogger("rita_demo.ui")
@@ -87,7 +88,7 @@ class WorkedExample:
         example = self.session
         assert example is not None
         with visitor.lock, example.lock:
-            kept = len(visitor.attack_steps), visitor.pending_steps, len(visitor.budget_variants)
+            kept = len(visitor.attack_steps), visitor.pending_steps, visitor.checks, len(visitor.budget_variants)
             if not visitor.same_picture(example.run):
                 return False
             if visitor.pending_steps:
@@ -95,7 +96,13 @@ class WorkedExample:
                 visitor.crops = example.crops | visitor.crops
             for budget, variant in list(example.budget_variants.items())[len(visitor.budget_variants) :]:
                 visitor.store_budget_variant(budget, variant)
-            return kept != (len(visitor.attack_steps), visitor.pending_steps, len(visitor.budget_variants))
+            visitor.checks = visitor.checks or example.checks
+            return kept != (
+                len(visitor.attack_steps),
+                visitor.pending_steps,
+                visitor.checks,
+                len(visitor.budget_variants),
+            )
 
     def _work(self) -> None:
         try:
@@ -139,7 +146,9 @@ class WorkedExample:
         example.crops = crops
         example.add_to_history(run, title)
         self.session = example
-        work = chain(*(store(self._engine, example, run) for store in (store_attack_steps, store_budget_variants)))
+        work = chain(
+            *(store(self._engine, example, run) for store in (store_attack_steps, store_checks, store_budget_variants))
+        )
         next(work, None)  # now it is known how many steps there will be
         self._viewable.set()
         return work
@@ -158,7 +167,9 @@ class StoredExample(WorkedExample):
         self.sample_key, run = example_module.stored()
         crops = {side: displayed_views(getattr(run, side), engine.info.side) for side in SIDES}
         title = samples.SAMPLES[self.sample_key].title
-        self._left = self._opened(Session(run_sample=self.sample_key), run, title, crops)
+        example = Session(run_sample=self.sample_key)
+        self._left = self._opened(example, run, title, crops)
+        example.checks = story.stored()
 
     def _compute(self) -> None:
         self._complete_in(self._left)

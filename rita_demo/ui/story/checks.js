@@ -51,8 +51,8 @@ built.push(() => {
     add(row, "th", title).scope = "row";
     for (const { name } of data.answers) {
       const [now, before] = [attacked[name], clean[name]];
-      const td = add(row, "td", `${checks.names[now.label]} ${now.share}`, now.right === null ? "" : now.right ? "right" : "wrong");
-      if (before.label !== 0) add(td, "small", ` clean: ${checks.names[before.label]}`);
+      const td = add(row, "td", `${now.name} ${now.share}`, now.right === null ? "" : now.right ? "right" : "wrong");
+      if (!before.same) add(td, "small", `the clean picture: ${before.name}`);
     }
   }
 });

@@ -1,11 +1,60 @@
-"""What the engine computes after the answer, as one JSON value: noise of the same size, the law of wrong crops, whether
-the change survives, how far the picture drifts from its crops."""
+"""What the engine is asked after the answer, as one JSON value: noise of the same size, whether the change survives, how
+far the picture drifts from its crops, the law of wrong crops."""
 
 from typing import Any
 
+from rita_demo.plots.labels import truncated
+from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
 
 
 def story_checks(session: Session) -> dict[str, Any] | None:
     """The checks of the run on screen; None until they are computed."""
-    return None
+    run, checks = session.run, session.checks
+    if run is None or checks is None:
+        return None
+    return {
+        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "noise": None if checks.noise is None else _answers(run, checks.noise),
+        "noise_size": checks.noise_size,
+        "survive": _survive(run, checks) if run.attack is not None else None,
+        "drift": {
+            "clean": checks.clean.crop_offset,
+            "attacked": None if checks.attacked is None else checks.attacked.crop_offset,
+        },
+    }
+
+
+def _survive(run: Run, checks: StoryChecks) -> list[dict[str, Any]]:
+    rows = [{"title": "as it is", "clean": _side(run, "clean"), "attacked": _side(run, "attacked")}]
+    for one in checks.changes:
+        if one.attacked is not None:
+            rows.append(
+                {"title": one.title, "clean": _answers(run, one.clean), "attacked": _answers(run, one.attacked)}
+            )
+    return rows
+
+
+def _side(run: Run, side: str) -> dict[str, Any]:
+    verdicts = getattr(run, side).verdicts
+    return {
+        name: _answer(run, verdicts[name].label, float(verdicts[name].probability[verdicts[name].label]))
+        for name in ("clip", "ensemble", "rita")
+    }
+
+
+def _answers(run: Run, answers: CheckedAnswers) -> dict[str, Any]:
+    found: dict[str, CheckedAnswer] = {name: getattr(answers, name) for name in ("clip", "ensemble", "rita")}
+    return {name: _answer(run, one.label, one.probability) for name, one in found.items()}
+
+
+def _answer(run: Run, label: int, share: float) -> dict[str, Any]:
+    """``same``: the reference class, so that the browser needs no names to compare."""
+    known = not run.class_prompts.unknown_names
+    return {
+        "name": truncated(run.class_prompts.names[label], 24),
+        "same": label == run.label,
+        "share": wording.percent(share) if known else "",
+        "right": None if run.given_label is None else label == run.given_label,
+    }

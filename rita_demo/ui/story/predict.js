@@ -5,11 +5,10 @@ const QUESTIONS = {
   noise() {
     const says = checks?.noise?.says.clip;
     if (!says) return null;
-    const names = checks.names;
-    const kept = says.label === 0;
+    const kept = says.name === data.names[steps[0].says.clip.label];
     const because = kept
-      ? `CLIP still says ${names[says.label]} ${says.share}: pushes in all directions cancel.`
-      : `CLIP says ${names[says.label]} ${says.share}: this picture is so near the border that noise is enough.`;
+      ? `CLIP says ${says.name} ${says.share}: random pushes cancel.`
+      : `CLIP says ${says.name} ${says.share}: this picture is so near a border that noise is enough.`;
     return [["the same as before", "something else"], kept ? 0 : 1, because];
   },
   push() {

@@ -61,7 +61,7 @@ def build_story(panels: PanelRegistry) -> StoryView:
     part("value", story_value)
     part("steps", story_steps, "attack_steps")
     part("crops", story_crops)
-    part("checks", story_checks, "attack_steps")
+    part("checks", story_checks, "checks")
     part("partial", lambda session: None)
     return view
 
