@@ -90,8 +90,8 @@ def _knowing_attacker(towers: dict[str, Counts]) -> dict[str, Any]:
     if ("embedded", "rita") not in found:
         return {"knows": None}
     crops, robust = found["embedded", "rita"], found.get(("embedded-robust", "rita"))
-    kept = f"Of {crops.n} test pictures RITA keeps {crops.percent:.0f} %"
-    kept += f"; on the tower that was trained on attacks {robust.percent:.0f} % of {robust.n}." if robust else "."
+    kept = f"With the embedded model RITA keeps {crops.percent:.0f} % of {crops.n} test pictures"
+    kept += f"; with the tower that was trained on attacks {robust.percent:.0f} % of {robust.n}." if robust else "."
     mark = _earlier(towers)
     return {
         "knows": [{"tower": "embedded", "kept": crops.percent, "mark": wording.EARLIER_MARK * crops.earlier}],
@@ -119,10 +119,11 @@ def _memory(cells: tuple[MeasuredCell, ...]) -> dict[str, Any] | None:
         n = sum(pair[which].n for pair in both)
         rows.append(_bar(title, CorrectCount(right, n, ()), "memory" if which == 0 else "rita"))
         more = right if which == 0 else more - right
-    change = f"{abs(more)} {'more' if more > 0 else 'fewer'}" if more else "as many"
+    compared = f"{abs(more)} {'more' if more > 0 else 'fewer'} right than" if more else "as many right as"
     attacks = ", ".join(dict.fromkeys(ATTACKS[pair[0].attack].column_title for pair in both))
     return {
-        "sentence": f"RITA’s memory holds its surest crops under its own answers. Over {n} answers ({attacks}) it has {change} right with it.",
+        "sentence": "RITA remembers its surest crops, each under RITA's own answer. "
+        f"Over {n} answers of the embedded model ({attacks}) it has {compared} without the memory.",
         "rows": rows,
     }
 

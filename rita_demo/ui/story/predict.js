@@ -3,7 +3,7 @@
 const third = (value, low, high) => (value < low ? 0 : value < high ? 1 : 2);
 const QUESTIONS = {
   noise() {
-    const says = checks?.noise?.says.clip;
+    const says = checks?.noise?.clip;
     if (!says) return null;
     const kept = says.name === data.names[steps[0].says.clip.label];
     const because = kept

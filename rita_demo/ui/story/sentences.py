@@ -7,6 +7,7 @@ from rita_demo.records import Run
 
 #: What the attacker differentiates -> what they know.
 KNOWS = {"": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
+DOUBT = 1 / 3  # CLIP's probability below which no name fits well
 Part = tuple[str, str]  # words and their css class
 
 
@@ -19,32 +20,38 @@ def claim(run: Run) -> list[Part]:
     first = _subject(run, before)
     if before != run.class_prompts.names[run.label]:  # wrong from the start
         first = [*first[:-1], (". CLIP says ", ""), (_name(before), "attack"), (" from the start.", "")]
+    cause = f" {_changed(run)} CLIP "
     if after == before:
-        return [
-            *first,
-            (f" {changed}, and CLIP still says ", ""),
-            (_name(after), "clean" if after == _truth(run) else "attack"),
-            (".", ""),
-        ]
+        kept = "clean" if after == _truth(run) else "attack"
+        return [*first, (f"{cause}still says ", ""), (_name(after), kept), (".", "")]
     aim = run.attack.target
-    aimed = " that the attacker chose" if aim is not None and after == run.class_prompts.names[aim] else ""
-    return [*first, (f" {changed}, and CLIP sees ", ""), (_noun(run, after), "attack"), (f"{aimed}.", "")]
+    if aim is not None and after == run.class_prompts.names[aim]:
+        return [*first, (f"{cause}sees ", ""), (_name(after), "attack"), (", which the attacker chose.", "")]
+    return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (".", "")]
 
 
 def threat(run: Run) -> str:
     """The threat model in one line, beside the answers."""
     if run.attack is None:
-        return "Not attacked."
+        return f"Not attacked.{_doubt(run)}"
     steps = f", {run.threat_model.steps} steps" if run.threat_model.steps > 1 else ""
-    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {KNOWS[access_of(run.settings)]}. n = 1."
+    knows = KNOWS[access_of(run.settings)]
+    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {knows}. n = 1.{_doubt(run)}"
+
+
+def _doubt(run: Run) -> str:
+    """A word of warning where CLIP is sure of no name before the attack."""
+    surest = float(run.clean.verdicts["clip"].probability.max())
+    return " None of the names fits the clean picture well." if surest < DOUBT else ""
 
 
 def _changed(run: Run) -> str:
-    kind = ATTACKS[run.settings.attack]
-    if kind.bounded:
-        size = f"by at most {run.settings.budget} of 255"
-        return f"Add random noise {size}" if run.settings.attack == "noise" else f"Change every pixel {size}"
-    return f"Attack it ({kind.title})"
+    kind, size = ATTACKS[run.settings.attack], f"at most {run.settings.budget} of 255"
+    if not kind.bounded:
+        return f"Attacked ({kind.title[0].lower()}{kind.title[1:]}),"
+    if run.settings.attack == "noise":
+        return f"Add random noise of {size}, and"
+    return f"Change every pixel by {size}, and"
 
 
 def _subject(run: Run, before: str) -> list[Part]:
