@@ -45,7 +45,9 @@ built.push(() => {
     const asked = QUESTIONS[about]();
     box.hidden = !asked;
     for (const hidden of HIDES[about]) find(hidden).classList.toggle("veiled", !!asked && !box.classList.contains("revealed"));
-    if (!asked) continue;
+    const now = `${data.key} ${JSON.stringify(asked)}`;
+    if (!asked || box.asked === now) continue; // what is focused stays
+    box.asked = now;
     const [choices, right, because] = asked;
     const shown = box.classList.contains("revealed");
     find(".because", box).textContent = shown ? find(".because", box).textContent : "";

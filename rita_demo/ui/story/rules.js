@@ -1,6 +1,7 @@
 // 3. From many crops to one answer.
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
 let tiles = [];
+let laidOut = null; // the run that the tiles are of
 built.push(() => {
   const buttons = data.rules.map(({ name }) => {
     const button = document.createElement("button");
@@ -11,6 +12,8 @@ built.push(() => {
     return button;
   });
   find(".rules .switch").replaceChildren(...buttons);
+  if (laidOut === data.key) return; // tiles that are made anew would fly in again
+  laidOut = data.key;
   const field = find(".rules .field");
   field.replaceChildren();
   add(field, "i", "", "middle");

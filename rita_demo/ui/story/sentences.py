@@ -16,7 +16,6 @@ def claim(run: Run) -> list[Part]:
     before, after = (_says(run, side) for side in ("clean", "attacked"))
     if run.attack is None:
         return [*_subject(run, before), (" Nothing was changed yet.", "")]
-    changed = _changed(run)
     first = _subject(run, before)
     if before != run.class_prompts.names[run.label]:  # wrong from the start
         first = [*first[:-1], (". CLIP says ", ""), (_name(before), "attack"), (" from the start.", "")]
