@@ -9,7 +9,6 @@ from playwright.sync_api import sync_playwright
 from rita_demo.process.chromium import FLAGS
 from tests.browser import find_browser
 from tests.live_server import start_server
-from tools.bench.page import BUDGETS_READY_JS
 
 if __name__ == "__main__":
     with (
@@ -20,7 +19,7 @@ if __name__ == "__main__":
         browser = driver.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}?__theme=light")
-        for ready in ("#verdicts table", "#field circle"):
-            page.wait_for_selector(ready, timeout=120_000)
-        page.wait_for_function(BUDGETS_READY_JS, timeout=120_000)  # the model is loaded, steps and budgets are there
+        page.wait_for_selector(".story .answers td:not(:empty)", timeout=120_000)
+        page.wait_for_selector("#opening", state="detached")
+        page.wait_for_timeout(2_500)  # the wipe has moved
         page.screenshot(path=sys.argv[1], quality=85, type="jpeg")
