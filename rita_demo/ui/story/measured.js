@@ -51,14 +51,15 @@ built.push(() => {
 });
 
 find(".know").addEventListener("click", () => trigger("submit", { what: "know" }));
+// The job's progress and its Stop, in the figure.
 const busy = new MutationObserver(() => {
-  const progress = document.querySelector("#status .progress");
-  const running = !!document.querySelector("#stop")?.getClientRects().length || !!document.querySelector("#status progress");
+  const running = !!document.querySelector("#status progress");
   find(".halt").hidden = !running;
   find(".know").disabled = running;
-  find(".progress-note").textContent = running ? progress?.textContent.trim() || "" : "";
+  find(".progress-note").textContent = running ? document.querySelector("#status .progress").textContent.trim() : data?.knew || "";
 });
 if (document.querySelector("#status")) busy.observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
+built.push(() => (find(".progress-note").textContent ||= data.knew));
 
 watch("value", show);
 watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));

@@ -35,6 +35,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "attacked": None,
         "claim": claim(run),
         "threat": threat(run),
+        "knew": wording.heading_knowing_attacker(run) if run.settings.attack == "adaptive" else "",
         "given": run.label_given,
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
