@@ -1,17 +1,19 @@
 // What was measured on many pictures: memory, the attacker who knows, the one table.
 function bars(svg, rows, note) {
-  const [width, step] = [svg.clientWidth || 560, 30];
-  const [left, right] = [Math.min(220, width * 0.42), 70];
-  svg.setAttribute("viewBox", `0 0 ${width} ${rows.length * step + 4}`);
-  svg.style.height = `${rows.length * step + 4}px`;
+  const width = svg.clientWidth || 560;
+  const above = width < 480; // the titles stand above the bars
+  const [step, left, right] = above ? [48, 0, 56] : [30, 220, 70];
+  const high = rows.length * step + 4;
+  svg.setAttribute("viewBox", `0 0 ${width} ${high}`);
+  svg.style.height = `${high}px`;
   svg.replaceChildren();
-  rows.forEach(({ title, share, low, high, css }, i) => {
-    const y = i * step + 4;
+  rows.forEach(({ title, share, low, high: upper, css }, i) => {
+    const y = i * step + (above ? 26 : 4);
     const x = (v) => left + v * (width - left - right);
-    svg.append(make("text", { x: left - 10, y: y + 15, "text-anchor": "end" }, title));
+    svg.append(make("text", above ? { x: 0, y: y - 4 } : { x: left - 10, y: y + 15, "text-anchor": "end" }, title));
     svg.append(make("rect", { x: x(0), y: y + 5, width: x(1) - x(0), height: 12, class: "track" }));
     svg.append(make("rect", { x: x(0), y: y + 5, width: Math.max(x(share) - x(0), 1), height: 12, class: css }));
-    if (low !== undefined) svg.append(make("line", { x1: x(low), x2: x(high), y1: y + 11, y2: y + 11, class: "interval" }));
+    svg.append(make("line", { x1: x(low), x2: x(upper), y1: y + 11, y2: y + 11, class: "interval" }));
     svg.append(make("text", { x: x(1) + 8, y: y + 15, class: "value" }, percent(share)));
   });
   svg.setAttribute("aria-label", `${note} ${rows.map((one) => `${one.title} ${percent(one.share)}`).join(", ")}.`);
