@@ -67,7 +67,9 @@ def run_zip(session: Session, engine: Engine, figures: dict[str, str]) -> bytes:
     tables = {}
     if arena is not None and arena.fits(run):
         tables = {"arena.csv": arena_csv(arena), "arena.json": arena_json(arena)}
-    return write_bundle(run, standalone(run, crops, steps), cache_before_run(session, run), figures, tables)
+    return write_bundle(
+        run, standalone(run, crops, steps, session.checks), cache_before_run(session, run), figures, tables
+    )
 
 
 def cache_before_run(session: Session, run: Run) -> bytes | None:

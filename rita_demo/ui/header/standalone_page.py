@@ -16,9 +16,10 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.export import to_json
 from rita_demo.plots import css_variables
 from rita_demo.plots.figure import PLOTLY_JS, Figure
-from rita_demo.records import AttackStepResult, Run
+from rita_demo.records import AttackStepResult, Run, StoryChecks
 from rita_demo.ui.panels import figure_caption, verdict_table
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.record import story_crops, story_steps, story_value
 from rita_demo.ui.story.view import STORY_CSS, TEMPLATE, dump, story_script
 from rita_demo.ui.theme import FACE, STYLE, TOUCH, font_face
@@ -31,18 +32,24 @@ CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 _DARK = "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
 
 
-def standalone(run: Run, crops: Mapping[str, np.ndarray], steps: tuple[AttackStepResult, ...] = ()) -> str:
+def standalone(
+    run: Run,
+    crops: Mapping[str, np.ndarray],
+    steps: tuple[AttackStepResult, ...] = (),
+    checks: StoryChecks | None = None,
+) -> str:
     """The page of a run as HTML. ``crops``: side -> its views for the screen, (N, s, s, 3) uint8; ``steps``: the stored
-    steps of its attack."""
+    steps of its attack; ``checks``: what the Story asked of its pictures."""
     session = Session()
     session.show(run)
-    session.attack_steps = steps
+    session.attack_steps, session.checks = steps, checks
     title = escape(f"RITA: {wording.summary(run)[0]}")
     answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
     session.crops = dict(crops)
-    story = {"value": story_value(session), "steps": story_steps(session), "crops": story_crops(session)}
+    values = {"value": story_value, "steps": story_steps, "crops": story_crops, "checks": story_checks}
+    story = {name: dump(value(session)) for name, value in values.items()}
     parts = [
-        f"<h1>RITA</h1>{_widget('story', '', TEMPLATE, {name: dump(part) for name, part in story.items()}, story_script())}",
+        f"<h1>RITA</h1>{_widget('story', '', TEMPLATE, story, story_script())}",
         f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
         *_figures(session, run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_effect(run)}"
