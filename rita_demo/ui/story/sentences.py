@@ -1,6 +1,7 @@
 """Sentences of the Story, made of a run."""
 
 from rita_demo.attacks import ATTACKS, access_of
+from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
@@ -34,8 +35,14 @@ def threat(run: Run) -> str:
     if run.attack is None:
         return f"Not attacked.{_doubt(run)}"
     steps = f", {run.threat_model.steps} steps" if run.threat_model.steps > 1 else ""
-    knows = KNOWS[access_of(run.settings)]
-    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {knows}. n = 1.{_doubt(run)}"
+    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {_knows(run)}. n = 1.{_doubt(run)}"
+
+
+def _knows(run: Run) -> str:
+    attack = ATTACKS[run.settings.attack]
+    if attack.knows[:1] == KNOWS_MODEL[:1]:
+        return KNOWS[access_of(run.settings)]
+    return f"only {' and '.join(attack.knows)}" if attack.knows else "nothing of CLIP"
 
 
 def _doubt(run: Run) -> str:
