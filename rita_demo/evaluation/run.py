@@ -17,7 +17,7 @@ from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.request import NEXT_CLASS, Request
 from rita_demo.evaluation.store import files
-from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, RunFolder
+from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, Pace, RunFolder
 from rita_demo.records.errors import DataError, DemoError
 
 Report = Callable[[str], object]
@@ -89,8 +89,10 @@ def evaluate_steps(
     own: Mapping[str, PictureSet] | None = None,
     report_omission: Report = lambda _: None,
     warn: Report = lambda _: None,
+    pace: Pace | None = None,
 ) -> Generator[EvaluationStep, None, None]:
-    """Measure what is not yet stored, one picture at a time, with an existing engine. ``own``: pictures of datasets that are no files.
+    """Measure what is not yet stored, one picture at a time, with an existing engine. ``own``: pictures of datasets that
+    are no files, or were collected before. ``pace``: of all requests, where this is one of several.
 
     The run folder is locked until the generator ends or is closed; closed early, the same request resumes.
 
@@ -102,7 +104,7 @@ def evaluate_steps(
         model = PictureEvaluator(engine)
         for pictures in datasets.values():
             warn(model.names_warning(pictures))
-        run = RunFolder(request, datasets, model.facts)
+        run = RunFolder(request, datasets, model.facts, pace)
         for name, seed in request.runs:
             yield from _round_robin(_group_steps(model, group) for group in run.groups(name, seed))
 

@@ -12,6 +12,7 @@ from rita_demo.evaluation.report.results import ResultRow, run_times
 from rita_demo.evaluation.report.tables import Table
 from rita_demo.plots.figure import Figure
 from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.records.measurement import AblationPoint, AccuracyChart
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
@@ -41,8 +42,28 @@ class Item:
 def names() -> tuple[str, ...]:
     """The names of all figures and tables, figures first."""
     tables = dict.fromkeys(cell.table for cell in paper_results.paper_results())
-    ablations = (ABLATION + _slug(setting) for setting in VALUES)
-    return (CLOUD, OVERVIEW, KL, STEPS, BACKBONES, TIMES, *ablations, *(TABLE + _slug(table) for table in tables))
+    return (CLOUD, OVERVIEW, KL, STEPS, BACKBONES, TIMES, *map(ablation_name, VALUES), *map(table_name, tables))
+
+
+def table_name(table: str) -> str:
+    """The name of a printed table, such as ``table-budget-4``."""
+    return TABLE + _slug(table)
+
+
+def ablation_name(setting: str) -> str:
+    """The name of the figure of RITA by one setting, such as ``ablation-cache-weight``."""
+    return ABLATION + _slug(setting)
+
+
+def checked(wanted: Iterable[str]) -> tuple[str, ...]:
+    """The names. Raises DataError: one of them is not of :func:`names`."""
+    known, found = names(), tuple(name.strip() for name in wanted)
+    for name in found:
+        if name not in known:
+            raise DataError(
+                f"There is no figure or table {name[:60]!r}.", did_you_mean(name, known) or ", ".join(known)
+            )
+    return found
 
 
 def measured_items(rows: Sequence[ResultRow], points: Sequence[AblationPoint]) -> Iterator[Item]:
@@ -60,7 +81,7 @@ def measured_items(rows: Sequence[ResultRow], points: Sequence[AblationPoint]) -
         attacks = ", ".join(dict.fromkeys(cell.attack for cell in cells if cell.attack != "none"))
         backbone_names = ", ".join(dict.fromkeys(cell.backbone for cell in cells))
         text = f"No cell of “{table}” was measured: {backbone_names}; {attacks}."
-        yield Item(TABLE + _slug(table), "; ".join(part.title for part in parts) or text, parts=parts)
+        yield Item(table_name(table), "; ".join(part.title for part in parts) or text, parts=parts)
 
 
 def _bars(name: str, charts: Sequence[AccuracyChart], what: str, hint: str) -> Iterator[Item]:
@@ -86,7 +107,7 @@ def _run_times(rows: Sequence[ResultRow]) -> Item:
 
 
 def _ablation(setting: str, points: Sequence[AblationPoint]) -> Item:
-    name, values = ABLATION + _slug(setting), ",".join(f"{value:g}" for value in VALUES[setting])
+    name, values = ablation_name(setting), ",".join(f"{value:g}" for value in VALUES[setting])
     if not (lines := analysis.sweeps(points, setting)):
         return Item(name, f"No run varies it: evaluate --sweep {setting}={values}.")
     title = SETTINGS[setting].label

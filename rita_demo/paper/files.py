@@ -3,7 +3,7 @@
 import csv
 import io
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rita_demo import analysis, plots
@@ -12,13 +12,13 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
 from rita_demo.evaluation.report.render import latex_body, table_body
-from rita_demo.evaluation.report.results import ablation_points, result_rows
+from rita_demo.evaluation.report.results import ResultRow, ablation_points, result_rows
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
-from rita_demo.records.errors import DataError, did_you_mean
+from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
 
 INDEX = "index.md"
@@ -26,24 +26,19 @@ SAMPLE = "motorcycle"  # the picture of the overview: the page's worked example
 Report = Callable[[str], object]
 
 
-def write(asked: Namespace, report: Report) -> tuple[int, int, int]:
+def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = None) -> tuple[int, int, int]:
     """Write what the options of ``figures`` ask for; returns the numbers of figures, of tables and of missing ones.
+    ``rows``: those of the tables and run times; None: all of the runs.
 
     Raises:
         DataError: no run folder, no such name, no Chromium. OSError: the files cannot be written.
     """
-    known, wanted = catalogue.names(), catalogue.names()
-    if asked.only:
-        wanted = tuple(name.strip() for name in asked.only.split(","))
-    for name in wanted:
-        if name not in known:
-            raise DataError(
-                f"There is no figure or table {name[:60]!r}.", did_you_mean(name, known) or ", ".join(known)
-            )
+    wanted = catalogue.checked(asked.only.split(",")) if asked.only else catalogue.names()
     if any(not name.startswith(catalogue.TABLE) for name in wanted):
         require_chromium()
     folders = run_folders(asked.runs)
-    rows = [row for folder in folders for row in result_rows(folder)]
+    if rows is None:
+        rows = [row for folder in folders for row in result_rows(folder)]
     points = [point for folder in folders for point in ablation_points(folder)]
     asked.out.mkdir(parents=True, exist_ok=True)
     found: list[Item] = []

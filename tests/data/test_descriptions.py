@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.data.descriptions import BUILT_IN, BUILT_IN_MEAN, LARGEST_FILE, descriptions_for, load
+from rita_demo.data.descriptions import BUILT_IN, BUILT_IN_MEAN, FOR_PAPER, LARGEST_FILE, descriptions_for, load
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.records.errors import DataError
 
@@ -18,14 +18,18 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_every_class_of_a_vocabulary_has_eight_different_sentences_with_its_name(name: str) -> None:
-    described, raw = load(name), json.loads(BUILT_IN[name].read_text())
-    assert [key.replace("_", " ") for key in described] == list(VOCABULARIES[name].names)
+@pytest.mark.parametrize("name", BUILT_IN | FOR_PAPER)
+def test_every_class_has_eight_different_sentences_with_its_name(name: str) -> None:
+    described, raw = load(name), json.loads((BUILT_IN | FOR_PAPER)[name].read_text())
+    if name in BUILT_IN:
+        assert [key.replace("_", " ") for key in described] == list(VOCABULARIES[name].names)
+    assert len(described) == {"caltech101": 100, "dtd": 47, "eurosat": 10, "pets": 37}.get(
+        name, int(name[-3:] if name[-3:].isdecimal() else 0)
+    )
     every = [row.lower() for rows in described.values() for row in rows]
     assert len(set(every)) == len(every) == sum(map(len, raw.values()))
     for key, rows in described.items():
-        spoken = key.replace("_", " ")
+        spoken = key.replace("_", " ").lower()
         forms = (spoken, *NATURAL_FORMS.get(spoken, ()))
         assert len(rows) >= 8, key
         assert all(6 <= len(row.split()) <= 18 for row in rows), key
@@ -91,3 +95,18 @@ def test_built_in_ones_are_used_only_where_every_class_has_some() -> None:
     assert descriptions_for(["banded", "crab"], BUILT_IN_MEAN) == descriptions_for(["banded", "crab"], "built_in")
     for source in (BUILT_IN_MEAN, "built_in"):
         assert descriptions_for(["banded", "my cat"], source) == ((), ())
+
+
+@pytest.mark.parametrize("name", FOR_PAPER)
+def test_the_paper_s_other_datasets_are_described_for_the_preset_paper_alone(name: str) -> None:
+    described = load(name)
+    assert descriptions_for([key.upper() for key in described], "built_in") == tuple(described.values())
+    assert descriptions_for(list(described), BUILT_IN_MEAN) == tuple(() for _ in described)
+    assert descriptions_for([*described, "my cat"], "built_in") == ((),) * (len(described) + 1)
+
+
+def test_a_class_of_two_files_has_the_sentences_of_its_own_dataset() -> None:
+    names = list(load("flowers102"))
+    assert {"sunflower", "lotus"} <= set(names) & set(load("caltech101"))
+    assert descriptions_for(["sunflower", "crab"], "built_in")[0] == load("caltech101")["sunflower"]
+    assert descriptions_for(names, "built_in")[names.index("sunflower")] == load("flowers102")["sunflower"]

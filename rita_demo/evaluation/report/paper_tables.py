@@ -49,6 +49,25 @@ AVERAGE_NOTE = f"{NOT_MEASURED}: not measured; an average of measured cells need
 UNBOUNDED_NOTE = "The paper names a strength for this attack; as it is measured here it has none."
 
 
+ROUNDED = 0.05  # points: the print has one decimal
+OUTSIDE = "≠"
+DIFFERENCE_NOTE = (
+    f"After each printed number: measured minus printed, in points. {OUTSIDE}: the printed number is outside the 95 % "
+    "interval of the measured one."
+)
+
+
+def difference_text(cell: MeasuredCell, printed: PaperResult) -> str:
+    """Measured minus printed in points, with ``OUTSIDE`` where the printed number is outside the measured interval."""
+    signed = f"{cell.accuracy - printed.accuracy:+.1f}".replace("-", "−")
+    return signed if is_inside(cell, printed) else f"{signed} {OUTSIDE}"
+
+
+def is_inside(cell: MeasuredCell, printed: PaperResult) -> bool:
+    """Whether the printed number is inside the measured 95 % interval, up to the rounding of the print."""
+    return cell.low - ROUNDED <= printed.accuracy <= cell.high + ROUNDED
+
+
 def index_cells(cells: Iterable[AnyCell]) -> dict[Key, list[AnyCell]]:
     """Measured cells by what they measure; ``dtd`` and ``dtd:present`` are the same dataset here."""
     return group_by(cells, lambda one: _key(one.dataset.partition(":")[0], one.method, one.attack, one.budget))
@@ -64,15 +83,20 @@ def matching(cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]]) -> list[
 
 
 def same_backbone(printed: str, cell: MeasuredCell) -> bool:
-    """Whether a cell was measured on the backbone that the paper calls ``printed``.
+    """Whether a cell was measured on the backbone that the paper calls ``printed``."""
+    return is_printed_backbone(printed, cell.backbone)
+
+
+def is_printed_backbone(printed: str, backbone: str) -> bool:
+    """Whether a model's name is that of the backbone that the paper calls ``printed``.
 
     A fine-tuned vision tower is a local file, recognised by its file name.
     """
     name = paper_results.BACKBONES.get(printed, "+")
     if "+" not in name:
-        return name == cell.backbone
+        return name == backbone
     base, _, tuned = printed.partition(" ")
-    architecture, _, source = cell.backbone.partition(":")
+    architecture, _, source = backbone.partition(":")
     source = source.partition("+except=")[0]  # keys that may be missing, not a file
     file = PurePath(source.partition("+")[2] or source).name.lower()
     return bool(tuned) and architecture.startswith(base.replace("/", "-")) and tuned.lower() in file
@@ -108,15 +132,16 @@ class PaperBlock:
         return {n: paper_results.averaged_datasets(n, single) if n in averages else (n,) for n in names}
 
 
-def paper_tables(rows: Sequence[ResultRow]) -> list[Table]:
+def paper_tables(rows: Sequence[ResultRow], differences: bool = False) -> list[Table]:
     """A table for every part of a printed table that has a measured cell, per backbone, split and threat model.
 
     Printed numbers are those of the measured backbone, or of ``DEFAULT_BACKBONES`` where the paper does not have it.
+    ``differences``: on the printed backbone every cell has measured minus printed, marked where the interval is passed.
 
     Raises:
         DataError: the printed results are missing from this copy, or damaged.
     """
-    blocks = _blocks(paper_results.paper_results())
+    blocks = printed_blocks()
     comparable = group_by(
         rows,
         lambda r: (
@@ -124,13 +149,17 @@ def paper_tables(rows: Sequence[ResultRow]) -> list[Table]:
             *(r.attack, r.budget, r.steps, r.threat_model),
         ),
     )
-    return [table.build() for group in comparable.values() for table in _select_tables(blocks, group)]
+    return [table.build(differences) for group in comparable.values() for table in _select_tables(blocks, group)]
 
 
-def _blocks(cells: Iterable[PaperResult]) -> list[PaperBlock]:
-    """The printed parts; rows that several tables repeat with the same numbers (the clean ones) once."""
+def printed_blocks() -> list[PaperBlock]:
+    """The printed parts; rows that several tables repeat with the same numbers (the clean ones) once.
+
+    Raises:
+        DataError: as :func:`paper_tables`.
+    """
     blocks: dict[tuple, PaperBlock] = {}
-    parts = group_by(cells, lambda c: (c.table, c.backbone, c.attack, c.budget))
+    parts = group_by(paper_results.paper_results(), lambda c: (c.table, c.backbone, c.attack, c.budget))
     for (table, backbone, attack, budget), part in parts.items():
         key = (backbone, attack, budget, frozenset((c.method, c.dataset, c.accuracy) for c in part))
         known = blocks.get(key, PaperBlock((), backbone, attack, budget, tuple(part)))
@@ -180,8 +209,10 @@ class PaperTable:
                 found.add(f"{cell.method} {cell.dataset}")
         return found
 
-    def build(self) -> Table:
+    def build(self, differences: bool = False) -> Table:
+        """``differences``: as of :func:`paper_tables`."""
         block, row = self.block, self.group[0]
+        self.differences = differences and same_backbone(block.backbone, row)
         rows = tuple(row for method in self.measured for row in self._rows(method))
         averages = [name for name in block.columns if name in paper_results.AVERAGES]
         columns = (f"{name} of {len(parts)}" if name in averages else name for name, parts in block.columns.items())
@@ -193,6 +224,7 @@ class PaperTable:
             ("method", "memory", *columns, "s per picture", "settings"),
             rows,
             (
+                *((DIFFERENCE_NOTE,) if self.differences else ()),
                 *((AVERAGE_NOTE,) if averages else ()),
                 *(f"[{n}] Known to be wrong in the print, or doubtful: {note}." for note, n in self.notes.items()),
                 *((VARIANTS_NOTE,) if any(row.method == "rita" for row in self.group) else ()),
@@ -256,4 +288,5 @@ class PaperTable:
         if printed is None:
             return value
         mark = f" [{self.notes.setdefault(printed.remark, len(self.notes) + 1)}]" if printed.remark else ""
-        return f"{value} (printed {printed.accuracy:.1f}{mark})"
+        difference = f"; {difference_text(rows[column], printed)}" if self.differences and column in rows else ""
+        return f"{value} (printed {printed.accuracy:.1f}{mark}{difference})"

@@ -11,7 +11,7 @@ PRINTED_MARKER = " (printed "  # in a cell, between the measured number and the 
 PRINTED_NOTE = "In brackets below each number: what the paper prints in that table and cell."
 TABLES_PER_PAGE_BREAK = 12  # LaTeX stops with an error when some fifty tables wait for a page
 
-_SIGNS, _SIGN_NAMES = "×−±∞≤≥≈·→²°", r"\times - \pm \infty \leq \geq \approx \cdot \to ^2 ^\circ"
+_SIGNS, _SIGN_NAMES = "×−±∞≤≥≠≈·→²°", r"\times - \pm \infty \leq \geq \neq \approx \cdot \to ^2 ^\circ"
 _GREEK, _GREEK_NAMES = "αβγελμπρστω", r"\alpha \beta \gamma \varepsilon \lambda \mu \pi \rho \sigma \tau \omega"
 #: One character -> LaTeX, applied in one pass so that no replacement is replaced again.
 ESCAPES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -91,15 +92,57 @@ class PictureStores:
                 there.put(key, artifact)
 
 
-class RunFolder:
-    """The run folder of a request, for the one process that has its lock."""
+class Pace:
+    """How far and how fast a measurement is, in pictures, each counted once per group of cells. ``totals``: attack ->
+    pictures to measure. An attack's own speed says how long the rest of it takes, once a picture of it is measured."""
 
-    def __init__(self, request: Request, picture_sets: Mapping[str, PictureSet], facts: ModelFacts) -> None:
+    def __init__(self, totals: Mapping[str, int]) -> None:
+        self._totals, self._last = dict(totals), time.perf_counter()
+        self._done, self._new, self._seconds = (dict.fromkeys(totals, 0.0) for _ in range(3))
+
+    def add_stored(self, attack: str, pictures: float) -> None:
+        """``pictures`` of a group that is opened are stored already."""
+        self._done[attack] += pictures
+
+    def add(self, attack: str, pictures: float) -> None:
+        """``pictures`` were measured since the last call."""
+        now = time.perf_counter()
+        for counter, more in ((self._done, pictures), (self._new, pictures), (self._seconds, now - self._last)):
+            counter[attack] += more
+        self._last = now
+
+    @property
+    def share(self) -> float:
+        """Pictures done of all, 0 to 1."""
+        return sum(self._done.values()) / max(1, sum(self._totals.values()))
+
+    @property
+    def sentence(self) -> str:
+        """Pictures done of all, per second, and the time left."""
+        counted = f"{sum(self._done.values()):.0f} of {sum(self._totals.values())} in all"
+        if not (new := sum(self._new.values())):
+            return counted
+        mean = sum(self._seconds.values()) / new
+        left = sum(
+            (total - self._done[attack]) * (self._seconds[attack] / self._new[attack] if self._new[attack] else mean)
+            for attack, total in self._totals.items()
+        )
+        rate = 1 / mean
+        speed = f"{rate:.2g}" if rate < 10 else f"{rate:.0f}"
+        return f"{counted}, {speed} pictures per second, {timedelta(seconds=round(left))} left"
+
+
+class RunFolder:
+    """The run folder of a request, for the one process that has its lock. ``pace``: of a measurement that has several
+    requests; None: of this one alone."""
+
+    def __init__(
+        self, request: Request, picture_sets: Mapping[str, PictureSet], facts: ModelFacts, pace: Pace | None = None
+    ) -> None:
         self.request, self.picture_sets, self.facts = request, picture_sets, facts
         # groups that are open at the same time share the object that tracks a folder's content
         self._opened: WeakValueDictionary[Path, DirectoryStore] = WeakValueDictionary()
-        self._begin = time.perf_counter()
-        self.found = self.done = 0.0  # pictures, once per group of cells: that were stored when it was opened, and now
+        self.pace = pace or Pace(self.totals)
 
     def groups(self, dataset: str, seed: int) -> Iterator[CellGroup]:
         """The groups of one dataset and seed, each opened when it is requested."""
@@ -116,21 +159,14 @@ class RunFolder:
         cells = planned_cells.cells_of(settings_for(self.request, dataset, pictures.names), seed)
         return planned_cells.groups_by_views(planned_cells.unique_cells(cells, pictures, model), pictures, model)
 
-    @cached_property
-    def _total(self) -> int:
-        """Pictures to measure, once per group of cells: over all datasets, seeds and attacks."""
-        runs = self.request.runs
-        return sum(len(self._planned(name, seed)) * len(self.picture_sets[name].items) for name, seed in runs)
-
     @property
-    def pace(self) -> str:
-        """How far and how fast the request is."""
-        if not (new := self.done - self.found):
-            return f"{self.done:.0f} of {self._total} in all"
-        rate = new / (time.perf_counter() - self._begin)
-        speed = f"{rate:.2g}" if rate < 10 else f"{rate:.0f}"
-        left = timedelta(seconds=round((self._total - self.done) / rate))
-        return f"{self.done:.0f} of {self._total} in all, {speed} pictures per second, {left} left"
+    def totals(self) -> Counter[str]:
+        """Attack -> pictures to measure, once per group of cells: over all datasets and seeds."""
+        found: Counter[str] = Counter()
+        for name, seed in self.request.runs:
+            for group in self._planned(name, seed):
+                found[group[0].requested.attack] += len(self.picture_sets[name].items)
+        return found
 
     def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
         """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
@@ -151,14 +187,12 @@ class CellGroup:
     def __init__(self, run: RunFolder, dataset: str, seed: int, cells: list[Cell], title: str) -> None:
         self._run, self._seed, self._title = run, seed, title
         self._pictures, self._model = run.picture_sets[dataset], run.facts
-        self.cells = cells
+        self.cells, self._attack = cells, cells[0].requested.attack
         self.stream = self._pictures.stream(seed, cells[0].traffic.order)
         self._attacked = self._pictures.attacked(seed, cells[0].traffic.share)
         self.files = [self._file(cell) for cell in cells]
         self._cells_by_attacked = {True: cells, False: [cell.clean for cell in cells]}
-        stored = sum(file.count for file in self.files) / len(self.files)
-        run.found += stored
-        run.done += stored
+        run.pace.add_stored(self._attack, sum(file.count for file in self.files) / len(self.files))
 
     @property
     def first_pending(self) -> int:
@@ -174,10 +208,12 @@ class CellGroup:
 
     def step(self, index: int, new: int) -> EvaluationStep:
         """The progress after picture number ``index``, with ``new`` rows."""
-        self._run.done += new / len(self.files)
-        about = f"{self._pictures.dataset}, seed {self._seed}, {self.cells[0].requested.attack}"
+        self._run.pace.add(self._attack, new / len(self.files))
+        about = f"{self._pictures.dataset}, seed {self._seed}, {self._attack}"
         count = f"picture {index + 1} of {len(self.stream)}"
-        return EvaluationStep(index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._run.pace)
+        return EvaluationStep(
+            index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._run.pace.sentence
+        )
 
     @cached_property
     def stores(self) -> dict[bool, PictureStores]:

@@ -1,0 +1,173 @@
+"""The command ``reproduce``: every printed cell is planned, measured as far as the data allows, and compared."""
+
+import csv
+import io
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from safetensors.torch import save
+
+from rita_demo.attacks import ATTACKS
+from rita_demo.cli import main as cli
+from rita_demo.cli import reproduce as command
+from rita_demo.data import paper_results
+from rita_demo.evaluation.report.results import result_rows
+from rita_demo.paper import catalogue
+from rita_demo.paper.plan import Asked, make_plan
+from rita_demo.process.assets import ASSETS
+from rita_demo.records.errors import DataError, DemoError
+from tests.documented import documented
+from tests.evaluation.conftest import draw_dataset
+from tests.vlm.hub import put_in_cache, random_model, shrink
+
+B32 = "ViT-B-32-quickgelu:openai"
+
+
+def printed(table: str, backbone: str) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """(dataset, attack) -> (method, budget) of one printed table, read without the project's reader."""
+    found = defaultdict(set)
+    with (ASSETS / "paper_tables.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["table"] == table and row["backbone"] == backbone and "Avg" not in row["dataset"]:
+                found[row["dataset"], row["attack"]].add((row["method"], row["budget"]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("table", "backbone"),
+    [("main", "ViT-B/32"), ("budget 4", "ViT-B/16"), ("attack type", "ViT-B/16"), ("other attacks", "ViT-B/16")],
+)
+def test_every_printed_cell_of_a_table_is_planned_once(table: str, backbone: str, tmp_path: Path) -> None:
+    names = "dtd:present", "caltech101:present"
+    draw_dataset(tmp_path, "dtd", "images", "split_zhou_DescribableTextures.json", ["dotted", "striped"], 1)
+    draw_dataset(tmp_path, "caltech-101", "101_ObjectCategories", "split_zhou_Caltech101.json", ["crab", "cup"], 1)
+    asked = Asked((catalogue.table_name(table),), paper_results.BACKBONES[backbone], tmp_path, tmp_path / "out", names)
+    planned = defaultdict(set)
+    for request in make_plan(asked).requests:
+        (point,), (dataset,) = request.points, request.datasets
+        assert (point.views, point.protocol, request.split) == (64, "stream", "test")
+        assert point.views_augmix, "of the preset paper"
+        for method in request.methods:
+            assert (method, point.budget) not in planned[dataset, point.attack]
+            planned[dataset, point.attack].add((method, point.budget))
+    spelled = {"DTD": "dtd:present", "Caltech101": "caltech101:present"}
+    for (dataset, attack), cells in printed(table, backbone).items():
+        if dataset in spelled:
+            mine = planned.pop((spelled[dataset], paper_results.ATTACKS[attack]))
+            assert {method for method, _ in mine} == {paper_results.METHODS[method] for method, _ in cells}
+            if attack != "none" and ATTACKS[paper_results.ATTACKS[attack]].bounded:
+                assert {str(budget) for _, budget in mine} == {budget for _, budget in cells}
+    assert not planned
+
+
+def test_what_is_not_here_is_named(tmp_path: Path) -> None:
+    draw_dataset(tmp_path, "stanford_cars", "", "split_zhou_StanfordCars.json", ["red car", "blue car"], 1)
+    missing = "\n".join(make_plan(Asked(catalogue.names(), B32, tmp_path, tmp_path / "out", ())).missing)
+    assert "table-rn50 is printed for other models alone: measure it with --backbone RN50-quickgelu:openai." in missing
+    assert "cars: there are no class descriptions; the paper has some." in missing
+    assert re.search(r"^aircraft: .*incomplete", missing, re.MULTILINE)
+    with pytest.raises(DataError, match="--dataset textures"):
+        make_plan(Asked(("table-main",), B32, None, tmp_path / "out"))
+
+
+def test_the_textures_are_a_rehearsal_without_any_data(tmp_path, tiny_model_dir, capsys) -> None:
+    words = ["reproduce", "--backbone", f"local-dir:{tiny_model_dir}", "--dataset", "textures", "--quick"]
+    words += ["--table", "table-components", "--out", str(tmp_path)]
+    assert cli.main(words) == 0
+    assert "0 of 8 printed cells are measured; 160 rows are new." in capsys.readouterr().out
+    rows = result_rows(tmp_path / "runs" / "tables-20")
+    assert {(row.n, row.finished) for row in rows} == {(20, True)}
+    report = (tmp_path / "report.md").read_text("utf-8")
+    assert "At most 20 pictures of each dataset: a rehearsal" in report
+    assert "The paper does not have this model: no number here reproduces a printed one." in report
+    for row in rows:
+        assert f"| {row.accuracy:.1f} |" in report or f"| {row.accuracy:.1f} " in report
+
+
+@pytest.fixture
+def openai_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """The words of a reproduction with a small model of random weights under the name of one of OpenAI's."""
+
+    def make(table: str, architecture: str = "ViT-B-32-quickgelu", datasets: str = "dtd:present,eurosat") -> list[str]:
+        model = random_model(shrink(monkeypatch, architecture), seed=0)
+        cache, data = tmp_path / "cache", tmp_path / "data"
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+        put_in_cache(cache, architecture, "openai", "open_clip_model.safetensors", save(model.state_dict()))
+        monkeypatch.setattr(command, "QUICK", 4)
+        draw_dataset(data, "dtd", "images", "split_zhou_DescribableTextures.json", ["dotted", "striped"], 3)
+        draw_dataset(data, "eurosat", "2750", "split_zhou_EuroSAT.json", ["Forest", "River", "Pasture Land"], 2)
+        words = ["reproduce", "--backbone", f"{architecture}:openai", "--data-root", str(data), "--quick"]
+        return [*words, "--dataset", datasets, "--table", table, "--out", str(tmp_path / "out")]
+
+    return make
+
+
+def test_a_killed_reproduction_goes_on_and_puts_differences_beside_the_print(
+    openai_words, tmp_path, monkeypatch, capsys
+) -> None:
+    words, said = openai_words("table-components"), list[str]()
+
+    def interrupt(self, sentence: str) -> None:
+        said.append(sentence)
+        if len(said) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rita_demo.cli.terminal.ProgressLog.__call__", interrupt)
+        assert cli.main(words) == 130
+    assert re.match(r"18\.8% done: 3 of 16 in all, \S+ pictures per second, 0:\S+ left; dtd:present, ", said[-1])
+    assert cli.main(words) == 0
+    assert re.search(r"; 5[0-9] rows are new", capsys.readouterr().out), "64 rows, of which 9 to 12 are stored"
+    report, out = (tmp_path / "out" / "report.md").read_text("utf-8"), tmp_path / "out"
+    rows = {(r.dataset.partition(":")[0], r.method, r.attack): r for r in result_rows(out / "runs" / "tables-4")}
+    assert len(rows) == 2 * 4 * 2
+    assert all(row.finished for row in rows.values())
+    with (out / "cells.csv").open(encoding="utf-8") as file:
+        cells = list(csv.DictReader(file))
+    assert {cell["backbone"] for cell in cells} == {"ViT-B/32"}
+    assert list(cells[0]) == documented("A reproduction")
+    assert cli.main(words) == 0, "once more: nothing is left to do"
+    assert "; 0 rows are new" in capsys.readouterr().out
+    assert (out / "report.md").read_text("utf-8") == report
+
+
+def test_a_difference_is_marked_where_the_printed_number_is_outside_the_interval(openai_words, tmp_path) -> None:
+    assert cli.main(openai_words("table-main")) == 0
+    out = tmp_path / "out"
+    report = (out / "report.md").read_text("utf-8")
+    cells = list(csv.DictReader(io.StringIO((out / "cells.csv").read_text("utf-8"))))
+    assert len(cells) == 7 * 8 * 2
+    measured = [cell for cell in cells if cell["measured"]]
+    assert {cell["dataset"] for cell in measured} == {"DTD", "EuroSAT"}
+    assert len(measured) == 7 * 2 * 2
+    for cell in measured:
+        ours, theirs = float(cell["measured"]), float(cell["printed"])
+        inside = float(cell["low"]) - 0.05 <= theirs <= float(cell["high"]) + 0.05
+        assert cell["inside"] == str(int(inside))
+        assert float(cell["difference"]) == pytest.approx(ours - theirs, abs=0.011)
+        text = f"{ours:.1f} (printed {theirs:.1f}; {ours - theirs:+.1f}".replace("-", "−")
+        assert f"| {text}{'' if inside else ' ≠'}) " in report
+    count = sum(cell["inside"] == "1" for cell in measured)
+    assert f"in {count}, outside in {28 - count} (≠)." in report
+    assert "class descriptions" not in report.partition("## Tables")[0], "DTD and EuroSAT have some"
+    table = report.partition("## Tables")[2].partition("## How")[0]
+    assert len(re.findall(r"^\| RITA.*preset paper", table, re.MULTILINE)) == 4, (
+        "clean and PGD, all names and those present"
+    )
+
+
+def test_an_attack_whose_package_is_missing_is_named_and_the_rest_is_measured(
+    openai_words, tmp_path, monkeypatch, capsys
+) -> None:
+    def missing(*_):
+        raise DemoError("AutoAttack needs the package pyautoattack.")
+
+    monkeypatch.setattr("rita_demo.attacks.autoattack._run", missing)
+    assert cli.main(openai_words("table-other-attacks", "ViT-B-16-quickgelu", "eurosat")) == 0
+    assert "eurosat, autoattack: The picture 'eurosat/2750/" in capsys.readouterr().err
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "AutoAttack needs the package pyautoattack." in report
+    assert {row.attack for row in result_rows(tmp_path / "out" / "runs" / "tables-4")} == {"eot", "fgsm"}
