@@ -96,8 +96,10 @@ def read(data: bytes) -> SavedRun:
     _check_directory(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
-            members = {info.filename: info for info in file.infolist()}
-            _check_members(file.infolist())
+            infos = file.infolist()
+            top = _top_folder([info.filename for info in infos])
+            _check_members(infos, top)
+            members = {info.filename.removeprefix(top): info for info in infos}
             return _read_run(lambda name: _member(file, members, name), set(members))
     except (DemoError, MemoryError):
         raise
@@ -114,14 +116,20 @@ def _check_directory(data: bytes) -> None:
     require(fits, f"A saved run has at most {MAX_MEMBERS} members; this zip has more.")
 
 
-def _check_members(infos: list[zipfile.ZipInfo]) -> None:
-    names = [info.filename for info in infos]
-    for info in infos:
-        name = info.filename
+def _top_folder(names: list[str]) -> str:
+    """The folder around all that is read, with its slash, where a run was packed again with one; else ""."""
+    parts = [name.partition("/") for name in names if not _holds_nothing(name)]
+    top = {first + slash for first, slash, _ in parts}
+    return top.pop() if len(top) == 1 and all(slash and not fault_of_name(first) for first, slash, _ in parts) else ""
+
+
+def _check_members(infos: list[zipfile.ZipInfo], top: str) -> None:
+    names = [info.filename.removeprefix(top) for info in infos]
+    for info, name in zip(infos, names, strict=True):
         limit = MAX_FIGURE_BYTES if FIGURE_NAME.fullmatch(name) else MEMBER_LIMITS.get(name, -1)
         if _holds_nothing(name):
             continue
-        known = limit >= 0 and names.count(name) == 1 and info.orig_filename == name
+        known = limit >= 0 and names.count(name) == 1 and info.orig_filename == info.filename
         require(known, f"A saved run has no such member, or not twice: {name[:60]!r}.")
         require(info.file_size <= limit, f"In this zip {name} is larger than any of ours ({limit // MB} MB).")
         plain = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -131,10 +139,9 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
 
 
 def _holds_nothing(name: str) -> bool:
-    """Whether a member is the folder of the figures, or what a program added when it packed the run again: it is never
-    read."""
+    """Whether a member is a folder of ours, or what a program added when it packed the run again: it is never read."""
     left = any(map(is_leftover, name.split("/"))) and not fault_of_name(name)
-    return name == "figures/" or left
+    return name in ("", "figures/") or left
 
 
 def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:

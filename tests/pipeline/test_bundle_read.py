@@ -80,6 +80,12 @@ def with_answer(data: bytes, **said: Any) -> bytes:
     return with_json("result.json", **result)(data)
 
 
+@forger
+def in_folder(data: bytes, folder: str, *outside: str) -> bytes:
+    """The zip with a folder around its members, apart from those ``outside``."""
+    return make_zip({name if name in outside else folder + name: content for name, content in members(data).items()})
+
+
 def picture(side: int) -> bytes:
     buffer = io.BytesIO()
     Image.new("RGB", (side, side)).save(buffer, "PNG")
@@ -100,6 +106,9 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("path upwards", with_member("../../evil.png", b"x"), "no such member"),
     ("figure upwards", with_member("figures/../x.svg", b"x"), "no such member"),
     ("path through a folder of a system", with_member("__MACOSX/../data.pkl", b"x"), "no such member"),
+    ("a folder upwards around it", in_folder("../"), "no such member"),
+    ("two folders around it", in_folder("one/two/"), "no such member"),
+    ("a folder around all but one", in_folder("run/", "clean.png"), "no such member"),
     ("pickle", with_member("data.pkl", b"\x80\x04."), "no such member"),
     ("a member twice", with_duplicate_member, "not twice"),
     ("encrypted", with_directory_field(8, "<H", 1), "encrypted"),
@@ -154,11 +163,13 @@ def test_a_member_that_is_not_needed_is_never_decompressed(
     assert opened == {"settings.json", "result.json", "clean.png", "attacked.png"}
 
 
+@pytest.mark.parametrize("folder", ["", "rita-run/", "my run (2)/"])
 def test_a_run_that_another_program_packed_again_opens_and_what_it_added_is_never_decompressed(
-    bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch
+    bundle_bytes: bytes, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    inside = members(bundle_bytes)
-    added = dict.fromkeys((".DS_Store", "Thumbs.db", "__MACOSX/._clean.png", "figures/", "figures/.DS_Store"), b"x")
+    inside = members(in_folder(folder)(bundle_bytes))
+    more = (".DS_Store", "Thumbs.db", "figures/", "figures/.DS_Store", "")
+    added = dict.fromkeys(filter(None, ["__MACOSX/._clean.png", *(folder + name for name in more)]), b"x")
     opened, plain, packed = set(), zipfile.ZipFile.open, make_zip(inside | added)
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     assert read(packed).names == read(bundle_bytes).names
