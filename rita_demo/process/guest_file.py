@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from rita_demo.records.errors import DemoError
 
 T = TypeVar("T")
+_IMPORTED: dict[Path, bytes] = {}  # helper of a user's file -> its content as it was imported
 
 
 class GuestError(DemoError):
@@ -51,6 +52,7 @@ def load_guest(spec: str, kind: type[T]) -> T:
     assert module_spec is not None
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
+    _forget_edited(helper_files(path))
     with guest_errors(spec):
         module_spec.loader.exec_module(module)
     if not hasattr(module, name):
@@ -62,10 +64,50 @@ def load_guest(spec: str, kind: type[T]) -> T:
 
 
 def guest_digest(spec: str, files: Iterable[str] = ()) -> str:
-    """A hash of the file (or of other ``files``) and the name, which changes when one of them is edited."""
+    """A hash of the file and its helpers (or of other ``files``) and the name, which changes when one of them is edited."""
     file, _, name = spec.rpartition(":")
-    content = b"".join(Path(one).read_bytes() for one in files or [file])
+    content = b"".join(Path(one).read_bytes() for one in files or [file, *map(str, helper_files(Path(file)))])
     return hashlib.sha256(content + name.encode()).hexdigest()[:16]
+
+
+def helper_files(file: Path) -> tuple[Path, ...]:
+    """The files of its own folder that a Python file imports, and those that these import, sorted; all of a package."""
+    found, waiting = set[Path](), [file]
+    while waiting:
+        for name in _imported_names(waiting.pop()):
+            package, module = file.parent / name[0], file.parent.joinpath(*name).with_suffix(".py")
+            here = package.rglob("*.py") if (package / "__init__.py").is_file() else filter(Path.is_file, [module])
+            new = {*here} - found - {file}
+            found |= new
+            waiting += new
+    return tuple(sorted(found))
+
+
+def _imported_names(file: Path) -> set[tuple[str, ...]]:
+    """The dotted names that a file may import, as parts, without this project's; none if it is no Python."""
+    try:
+        nodes = [*ast.walk(ast.parse(file.read_bytes()))]
+    except (OSError, SyntaxError, ValueError):  # importing it says so
+        return set()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    own = __name__.partition(".")[0]
+    return {tuple(name.split(".")) for name in names if name.partition(".")[0] != own}
+
+
+def _forget_edited(helpers: Iterable[Path]) -> None:
+    """Helpers that were edited since they were imported are imported anew by the next file that asks for them."""
+    for helper in helpers:
+        content = helper.read_bytes()
+        if _IMPORTED.setdefault(helper, content) != content:
+            _IMPORTED[helper] = content
+            loaded = [
+                name for name, one in sys.modules.items() if getattr(one, "__file__", None) == str(helper.absolute())
+            ]
+            for name in loaded:
+                del sys.modules[name]
 
 
 def package_files(module: str) -> tuple[str, ...]:
