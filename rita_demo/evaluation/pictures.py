@@ -8,6 +8,7 @@ while the file stays the same.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -91,7 +92,8 @@ class PictureSet:
 
     ``names``: the K class names of the prompts. ``available``: number of pictures before the limit.
     ``classes_present``: number of the K classes that have pictures. ``unusable``: pictures that cannot be opened and are
-    left out. ``skipped``: sentences on what the folders hold beside pictures, "" for nothing.
+    left out. ``skipped``: sentences on what the folders hold beside usable pictures, "" for nothing. ``folder``: where a folder
+    per class lies below the data folder, "" for directly in it or elsewhere.
     """
 
     dataset: str
@@ -102,6 +104,7 @@ class PictureSet:
     classes_present: int
     unusable: tuple[UnusablePicture, ...] = ()
     skipped: str = ""
+    folder: str = ""
 
     @property
     def omissions(self) -> tuple[str, ...]:
@@ -136,7 +139,8 @@ def picture_seed(seed: int, item: DatasetItem) -> int:
 
 
 def find_picture(dataset: str, picture: str, root: Path | None) -> Path | np.ndarray:
-    """A picture of a stored run by its id, as :func:`rita_demo.data.pictures.open_picture` takes it.
+    """A picture of a stored run by its id, as :func:`rita_demo.data.pictures.open_picture` takes it. ``dataset``: its name, or
+    its folder below the data folder.
 
     The run is untrusted: its names are plain names below the data folder. Links there are followed.
 
@@ -189,7 +193,14 @@ def collect(
     if unusable and not (items and allow_partial):
         hint = "Repair or remove them, or leave them out with --allow-partial." if items else "Choose another dataset."
         raise DataError(f"{whole.dataset} ({split}): {unusable_text(unusable, len(items))}", hint)
-    return replace(whole, items=items, available=whole.available - len(unusable), unusable=unusable)
+    broken = {one.id for one in unusable}
+    empty = {item.label for item in whole.items} - {item.label for item in whole.items if item.id not in broken}
+    skipped = [whole.skipped] if whole.skipped else []
+    if empty:
+        names = join_names([whole.names[label] for label in sorted(empty)], MAX_NAMED)
+        skipped.append(f"No picture of {names} can be opened; a class stays a prompt until its folder is removed.")
+    left = whole.available - len(unusable)
+    return replace(whole, items=items, available=left, unusable=unusable, skipped=" ".join(skipped))
 
 
 def list_pictures(
@@ -198,7 +209,7 @@ def list_pictures(
     """All pictures of a dataset as they are listed, without opening any; ``limit`` counts for drawn textures alone, which
     have no end. Arguments and errors are those of :func:`collect`."""
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
-    skipped = ""
+    skipped = folder = ""
     if base == "textures":
         names, items = _texture_set(split, limit, exclusions)
         present = len(names)
@@ -211,6 +222,9 @@ def list_pictures(
         names, items, present = _split_set(base, root, split, allow_partial, only_present)
         items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
         skipped = skipped_text(skipped_of(base, root))
+        home = Path(os.path.abspath(root / base))
+        if base not in DATASETS and home.parent.is_relative_to(above := Path(os.path.abspath(root))):
+            folder = home.relative_to(above).as_posix() if home.parent != above else ""
     title = (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present
     if not items:
         raise DataError(
@@ -218,7 +232,7 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    return PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped)
+    return PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped, folder=folder)
 
 
 def own_pictures(

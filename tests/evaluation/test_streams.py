@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from rita_demo.cli import main as cli
+from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture, picture_of
@@ -405,6 +407,24 @@ def test_a_stored_stream_opens_its_pictures_behind_links(
     assert [item.key for item in again.items] == [item.key for item in collect_all(data_root)], (
         "the same hash of pictures"
     )
+
+
+def test_the_pictures_of_a_set_below_a_subfolder_are_shown_and_not_those_of_another_set_of_its_name(
+    request_, engine: Engine, tmp_path: Path
+) -> None:
+    data, seeds = tmp_path / "data", iter(range(8))
+    for folder in ("sub/mine", "mine"):
+        for name in ("cup/1.png", "cup/2.png", "owl/1.png", "owl/2.png"):
+            (data / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(textures.draw(textures.CLASSES[0], next(seeds))).save(data / folder / name)
+    for number, folder in enumerate(("sub/mine", "mine")):
+        asked = replace(request_(tmp_path / f"runs{number}/one"), data_root=data, datasets=(folder,), split="all")
+        stream = run_all(asked, engine)
+        assert stream.columns["dataset"] == "mine"
+        for t, row in enumerate(stream.rows(), 1):
+            opened = open_stream_picture(engine, DataFolders(data), stream, t)
+            there = open_picture(data / folder / row["picture"], square="model", side=engine.info.side)
+            assert opened.picture.key == there.key
 
 
 def collect_all(root: Path) -> tuple[DatasetItem, ...]:

@@ -103,6 +103,18 @@ def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(
     assert "28 rows, 0 of them new" in capsys.readouterr().out
 
 
+def test_a_class_of_which_no_picture_can_be_opened_is_named_among_what_is_left_out(root: Path) -> None:
+    break_pictures(root)
+    assert not collected(root).skipped
+    for path in (root / "mine/cup").iterdir():
+        path.write_bytes(b"")
+    for limit in (None, 5):
+        found = collected(root, limit)
+        sentence = "mine: No picture of cup can be opened; a class stays a prompt until its folder is removed."
+        assert found.omissions[0] == sentence
+        assert found.names == CLASSES
+
+
 def test_an_interrupted_run_with_broken_pictures_goes_on_to_the_same_rows(
     root: Path, tmp_path: Path, tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

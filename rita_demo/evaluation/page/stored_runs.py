@@ -160,7 +160,7 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
         views=views[:, 1 : 1 + VIEWS_SHOWN],
         cache=cache,
         thumbs=_thumbs(run / "attacked" / planned_cells.attack_key(cell, pictures, model), ids, clean_square),
-        dataset=pictures.dataset,
+        dataset=one.place,
         settings=cell.requested,
         seeds=tuple(row["picture_seed"] for row in rows),
         pictures_name="attacked pictures" if hits == len(rows) else delivered_text,

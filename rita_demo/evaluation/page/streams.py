@@ -138,7 +138,7 @@ def picture_of(
     Raises:
         DataError, PictureError: it is not in the data folder, or it cannot be read.
     """
-    source = find_picture(one.columns["dataset"], name, folders.root)
+    source = find_picture(one.place, name, folders.root)
     return open_picture(source, square=square, side=side)
 
 

@@ -50,7 +50,8 @@ class CellHeader:
     ``columns``: of the tables. ``pool``: the same for cells that differ in the seed alone. ``settings``: as they were
     requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
     settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
-    ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features.
+    ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features. ``folder``: the
+    dataset's, below the data folder, where it is not its name.
     """
 
     format: int = FORMAT
@@ -74,6 +75,7 @@ class CellHeader:
     note: str = ""
     width: int | None = None
     machine: dict[str, str] = field(default_factory=dict)
+    folder: str = ""
 
     @classmethod
     def of(cls, cell: Cell, picture_set: PictureSet, model: ModelFacts) -> CellHeader:
@@ -111,6 +113,7 @@ class CellHeader:
             note=info.note,
             width=info.width,
             machine={"device": info.device, "precision": info.precision},
+            folder=picture_set.folder,
         )
 
     @classmethod

@@ -51,6 +51,11 @@ class StreamRun:
         return self.header.columns
 
     @property
+    def place(self) -> str:
+        """The dataset's name, or its folder below the data folder (untrusted)."""
+        return str(self.header.folder or self.columns["dataset"])
+
+    @property
     def title(self) -> str:
         """One line for a list."""
         c = self.columns
