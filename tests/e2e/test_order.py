@@ -107,6 +107,35 @@ def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None
     expect(page.locator("#views button[aria-pressed=true]")).to_have_attribute("data-index", "7")
 
 
+def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page: Page) -> None:
+    message, box = page.get_by_role("alert"), page.locator("#whatif-max_entropy input[type=number]")
+
+    def press_in_vain() -> None:
+        page.get_by_role("tab", name="Stream").click()
+        page.get_by_role("button", name="Download it").click()
+
+    def set_limit(value: str) -> None:
+        page.get_by_role("tab", name="Inside RITA").click()
+        box.fill(value)
+        box.press("Enter")
+
+    page.get_by_role("tab", name="Stream").click()
+    page.get_by_role("button", name="Download a public dataset").click()
+    open_settings(page)
+    for limit in ("0.6", "0.7"):  # without an earlier message on screen, and with one
+        before = message.get_attribute("data-number") if message.count() else ""
+        with answer_held_back(page, lambda event, limit=limit: event["data"][1:] == [float(limit)]) as held:
+            set_limit(limit)
+            press_in_vain()
+            expect(message).not_to_have_attribute("data-number", before or "")
+        assert held
+        expect(page.locator("#whatif-banner")).to_contain_text(f"γ {limit} instead")
+        page.wait_for_timeout(PATIENCE_MS)
+        expect(message).to_contain_text("No dataset is chosen")
+    set_limit("0.8")
+    expect(message).to_have_count(0)
+
+
 def test_a_setting_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
     page.get_by_role("button", name="All settings").click()
     weight = page.locator("#setting-cache_weight input[type=number]")

@@ -123,5 +123,6 @@ def test_a_cancelled_stream_stays_a_stored_run(stream_page: Page) -> None:
     press(page, "Download a public dataset")
     press(page, "Download it")
     expect(page.get_by_text("Not done: the message above says why.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("No dataset is chosen")
     findings = severe_findings(page)  # of the sentence, too
     assert not findings, "\n".join(findings)

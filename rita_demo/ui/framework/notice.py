@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -9,6 +10,7 @@ from html import escape
 from typing import Any
 
 import gradio as gr
+from gradio.context import LocalContext
 
 from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import contained, contained_steps
@@ -20,34 +22,53 @@ from rita_demo.ui.widgets.html_buttons import HtmlWidget
 MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
 INTERNAL_ERROR = "Something went wrong on our side. It is in the log."
 INTERNAL_ERROR_HINT = "The result of before is still here. Try again, or reset the page."
+SEEN_HEADER = "x-notice"  # of a request: the number of the message that was on screen when it was asked for
 
+_NUMBERS = itertools.count(1)
 
 NOTICE = (
-    '<div class="notice" role="alert"><div>{}</div>'
+    '<div class="notice" role="alert" data-number="{}"><div>{}</div>'
     '<button class="dismiss" type="button" aria-label="Dismiss this message">Dismiss</button></div>'
 )
 
 
 class ErrorBanner(HtmlWidget):
     """One sentence on what went wrong and one on what to do; the visitor dismisses them. The page's own scripts show
-    theirs by the event "notice" of the document."""
+    theirs by the event "notice" of the document. A comment with a message's number takes away that message, no later
+    one: the answer of a slow event may come after the message of a quick one that was asked for later."""
 
     script = """
-element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) props.value = ''; });
-element.addEventListener('keydown', (e) => { if (e.key === 'Escape') props.value = ''; });
+const show = (html) => (props.value = shown = html);
+let shown = props.value ?? '';
+watch('value', () => {
+  const done = /^<!--(\\d+)-->$/.exec(props.value);
+  show(!done ? props.value : shown.includes(`data-number="${done[1]}"`) ? '' : shown);
+});
+element.addEventListener('click', (e) => { if (e.target.closest('.dismiss')) show(''); });
+element.addEventListener('keydown', (e) => { if (e.key === 'Escape') show(''); });
 const empty = document.createElement('div');
 empty.innerHTML = `TEMPLATE`;
 document.addEventListener('notice', ({ detail }) => {
   const [message, hint] = empty.querySelectorAll('strong, span');
   [message.textContent, hint.textContent] = [detail.message, detail.hint];
-  props.value = empty.innerHTML;
+  empty.firstChild.dataset.number = Date.now();
+  show(empty.innerHTML);
 });
-""".replace("TEMPLATE", NOTICE.format("<strong></strong><span></span>"))
+""".replace("TEMPLATE", NOTICE.format("", "<strong></strong><span></span>"))
 
 
 def error_html(error: DemoError) -> str:
     hint = f"<span>{escape(error.hint)}</span>" if error.hint else ""
-    return NOTICE.format(f"<strong>{escape(error.message)}</strong>{hint}")
+    return NOTICE.format(next(_NUMBERS), f"<strong>{escape(error.message)}</strong>{hint}")
+
+
+def _without_seen_message(banner: ErrorBanner, updates: Updates) -> Updates:
+    """The same updates; one that empties the ``banner`` takes away the message that the visitor saw as they asked, if any."""
+    request = LocalContext.request.get(None)
+    if request is None or updates.get(banner) != "":
+        return updates
+    seen = request.headers.get(SEEN_HEADER, "")
+    return updates | {banner: f"<!--{int(seen)}-->" if seen.isdecimal() and len(seen) < 20 else gr.skip()}
 
 
 @contextmanager
@@ -105,7 +126,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], Updates] = di
                     with logged_event(handler, always_log=True) as event, closing(steps):
                         for update in steps:
                             answered = True
-                            yield update or unchanged
+                            yield _without_seen_message(banner, update or unchanged)
                             event.next_step()
                 except Exception as error:
                     answered = True
@@ -119,7 +140,7 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], Updates] = di
         def plain(*args: Any, **kwargs: Any) -> Updates:
             try:
                 with logged_event(handler), contained():
-                    return handler(*args, **kwargs) or unchanged
+                    return _without_seen_message(banner, handler(*args, **kwargs) or unchanged)
             except Exception as error:
                 return failed(error)
 

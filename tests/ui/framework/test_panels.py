@@ -5,6 +5,7 @@ import json
 import gradio as gr
 import numpy as np
 import pytest
+from gradio.context import LocalContext
 from PIL import Image
 
 from rita_demo.pipeline import attack_steps as pipeline_steps
@@ -106,3 +107,17 @@ def test_known_errors_show_their_message_others_a_general_one_and_no_update_chan
 
     for updates in ([], [{}]):  # Gradio refuses an empty update
         assert list(idle(updates)) == [{panel: gr.skip()}]
+
+
+@pytest.mark.parametrize(
+    ("seen", "sent"), [("7", "<!--7-->"), ("", gr.skip()), ("--><b>", gr.skip()), ("9" * 30, gr.skip())]
+)
+def test_a_message_is_taken_away_only_by_an_event_that_was_asked_for_under_it(seen: str, sent: object) -> None:
+    with gr.Blocks():
+        panel = notice.ErrorBanner()
+    request = gr.Request(headers={notice.SEEN_HEADER: seen}, query_params={})
+    token = LocalContext.request.set(request)
+    try:
+        assert notice.handle_errors(panel)(lambda: {panel: "", "status": "done"})() == {panel: sent, "status": "done"}
+    finally:
+        LocalContext.request.reset(token)
