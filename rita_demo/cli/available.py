@@ -2,18 +2,17 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from rita_demo.cli.terminal import add_command
+from rita_demo.cli.terminal import Commands, add_command
 from rita_demo.process.environment import data_folder
 from rita_demo.process.text_columns import align_columns
 
 
-def add_models(commands: Any) -> None:
+def add_models(commands: Commands) -> None:
     add_command(commands, "models", _models, "the models that can be used here and now", "models")
 
 
-def add_datasets(commands: Any) -> None:
+def add_datasets(commands: Commands) -> None:
     about, example = "the datasets that are here, and what is missing", "datasets --data-root DIR"
     parser = add_command(commands, "datasets", _datasets, about, example)
     help = "the folder that holds them (default: RITA_DATA, else ./data where it exists)"

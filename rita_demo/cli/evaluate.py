@@ -3,12 +3,11 @@
 import argparse
 import shlex
 from pathlib import Path
-from typing import Any
 
 from rita_demo.attacks import registry as attacks
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
-from rita_demo.cli.terminal import ProgressLog, add_command, print_progress, print_warning, program
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, print_warning, program
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.request import EXECUTORS, ORDERS, Request, Traffic, parse_request
@@ -17,7 +16,7 @@ from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS
 
 
-def add_evaluate(commands: Any) -> None:
+def add_evaluate(commands: Commands) -> None:
     about = (
         "Measure methods on a dataset. Killed at any moment and started again with the same command, it goes on and "
     )

@@ -3,11 +3,10 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
-from rita_demo.cli.terminal import add_command, check_writable, print_progress, write_errors
+from rita_demo.cli.terminal import Commands, add_command, check_writable, print_progress, write_errors
 from rita_demo.cli.text_tables import run_table
 from rita_demo.data.vocabularies import VOCABULARIES, duplicates
 from rita_demo.defences.registry import DEFENCES, compared
@@ -19,7 +18,7 @@ from rita_demo.settings import SETTINGS, parse_assignment
 WORDS = ("classes", "vocabulary", "label", "target", "methods", "attack", "budget", "steps", "square", "seed")
 
 
-def add_explain(commands: Any) -> None:
+def add_explain(commands: Commands) -> None:
     parser = add_command(
         commands,
         "explain",

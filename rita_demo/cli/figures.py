@@ -2,13 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import ProgressLog, add_command, print_progress, write_errors
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, write_errors
 
 
-def add_figures(commands: Any) -> None:
+def add_figures(commands: Commands) -> None:
     about = (
         "Draws every figure and table of the paper that the runs have the measurements for: figures as SVG and PDF, "
     )

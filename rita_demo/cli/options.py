@@ -4,13 +4,13 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from rita_demo.attacks.registry import add_guest
 from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
 from rita_demo.process.guest_file import is_guest
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS
 
 
@@ -54,7 +54,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments", help=help)
 
 
-def saved_settings(args: argparse.Namespace) -> dict[str, Any]:
+def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:
     """The settings of ``--settings``; read after guests are loaded, whose own settings may be among them."""
     return {} if args.settings is None else read_settings(args.settings)
 

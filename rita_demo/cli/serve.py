@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import add_command
+from rita_demo.cli.terminal import Commands, add_command
 from rita_demo.process.assets import HOME
 from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def add_serve(commands: Any) -> None:
+def add_serve(commands: Commands) -> None:
     examples = ("serve", "serve --port 8000 --data-root DIR", "serve --settings result.json")
     parser = add_command(commands, "serve", _serve, "the page; the same as app.py", *examples)
     _add_page(parser)
@@ -26,7 +26,7 @@ def add_serve(commands: Any) -> None:
     options.add_settings_file(parser)
 
 
-def add_open(commands: Any) -> None:
+def add_open(commands: Commands) -> None:
     examples = ("open rita-run.zip", "open rita-run.zip --port 8000")
     parser = add_command(commands, "open", _open, "the page with a run that was saved on it", *examples)
     parser.add_argument("file", metavar="FILE.zip", type=Path, help="what the button “Save this run” saved")

@@ -2,12 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from rita_demo.cli.terminal import add_command
+from rita_demo.cli.terminal import Commands, add_command
 
 
-def add_tables(commands: Any) -> None:
+def add_tables(commands: Commands) -> None:
     about = "Tables from what evaluate has stored. markdown and latex end with the paper's own tables, measured cells "
     about += "beside printed ones. In csv, n counts different pictures: the interval is theirs, the accuracy is the "
     about += "mean over all seeds."

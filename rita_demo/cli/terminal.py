@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rita_demo.process import environment
 from rita_demo.process.guest_file import GuestError
 from rita_demo.records.errors import DataError, DemoError, did_you_mean
 
 SECONDS_BETWEEN_LINES = 60.0
+#: What a command is added to: argparse has no public name for it.
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def program() -> str:
@@ -28,7 +30,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: str) -> None:
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
@@ -44,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int], help: str, *examples: str, **options: Any
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str, *examples: str, **options: Any
 ) -> argparse.ArgumentParser:
     """Add a command: ``run`` gets its arguments and returns the exit status; its help ends with ``examples``."""
     epilog = "\n".join(["examples:", *(f"  {program()} {example}" for example in examples)])

@@ -24,6 +24,7 @@ from rita_demo.data.split_files import (
     split_file,
 )
 from rita_demo.records.errors import DataError, did_you_mean
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 
 Item = tuple[Path, int, str]  # picture, label, class name
@@ -55,9 +56,11 @@ class Dataset:
     template: str = DEFAULT_PROMPT_TEMPLATE  # CoOp's for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP)
     list_title: str = ""  # of its ready list of class names (:mod:`rita_demo.data.vocabularies`), if it has one
     archive: Archive | None = None  # what the page downloads
-    paper_settings: Mapping[str, Any] = field(default_factory=dict)  # with another value here in the preset ``paper``
+    paper_settings: Mapping[str, JsonValue] = field(
+        default_factory=dict
+    )  # with another value here in the preset ``paper``
     #: architecture -> further ones on its towers alone
-    paper_by_tower: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    paper_by_tower: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
     # where ``listing`` is absent, the picture folder (a folder per class) is split at random, as in CoOp; folder -> class
     # name where they differ, "" for a folder that is no class. None: it is not split.
     split_names: Mapping[str, str] | None = None
@@ -65,9 +68,9 @@ class Dataset:
 
 #: Further settings of the preset ``paper``. C-TPT's weight on ImageNet and its variants is that of its authors. The others
 #: are the paper's appendix B: 64 views in the loss and every description, but for these sets.
-_CTPT: dict[str, Any] = {"ctpt_weight": 20.0}
-_FEWER_VIEWS: dict[str, Any] = {"subset_size": 32}
-_FEWER_VIEWS_ALONE: dict[str, Any] = _FEWER_VIEWS | {"descriptions": "none"}
+_CTPT: dict[str, JsonValue] = {"ctpt_weight": 20.0}
+_FEWER_VIEWS: dict[str, JsonValue] = {"subset_size": 32}
+_FEWER_VIEWS_ALONE: dict[str, JsonValue] = _FEWER_VIEWS | {"descriptions": "none"}
 _EUROSAT = {"ViT-B-16": _FEWER_VIEWS_ALONE, "ViT-B-32": _FEWER_VIEWS}
 _CALTECH_NAMES = {"airplanes": "airplane", "Faces": "face", "Leopards": "leopard", "Motorbikes": "motorbike"}
 _CALTECH_NAMES |= {"BACKGROUND_Google": "", "Faces_easy": ""}
@@ -87,7 +90,13 @@ def _coop(name: str, title: str, folder: str, pictures: str, file: str, **more: 
 
 
 def _imagenet(
-    name: str, title: str, folder: str, pictures: str, read: Reader, paper: Mapping[str, Any] = {}, list_title: str = ""
+    name: str,
+    title: str,
+    folder: str,
+    pictures: str,
+    read: Reader,
+    paper: Mapping[str, JsonValue] = {},
+    list_title: str = "",
 ) -> Dataset:
     """ImageNet or a variant: a folder per class and ``classnames.txt``."""
     paper = {**_CTPT, **paper}
@@ -158,7 +167,7 @@ _ROWS = (
 DATASETS: dict[str, Dataset] = {row.name: row for row in _ROWS}
 
 
-def paper_settings(dataset: str, backbone: str = "") -> dict[str, Any]:
+def paper_settings(dataset: str, backbone: str = "") -> dict[str, JsonValue]:
     """The settings of the preset ``paper`` that have another value on a dataset, with a model such as ``ViT-B/16`` or
     ``ViT-B-16-quickgelu:openai``; none for a dataset that the paper does not have."""
     if dataset not in DATASETS:

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from rita_demo.process.assets import ASSETS
 from rita_demo.process.text_file import decode_text
 from rita_demo.records.errors import DataError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import short_repr
 
@@ -102,7 +102,7 @@ def _folded(name: str) -> str:
     return " ".join(name.replace("_", " ").split()).casefold()
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(path: Path) -> JsonValue:
     """The JSON value of a file; DataError for a class that is listed twice, and beyond the limit of bytes."""
     try:
         with path.open("rb") as file:
@@ -117,19 +117,20 @@ def _parsed(path: Path) -> Any:
         raise DataError("The descriptions file is not valid JSON in UTF-8 or UTF-16.", _FORM_HINT) from error
 
 
-def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     for name, times in Counter(name.strip() for name, _ in pairs).items():
         if times > 1:
             raise DataError(f"The class {name[:60]!r} is described twice.", "Keep one list per class.")
     return dict(pairs)
 
 
-def _sentences(name: str, rows: Any) -> tuple[str, ...]:
+def _sentences(name: str, rows: JsonValue) -> tuple[str, ...]:
     """The validated sentences of one class."""
     if not name.strip():
         raise DataError("A class name in the descriptions is empty.", _FORM_HINT)
     if not isinstance(rows, list) or not rows:
         raise DataError(f"The class {name[:60]!r} needs a list of sentences; got {short_repr(rows)}.", _FORM_HINT)
+    found = list[str]()
     for row in rows:
         if not isinstance(row, str) or not row.strip():
             raise DataError(f"A sentence of {name[:60]!r} is {short_repr(row)}; expected text.", _FORM_HINT)
@@ -139,4 +140,5 @@ def _sentences(name: str, rows: Any) -> tuple[str, ...]:
             limit = f"at most {LONGEST_SENTENCE} are allowed"
             message = f"A sentence of {name[:60]!r} has {len(row)} characters; {limit}."
             raise DataError(message, "Shorten it, or split it in two.")
-    return tuple(dict.fromkeys(row.strip() for row in rows))
+        found.append(row.strip())
+    return tuple(dict.fromkeys(found))

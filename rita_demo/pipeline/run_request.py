@@ -18,6 +18,7 @@ from rita_demo.data.vocabularies import check_names, label_index, parse_names, v
 from rita_demo.defences.registry import DEFAULT_METHODS, compared, with_defaults
 from rita_demo.records import CacheState, Run
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings, get_setting, preset
 from rita_demo.settings.stored import is_complete, with_missing
 
@@ -116,7 +117,7 @@ class RunRequest:
         return run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **asked)
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, JsonValue]:
     """Setting -> value from a JSON file: a saved run or what ``explain --json`` writes (an object ``settings`` among
     others), or an object of settings alone. Those that it does not name stay as they are; in a saved run they have the
     value that stood for them when it was made.

@@ -7,8 +7,9 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
@@ -18,6 +19,7 @@ from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
 from rita_demo.records.errors import SettingError, VocabularyError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import load_engine, load_installed_defences
 from rita_demo.settings.setting import short_repr
 
@@ -28,7 +30,7 @@ OWN = "own"  # the dataset's name in tables, where it is an iterable
 
 
 def evaluate(
-    dataset: str | Path | Iterable[tuple[Any, int | str]],
+    dataset: str | Path | Iterable[tuple[Source, int | str]],
     classes: Sequence[str] | str | None = None,
     *,
     methods: Words,
@@ -43,7 +45,7 @@ def evaluate(
     allow_partial: bool = False,
     target: str | int = "",
     preset: str = "recommended",
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, JsonValue] | None = None,
     data_root: str | Path | None = None,
     backbone: str = "embedded",
     engine: Engine | None = None,

@@ -2,11 +2,11 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rita_demo.data.picture_sources import Source
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.run_result import RunResult
 
@@ -25,7 +25,7 @@ def run(
     square: str | None = None,
     methods: Sequence[str] | str | None = None,
     preset: str = "recommended",
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, JsonValue] | None = None,
     backbone: str = "embedded",
     engine: Engine | None = None,
 ) -> RunResult:

@@ -48,7 +48,7 @@ UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
 def build(
     engine: Engine,
     *,
-    load: Callable[[str], Any] | None = None,
+    load: Callable[[str], Engine] | None = None,
     example: WorkedExample | None = None,
     sessions: Sessions | None = None,
     folders: DataFolders | None = None,

@@ -205,7 +205,7 @@ def build_setting(panels: PanelRegistry, name: str) -> Component:
     return panels.add(control, draw, "what_if_settings")
 
 
-def from_control(name: str, value: JsonValue) -> Any:
+def from_control(name: str, value: JsonValue) -> JsonValue:
     """The setting that a control's value stands for.
 
     Raises:

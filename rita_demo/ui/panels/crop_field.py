@@ -6,13 +6,13 @@ moves on a straight line.
 
 import json
 from pathlib import Path
-from typing import Any
 
 from rita_demo.analysis import crop_field as positions
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import ImageResult, Run, Verdict
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.html_buttons import JsonWidget
@@ -70,7 +70,7 @@ def shown_step(run: Run | None) -> int:
     return last_step(run) if run.step is None else run.step
 
 
-def _step_value(run: Run, step: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:
+def _step_value(run: Run, step: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, JsonValue]:
     """``labels``: the classes of the names that "answers" counts in."""
     arrays = {name: getattr(step, name).round(5).tolist() for name in ("crops", "counted", "share")}
     return (

@@ -4,10 +4,10 @@ A crop can be dragged; the browser then computes distances, plans and costs (``s
 """
 
 from pathlib import Path
-from typing import Any
 
 from rita_demo.analysis.crop_field import rival_class, small_transport
 from rita_demo.plots.labels import truncated
+from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -33,7 +33,7 @@ a dot.</span></p>
 
 BOTH_MOVE = "In each class's cheapest plan every sentence takes the same; thicker arrows move more."
 #: Made-up places, chosen so that the plan decides: a cup looks different from above and from the side.
-MADE_UP: dict[str, Any] = {
+MADE_UP: dict[str, JsonValue] = {
     "about": "These places are made up, so that the plan decides: A and C each fit one sentence of cup, B lies between. "
     f"A dashed ring: nearer to bowl on average. {BOTH_MOVE}",
     "classes": ["cup", "bowl"],
@@ -58,7 +58,7 @@ class TransportToy(JsonWidget):
     template, script, css = _TEMPLATE, SCRIPT, CSS
 
 
-def toy_value(session: Session) -> dict[str, Any] | None:
+def toy_value(session: Session) -> dict[str, JsonValue] | None:
     """Three crops of the picture on screen and two sentences of two classes; None before there is a run."""
     run = session.run_at_step
     if run is None or session.run is None:

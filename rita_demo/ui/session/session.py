@@ -25,6 +25,7 @@ from rita_demo.records import (
     ViewContribution,
     ViewSeedResult,
 )
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
 from rita_demo.ui.session.figures_state import FiguresState
@@ -58,7 +59,7 @@ class BudgetVariant:
     run: Run
     attack_steps: tuple[AttackStepResult, ...] = ()
     crops: dict[str, np.ndarray] = field(default_factory=dict)
-    image_cache: dict[str, dict[str, Any]] = field(default_factory=dict)
+    image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     checks: StoryChecks | None = None
 
 
@@ -162,7 +163,7 @@ class Session:
     checks: StoryChecks | None = None
     budget_variants: dict[int, BudgetVariant] = field(default_factory=dict)
     crops: dict[str, np.ndarray] = field(default_factory=dict)
-    image_cache: dict[str, dict[str, Any]] = field(default_factory=dict)
+    image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     selection: Selection = Selection()
     history: History = field(default_factory=History)
     visible_tab: str = HOME_TAB

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from rita_demo.data import samples, vocabularies
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, form_request, form_values, names_of
 from rita_demo.ui.session.session import SIDES, Session
@@ -32,7 +33,7 @@ class ShareLink:
     """A parsed link: a sample's name, the form's values by name (settings too), and the selection."""
 
     sample: str
-    form: dict[str, Any]
+    form: dict[str, JsonValue]
     selection: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -47,7 +48,7 @@ def query(session: Session) -> str:
     if run is None or sample is None:
         return ""
     one, names, form, at = samples.SAMPLES[sample], run.class_prompts.names, form_values(run), session.selection
-    pairs: dict[str, Any] = {"sample": sample}
+    pairs: dict[str, JsonValue] = {"sample": sample}
     if names != one.names:
         own = form["vocabulary"] == OWN_CLASSES
         pairs["classes"] = vocabularies.format_names(names, ",") if own else form["vocabulary"]

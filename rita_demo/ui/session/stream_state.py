@@ -1,10 +1,9 @@
 """What the tab *Stream* shows to one visitor."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, StreamRun
+from rita_demo.evaluation.page import DataFolders, Request, StreamRun
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -24,7 +23,7 @@ class StreamState:
     recording: StreamRun | None = None
     trajectory: StreamTrajectory | None = None
     selected: int | None = None
-    request: Any = None
+    request: Request | None = None
     running: bool = False
     pause_requested: bool = False
     thumbnails: dict[str, str] = field(default_factory=dict)

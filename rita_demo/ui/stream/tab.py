@@ -11,7 +11,7 @@ from gradio.components import Component
 from rita_demo import plots
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders
+from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders, Request
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
@@ -264,7 +264,7 @@ class StreamTab:
     def on_step(self, visitor: str) -> Iterator[Updates]:
         yield from self.on_resume(visitor, most=1)
 
-    def on_resume(self, visitor: str, new: Any = None, most: int = MAX_PICTURES) -> Iterator[Updates]:
+    def on_resume(self, visitor: str, new: Request | None = None, most: int = MAX_PICTURES) -> Iterator[Updates]:
         """Go on with the visitor's stream, or with a ``new`` request, for ``most`` pictures."""
         session = self.context.sessions.get(visitor)
         view, engine = session.stream, self.context.engine_of(session)
@@ -302,7 +302,7 @@ class StreamTab:
 
     def _reload(self, session: Session) -> None:
         view, request = session.stream, session.stream.request
-        found = request and evaluation_page.stream_run_of(self.folders, request)
+        found = None if request is None else evaluation_page.stream_run_of(self.folders, request)
         with session.lock:
             if found is not None and view.request is request:  # it may have been cancelled meanwhile
                 view.show(found)

@@ -129,18 +129,18 @@ def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
     return drawn
 
 
-def settings_from(values: Mapping[str, Any]) -> Settings:
+def settings_from(values: Mapping[str, JsonValue]) -> Settings:
     """The settings in a form; other names are ignored, missing ones keep their default. Raises SettingError: on the
     first value that is not allowed."""
     return Settings(**{n: SETTINGS[n].parse_untrusted(v) for n, v in values.items() if n in SETTINGS})
 
 
-def preset_values(name: str) -> dict[str, Any]:
+def preset_values(name: str) -> dict[str, JsonValue]:
     """The values of a preset by setting, without the attack, which the visitor chooses."""
     return {n: v for n, v in PRESETS[name].every_value().items() if n != "attack"}
 
 
-def value_text(setting: Setting, value: Any) -> str:
+def value_text(setting: Setting, value: JsonValue) -> str:
     if setting.kind in FREE_KINDS and value not in setting.choices:
         return f"“{value}”"
     if setting.kind in MENU_KINDS:
@@ -148,7 +148,8 @@ def value_text(setting: Setting, value: Any) -> str:
     if setting.kind == "bool":
         return "on" if value else "off"
     space = "" if setting.unit.startswith("/") else " "
-    return f"{number_text(value)}{space}{setting.unit}".rstrip()
+    number = number_text(value) if isinstance(value, int | float) else value
+    return f"{number}{space}{setting.unit}".rstrip()
 
 
 def differences(settings: Settings) -> str:
