@@ -10,7 +10,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.data import paper_results
 from rita_demo.data.datasets import DATASETS
-from rita_demo.evaluation.report.paper_tables import index_cells, matching, paper_tables, same_backbone
+from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, paper_tables, same_backbone
 from rita_demo.evaluation.report.render import as_latex, as_markdown
 from rita_demo.evaluation.report.tables import Table
 from rita_demo.records.measurement import PaperResult
@@ -33,25 +33,25 @@ def test_every_paper_cell_matches_its_measured_cell() -> None:
     """With budget 0 where an attack has no bound, as ``evaluate`` stores it; never with another budget."""
     for cell in paper_results.paper_results():
         if cell.dataset in paper_results.AVERAGES:
-            assert matching(cell, index_cells([result_row()])) == []
+            assert measured_for(cell, index_cells([result_row()])) == []
             continue
         attack = paper_results.ATTACKS[cell.attack]
         stored = (cell.budget or 0) if ATTACKS[attack].bounded else 0
         dataset = paper_results.DATASETS[cell.dataset]
         assert dataset in DATASETS
         mine = result_row(paper_results.METHODS[cell.method], attack, stored, dataset=dataset)
-        assert matching(cell, index_cells([mine])) == [mine]
-        assert matching(cell, index_cells([replace(mine, attack=f"{attack}:50")])) == [], "mixed traffic"
-        assert matching(cell, index_cells([replace(mine, method="rita_reset")])) == []
+        assert measured_for(cell, index_cells([mine])) == [mine]
+        assert measured_for(cell, index_cells([replace(mine, attack=f"{attack}:50")])) == [], "mixed traffic"
+        assert measured_for(cell, index_cells([replace(mine, method="rita_reset")])) == []
         if stored:
-            assert matching(cell, index_cells([replace(mine, budget=stored + 1)])) == []
+            assert measured_for(cell, index_cells([replace(mine, budget=stored + 1)])) == []
 
 
 def test_the_printed_backbone_comes_first_and_a_fine_tuned_tower_is_recognised_by_its_file() -> None:
     cell = paper_result("attack type", "RITA", "DTD", "CW", "ViT-B/16")
     other = result_row(attack="cw_l2", budget=0, dataset="dtd:present")
     same = replace(other, backbone=B16)
-    assert matching(cell, index_cells([other, same])) == [same, other]
+    assert measured_for(cell, index_cells([other, same])) == [same, other]
     mine = result_row(backbone="ViT-B-32-quickgelu:openai+/models/TeCoA_eps1.pt+except=a/b")
     printed = {c.backbone for c in paper_results.paper_results()}
     assert [name for name in printed if same_backbone(name, mine)] == ["ViT-B/32 TeCoA"]

@@ -30,7 +30,7 @@ from rita_demo.evaluation.page.streams import (
     stream_run_of,
     stream_steps,
 )
-from rita_demo.evaluation.report.paper_tables import index_cells, matching, same_backbone
+from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, same_backbone
 from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs

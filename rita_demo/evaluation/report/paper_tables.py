@@ -73,7 +73,7 @@ def index_cells(cells: Iterable[AnyCell]) -> dict[Key, list[AnyCell]]:
     return group_by(cells, lambda one: _key(one.dataset.partition(":")[0], one.method, one.attack, one.budget))
 
 
-def matching(cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]]) -> list[AnyCell]:
+def measured_for(cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]]) -> list[AnyCell]:
     """The measured cells of :func:`index_cells` for a printed one, those of its backbone first; none for an average."""
     if cell.dataset not in paper_results.DATASETS or cell.method not in paper_results.METHODS:
         return []
@@ -192,7 +192,7 @@ class PaperTable:
         self.notes: dict[str, int] = {}  # known errors of printed numbers -> number of the footnote
         for cell in block.cells:
             for name in block.columns[cell.dataset]:
-                found = matching(replace(cell, dataset=name), index)
+                found = measured_for(replace(cell, dataset=name), index)
                 self.measured.setdefault(cell.method, {})[name] = found
                 for row in found:
                     sentence = " ".join((row.scope, *untouched_text(row)))

@@ -137,7 +137,7 @@ def paper_table(session: Session) -> str:
     settings = measured_cells(session)
     index = evaluation_page.index_cells(settings)
     columns = ("method", "backbone", "dataset", "attack", "table", "printed", "measured here")
-    rows = (_paper_row(cell, evaluation_page.matching(cell, index), settings) for cell in cells[:MAX_ROWS])
+    rows = (_paper_row(cell, evaluation_page.measured_for(cell, index), settings) for cell in cells[:MAX_ROWS])
     more = len(cells) - MAX_ROWS
     rest = f" The first {MAX_ROWS} are shown; narrow the filters to see the others." if more > 0 else ""
     wrong = sum(bool(cell.remark) for cell in cells)
