@@ -15,7 +15,7 @@ from rita_demo.evaluation.report.paper_tables import (
     index_cells,
     is_inside,
     is_printed_backbone,
-    matching,
+    measured_for,
     paper_tables,
 )
 from rita_demo.evaluation.report.render import table_body
@@ -118,7 +118,7 @@ def compare(wanted: Iterable[str], backbone: str, rows: Sequence[ResultRow]) -> 
     found = []
     for cell in own:
         if cell.dataset not in paper_results.AVERAGES:
-            same = matching(cell, index)
+            same = measured_for(cell, index)
             found.append(Compared(cell, max(same, key=lambda one: (one.finished, one.n), default=None)))
     return tuple(found)
 
