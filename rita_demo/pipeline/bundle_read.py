@@ -10,7 +10,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name:
     return data
 
 
-def _read_run(member: Any, member_names: set[str]) -> SavedRun:
+def _read_run(member: Callable[[str], bytes], member_names: set[str]) -> SavedRun:
     asked = _json_object(member("settings.json"), "settings.json")
     require(asked.get("format") == FORMAT, "This zip is not a run of this page, or of another version of it.")
     settings, names = _settings(asked.get("settings")), _names(asked.get("classes"))

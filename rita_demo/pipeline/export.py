@@ -24,6 +24,7 @@ from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, cell_setti
 from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
 
 FORMAT, ARENA_FORMAT = "rita-demo run 1", "rita-demo arena 1"
@@ -188,7 +189,7 @@ def zip_bytes(members: Mapping[str, bytes], comment: str = "") -> bytes:
     return buffer.getvalue()
 
 
-def request_json(run: Run, has_cache: bool) -> dict[str, Any]:
+def request_json(run: Run, has_cache: bool) -> dict[str, JsonValue]:
     """``settings.json``: the request, which makes the run again, apart from the picture and the cache. ``result.json``
     has the settings as they act."""
     settings, names = run.settings.as_dict(), run.class_prompts.names

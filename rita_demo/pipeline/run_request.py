@@ -58,13 +58,13 @@ class RunRequest:
         target: Any = None,
         methods: Any = None,
         start: str = "recommended",
-        saved: Mapping[str, Any] | None = None,
+        saved: Mapping[str, JsonValue] | None = None,
         attack: str | None = None,
         budget: Any = None,
         steps: Any = None,
         square: str | None = None,
         seed: Any = None,
-        changes: Mapping[str, Any] | None = None,
+        changes: Mapping[str, JsonValue] | None = None,
     ) -> RunRequest:
         """A request in the words of its users.
 

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
@@ -20,6 +19,7 @@ from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE
 from rita_demo.records import CacheState, Picture
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
 from rita_demo.settings.stored import hashed
 
@@ -70,12 +70,12 @@ def request_for(
     settings: Settings,
     backbone: str,
     *,
-    dataset: Any,
-    traffic: Any,
-    order: Any,
-    seed: Any,
-    pictures: Any,
-    whole: Any = False,
+    dataset: JsonValue,
+    traffic: JsonValue,
+    order: JsonValue,
+    seed: JsonValue,
+    pictures: JsonValue,
+    whole: JsonValue = False,
     methods: Iterable[str] = DEFAULT_METHODS,
 ) -> Request:
     """The request of a visitor's stream, checked. Equal requests have the same run folder.
@@ -115,7 +115,7 @@ def request_for(
         limit=count,
         allow_partial=True,
         backbone=backbone,
-        traffic=Traffic(share or 100, order),
+        traffic=Traffic(share or 100, str(order)),
     )
 
 
@@ -188,11 +188,11 @@ def split_of(dataset: str, root: Path | None) -> str:
     raise DataError("This dataset has no pictures here.", "Choose another one.")
 
 
-def _picture_count(value: Any) -> int:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not MIN_PICTURES <= value <= MAX_PICTURES or value != int(value):
+def _picture_count(value: JsonValue) -> int:
+    number = None if isinstance(value, bool) or not isinstance(value, int | float) else value
+    if number is None or not MIN_PICTURES <= number <= MAX_PICTURES or number != int(number):
         raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
-    return int(value)
+    return int(number)
 
 
 def _whole_split(dataset: str, root: Path | None, split: str) -> int:

@@ -7,7 +7,7 @@ A run folder can be read while another process writes to it; an incomplete last 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
@@ -24,6 +24,7 @@ from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.intervals import wilson
+from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import EARLIER_ATTACK, AblationPoint, RunTime
 from rita_demo.settings import RECOMMENDED, SETTINGS, in_groups
 
@@ -159,7 +160,7 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
     )
 
 
-def settings_text(settings: dict[str, Any]) -> str:
+def settings_text(settings: Mapping[str, JsonValue]) -> str:
     """Settings as the tables print them."""
     return ", ".join(f"{name}={value}" for name, value in settings.items())
 
@@ -209,7 +210,7 @@ def _relevant(method: str) -> list[str]:
     return [name for name in SETTINGS if name in matter.difference(SEEDS)]
 
 
-def non_default_settings(point: AblationPoint) -> dict[str, Any]:
+def non_default_settings(point: AblationPoint) -> dict[str, JsonValue]:
     """The settings that differ from the recommended ones, apart from attack, budget, steps and protocol."""
     columns = {n: v for n, v in point.settings.items() if n in ("attack", "budget", "steps", "protocol")}
     usual = canonical_settings(point.cell.method, RECOMMENDED.replace(**columns), frozenset())

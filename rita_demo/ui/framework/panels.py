@@ -5,7 +5,8 @@ it changed ("run", "class", "view", ...). The registry then draws the panels tha
 visible tab and those outside every tab. Other tabs with such panels become stale and are drawn when they are opened.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,6 +25,9 @@ TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "budget", "view_seed
 TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 
 Updates = dict[Component, Any]
+Inputs = (
+    Component | Sequence[Component] | AbstractSet[Component]
+)  # what an event reads; as a set they come as a mapping
 #: What a component takes as its value: also what ``gr.update`` returns.
 PanelValue = Figure | JsonValue
 Parts = dict[str, Any]  # components by name; Gradio makes their events at runtime

@@ -1,18 +1,19 @@
 """Long jobs with a stop button. A job checks at every yield whether it was stopped; nothing of it arrives later, and a
 follow-up job is not started. (Gradio's own ``cancels`` would report success and start the follow-up.)"""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 
 import gradio as gr
+from gradio.blocks import Block
 from gradio.components import Component
 from gradio.events import Dependency
 
 from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
-from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.panels import Inputs, Updates
 from rita_demo.ui.session.session import Session
 
 STOPPING = "Stopping after this step …"
@@ -47,8 +48,8 @@ class StoppableJob:
         self,
         event: Callable[..., Dependency],
         work: Callable[..., Iterator[Updates]],
-        inputs: Any,
-        outputs: Any,
+        inputs: Inputs,
+        outputs: Sequence[Block],
         **options: Any,
     ) -> Dependency:
         """Connect an event with a job. When the page shows all of it, it also says if it was stopped too late."""

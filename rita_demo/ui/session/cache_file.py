@@ -9,7 +9,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from safetensors import SafetensorError
@@ -19,6 +19,7 @@ from rita_demo.analysis import resultant_length
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, require
 from rita_demo.records import ClassPrompts
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
 from rita_demo.ui.session.cache_history import THUMBNAIL_SIZE, CacheItem, CacheSnapshot, HistoryEntry
 
@@ -40,14 +41,26 @@ ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
 }
 
 
-def describe(
-    snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]
-) -> dict[str, Any]:
+class MemoryAbout(TypedDict):
+    """The metadata of a file: ``key`` and ``names`` of the classes, ``pictures`` that were decided, and the log."""
+
+    format: str
+    model: str
+    key: str
+    names: list[str]
+    slots: int
+    width: int
+    pictures: int
+    settings: dict[str, JsonValue]
+    log: list[dict[str, JsonValue]]
+
+
+def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]) -> MemoryAbout:
     """The metadata of a cache: model, class names, the settings of the run on screen, and the log up to the exported
     moment."""
-    log = []
+    log = list[dict[str, JsonValue]]()
     for entry in entries:
-        entered = [
+        entered: list[JsonValue] = [
             {
                 "class": entry.snapshot.names[e.label],
                 "slot": e.slot,
@@ -59,12 +72,20 @@ def describe(
             for e in entry.events[:MAX_LOGGED_EVENTS]
         ]
         log.append({"title": entry.title, "held": entry.snapshot.count, "entered": entered})
-    about = {"format": FORMAT, "model": model, "key": snapshot.key, "names": list(snapshot.names)}
-    sizes = {name: getattr(snapshot, name) for name in ("slots", "width", "pictures")}
-    return about | sizes | {"settings": with_used_descriptions(settings, snapshot.names).as_dict(), "log": log}
+    return {
+        "format": FORMAT,
+        "model": model,
+        "key": snapshot.key,
+        "names": list(snapshot.names),
+        "slots": snapshot.slots,
+        "width": snapshot.width,
+        "pictures": snapshot.pictures,
+        "settings": with_used_descriptions(settings, snapshot.names).as_dict(),
+        "log": log,
+    }
 
 
-def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
+def to_json(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
     """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
     ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| / count. It cannot be
     imported: only the safetensors file has the features."""
@@ -73,10 +94,10 @@ def to_json(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
         rows = [{"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view} for j, i in enumerate(items)]
         r = round(resultant_length(np.stack([i.feature for i in items])), 6)
         held[snapshot.names[k]] = {"r": r, "items": rows}
-    return json.dumps(metadata | {"held": held}, indent=1, ensure_ascii=False).encode()
+    return json.dumps({**metadata, "held": held}, indent=1, ensure_ascii=False).encode()
 
 
-def pack(snapshot: CacheSnapshot, metadata: dict[str, Any]) -> bytes:
+def pack(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
     """A cache as a safetensors file; its metadata entry ``rita`` is ``metadata`` as JSON."""
     rows = [(k, item) for k, items in sorted(snapshot.items_by_class.items()) for item in items]
     edge, nothing = THUMBNAIL_SIZE, np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
@@ -115,7 +136,7 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
         raise FileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
 
-def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> dict[str, Any]:
+def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> MemoryAbout:
     about = json.loads(header.get("__metadata__", {}).get("rita", "null"))
     ours = isinstance(about, dict) and about.get("format") == FORMAT
     require(ours, "This safetensors file is not a memory of this page.")
@@ -145,11 +166,11 @@ def _check_arrays(header: dict[str, Any], width: int) -> None:
         require(same, f"This memory was changed: {name} has another kind or shape.")
 
 
-def _snapshot(arrays: dict[str, np.ndarray], metadata: dict[str, Any], class_prompts: ClassPrompts) -> CacheSnapshot:
+def _snapshot(arrays: dict[str, np.ndarray], metadata: MemoryAbout, class_prompts: ClassPrompts) -> CacheSnapshot:
     K, slots, pictures, feature = len(class_prompts.names), metadata["slots"], metadata["pictures"], arrays["feature"]
     entropy, label, born, view = (arrays[name] for name in ("entropy", "label", "born", "view"))
     length, most = np.linalg.norm(feature.astype(np.float64), axis=1), math.log(K) + 1e-3
-    checks: tuple[tuple[str, Callable[[], Any]], ...] = (
+    checks: tuple[tuple[str, Callable[[], np.ndarray]], ...] = (
         ("a feature is not finite", lambda: np.isfinite(feature)),
         ("a feature is not of unit length", lambda: np.abs(length - 1) < 1e-3),
         ("an entropy is not between 0 and log K", lambda: (entropy >= -1e-4) & (entropy <= most)),

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from rita_demo.ui.learn.tab import formulas
+from rita_demo.ui.learn.tour import TOUR_STEPS
 
 from rita_demo.records import Run
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.learn.tab import formulas
-from rita_demo.ui.learn.tour import TOUR_STEPS
 from rita_demo.ui.page import build
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
