@@ -56,6 +56,9 @@ def answer_with(visitor: HttpClient, value: object) -> Iterator[tuple[int, str]]
     "path",
     [
         "/etc/passwd",
+        "../../../../etc/passwd",
+        "./app.py",
+        "/proc/self/environ",
         "{uploads}/0123/folder",
         "{uploads}",
         "{uploads}/0123/pipe.png",
@@ -63,6 +66,7 @@ def answer_with(visitor: HttpClient, value: object) -> Iterator[tuple[int, str]]
         "{uploads}/0123/gone.png",
         "{uploads}/../secret.png",
         "http://127.0.0.1:1/x.png",
+        "https://example.org/x.png",
         "file:///etc/passwd",
         "/dev/zero",
         "x" * 5000,
@@ -70,6 +74,7 @@ def answer_with(visitor: HttpClient, value: object) -> Iterator[tuple[int, str]]
         "a\0b",
         7,
         None,
+        ["app.py"],
     ],
 )
 def test_a_file_that_was_not_uploaded_is_refused_with_a_sentence(
@@ -79,8 +84,9 @@ def test_a_file_that_was_not_uploaded_is_refused_with_a_sentence(
     visitor.open()
     path = path.format(uploads=uploads) if isinstance(path, str) else path
     file = {"path": path, "meta": {"_type": "gradio.FileData"}}
+    bare = [path] if isinstance(path, str) and path else []
     refusals = [gradio_patches.NO_UPLOAD, gradio_patches.FETCH_REFUSAL, "The page cannot read this request."]
-    for value in (file, file | {"url": "http://127.0.0.1:1/", "orig_name": "../x"}, [file], {"path": path}):
+    for value in (file, file | {"url": "http://127.0.0.1:1/", "orig_name": "../x"}, [file], {"path": path}, *bare):
         for event, answer in answer_with(visitor, value):
             asked += 1
             said = json.loads(answer[5:])["output"]
