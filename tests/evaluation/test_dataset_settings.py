@@ -89,24 +89,14 @@ def test_class_folders_whose_names_are_cut_to_one_prompt_are_named(command_line,
     for name in ("dotted", "striped", LONG + "红", LONG + "蓝"):
         (tmp_path / "mine" / name).mkdir(parents=True)
         (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(textures.draw("dotted", 1, 64)))
-    more = [
-        "--data-root",
-        str(tmp_path),
-        "--split",
-        "all",
-        "--attack",
-        "none",
-        "--protocols",
-        "off",
-        "--methods",
-        "clip",
-    ]
-    assert cli.main(command_line(tmp_path / "runs", *more, "--dataset", "mine")) == 0
+    more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
+    more += ["--attack", "none", "--protocols", "off"]
+    assert cli.main(command_line(tmp_path / "runs", *more)) == 0
     said = capsys.readouterr().err
     assert said.count("mine: The names “") == 1
     assert "are cut at 77 tokens, and their prompts are the same" in said
     (tmp_path / "mine" / (LONG + "红")).rename(tmp_path / "mine" / "red")
-    assert cli.main(command_line(tmp_path / "again", *more, "--dataset", "mine")) == 0
+    assert cli.main(command_line(tmp_path / "again", *more)) == 0
     assert "are cut at" not in capsys.readouterr().err
 
 

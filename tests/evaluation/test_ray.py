@@ -72,19 +72,9 @@ def test_names_that_are_cut_to_one_prompt_are_named(ray_cluster, command_line, t
     for name in (long + "红", long + "蓝"):
         (tmp_path / "mine" / name).mkdir(parents=True)
         (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(np.zeros((64, 64, 3), np.uint8)))
-    more = [
-        "--data-root",
-        str(tmp_path),
-        "--dataset",
-        "mine",
-        "--split",
-        "all",
-        "--attack",
-        "none",
-        "--protocols",
-        "off",
-    ]
-    request = request_of(cli.build_parser().parse_args(command_line(tmp_path / "runs", *more, "--methods", "clip")))
+    more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
+    more += ["--attack", "none", "--protocols", "off"]
+    request = request_of(cli.build_parser().parse_args(command_line(tmp_path / "runs", *more)))
     warned: list[str] = []
     evaluate(request, executor="ray", warn=warned.append)
     (said,) = warned

@@ -343,9 +343,6 @@ def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) ->
     assert path.is_file()
     drawn = find_picture("textures", "dotted/7", None)
     assert isinstance(drawn, np.ndarray)
-    for name in ("../secret.png", "/etc/passwd", "caltech-101/none.png"):
-        with pytest.raises(DataError, match="not in the server's data folder"):
-            find_picture("caltech101", name, data_root)
     with pytest.raises(DataError, match="not in the server's data folder"):
         find_picture("dtd", "dtd/images/dotted/0.png", None)
 
@@ -365,6 +362,7 @@ def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) ->
         ("../secret", "1.png"),
         ("mine/../../secret", "1.png"),
         ("caltech101", "../secret/1.png"),
+        ("caltech101", "caltech-101/none.png"),
         ("mine:present", "../secret/1.png"),
         ("textures", "dotted/" + "9" * 5000),
     ],

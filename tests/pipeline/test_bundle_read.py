@@ -225,12 +225,6 @@ def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
     assert int(grew) * 1024 < MAX_GROWTH
 
 
-def test_a_run_saved_before_a_setting_existed_has_the_value_that_stood_for_it(bundle_bytes: bytes) -> None:
-    given = json.loads(members(bundle_bytes)["settings.json"])["settings"]
-    assert given.pop("cost") == "cosine"
-    assert read(with_request(settings=given)(bundle_bytes)).settings == read(bundle_bytes).settings
-
-
 def test_damaged_bytes_give_a_run_or_an_error_message(bundle_bytes: bytes) -> None:
     rng = np.random.default_rng(0)
     start = struct.unpack("<L", bundle_bytes[-6:-2])[0]
