@@ -40,7 +40,7 @@ def main() -> None:
     example."""
     engine = Engine("embedded")
     found = [measure_sample(engine, key) for key in samples.available()]
-    shipped_results.write_sample_outcomes(found)
+    shipped_results.write_records(shipped_results.EXAMPLES, found)
     for one in found:
         print(
             f"{one.sample}: {one.kind}. CLIP {one.clip_clean}, attacked {one.clip_attacked}; "

@@ -11,9 +11,9 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import PaperResult
+from rita_demo.records.measurement import DifferenceRow, DriftRow, PaperResult
 
-R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult)
+R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow, DifferenceRow)
 _FOLDER = ASSETS / "measured"
 #: Accuracy against the attack's budget on the embedded model, by the setting ``square``. assets/model/README.md has
 #: the commands.
@@ -24,18 +24,22 @@ ATTACKERS = _FOLDER / "attackers.csv"
 ARENA = _FOLDER / "arena.csv"
 #: The outcome on every sample, written by ``python -m rita_demo.cli.measure_samples``.
 EXAMPLES = _FOLDER / "examples.csv"
+#: Drift of features without and with an attack, written by ``python -m tools.story.drift``.
+DRIFT = _FOLDER / "drift.csv"
+#: On how many pictures only RITA is right, or only an average; written by ``python -m tools.story.counts``.
+DIFFERENCES = _FOLDER / "differences.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("steps", "n"), int),
-    **dict.fromkeys(("accuracy", "low", "high", "rita_margin"), float),
+    **dict.fromkeys(("steps", "n", "only_method", "only_other"), int),
+    **dict.fromkeys(("accuracy", "low", "high", "rita_margin", "crop_offset", "noise"), float),
     **dict.fromkeys(("budget", "class_names"), lambda text: int(text) if text else None),
 }
 
 
 def files() -> tuple[Path, ...]:
     """Every table of ``tables --format csv`` in ``assets/measured``."""
-    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path != EXAMPLES))
+    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DRIFT, DIFFERENCES)))
 
 
 def read(path: Path) -> tuple[MeasuredCell, ...]:
@@ -48,11 +52,21 @@ def sample_outcomes(path: Path = EXAMPLES) -> dict[str, SampleOutcome]:
     return {one.sample: one for one in read_records(path, SampleOutcome, "rita_demo.cli.measure_samples")}
 
 
-def write_sample_outcomes(found: Sequence[SampleOutcome], path: Path = EXAMPLES) -> None:
-    """Write the outcomes as :func:`sample_outcomes` reads them."""
+def drift_rows() -> tuple[DriftRow, ...]:
+    """The rows of :data:`DRIFT`; DataError when the file is missing or damaged."""
+    return read_records(DRIFT, DriftRow, "tools.story.drift")
+
+
+def difference_rows() -> tuple[DifferenceRow, ...]:
+    """The rows of :data:`DIFFERENCES`; DataError when the file is missing or damaged."""
+    return read_records(DIFFERENCES, DifferenceRow, "tools.story.counts")
+
+
+def write_records(path: Path, found: Sequence[R]) -> None:
+    """Write records of one type, at least one, as :func:`read_records` reads them."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow([field.name for field in fields(SampleOutcome)])
+        table.writerow([field.name for field in fields(found[0])])
         table.writerows(astuple(one) for one in found)
 
 

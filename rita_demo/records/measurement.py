@@ -99,6 +99,39 @@ class PaperResult:
 
 
 @dataclass(frozen=True)
+class DriftRow:
+    """How far the features of one picture drift (:class:`rita_demo.records.FeatureDrift`)."""
+
+    dataset: str
+    split: str
+    square: str  # what was attacked and cut into crops: "picture" or "model"
+    attack: str  # "none": the clean picture
+    budget: int  # in 1/255
+    crop_offset: float
+    noise: float
+    weights: str  # the first digits of the hash of the model's weights
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """Two methods on the same ``n`` attacked pictures: how many only one of the two has right. With several seeds a
+    picture counts once, for the method that has it right under more of them."""
+
+    dataset: str  # "all": those of the other rows together
+    split: str
+    backbone: str
+    attack: str
+    budget: int  # in 1/255
+    method: str
+    other: str
+    seeds: str
+    n: int
+    only_method: int
+    only_other: int
+    weights: str  # the first digits of the hash of the model's weights
+
+
+@dataclass(frozen=True)
 class AccuracyCurve:
     """A method's accuracy along a stream: over all pictures so far, in [0, 1], with Wilson's 95 % interval."""
 

@@ -1,0 +1,1 @@
+"""What the Story shows from stored measurements: each file of ``assets/measured`` from one command."""
