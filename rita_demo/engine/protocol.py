@@ -151,6 +151,7 @@ class Engine(Protocol):
         names: Iterable[str] = ("clip", "ensemble"),
         decide: Callable[[Settings], Trace] | None = None,
         picture: Picture | None = None,
+        cache: CacheState | None = None,
     ) -> dict[str, Verdict | DefenceFault]:
         """The defences' answers from the same encoded views, by name; without those that have none. Raises
         SettingError: a setting of a defence that cannot be used with these classes.
@@ -158,7 +159,9 @@ class Engine(Protocol):
         Args:
             names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
             decide: RITA's decision on these views with the given settings, for RITA and its ablations.
-            picture: the views' picture; without it, a defence that reads pixels has no answer."""
+            picture: the views' picture; without it, a defence that reads pixels has no answer.
+            cache: RITA's, whose ``others`` are the memories of defences with their own; without one they are empty. What
+                they remember afterwards is in their verdicts."""
 
     # --- numbers of the figures, from features alone
 

@@ -18,9 +18,7 @@ from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
 from tests.evaluation.conftest import result_row
 
-COLUMNS = (
-    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version"
-)
+COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title"
 
 
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -140,6 +140,7 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         seeds=" ".join(map(str, sorted({one.seed for one in group.headers}))),
         class_names=header.classes,
         version=_version_text(header, rows),
+        title=header.title,
         expected_answers=sum(one.pictures for one in group.headers),
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),
@@ -174,10 +175,10 @@ def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
     """The time of every method: of its cell with the fewest other settings than the recommended ones, then with most
     pictures. CLIP needs one view of all that are cut. Cells without times are left out."""
     found: dict[str, RunTime] = {}
-    timed = (row for row in rows if isinstance(row, ResultRow) and row.method in DEFENCES)
+    timed = (row for row in rows if isinstance(row, ResultRow))
     for row in sorted(timed, key=lambda r: (len(r.non_default.split(", ")) if r.non_default else 0, -r.n)):
         views = row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
-        found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n))
+        found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n, row.title))
     return tuple(found.values())
 
 

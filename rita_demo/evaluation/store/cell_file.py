@@ -51,7 +51,8 @@ class CellHeader:
     requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
     settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
     ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features. ``folder``: the
-    dataset's, below the data folder, where it is not its name.
+    dataset's, below the data folder, where it is not its name. ``method_title``: what people read, also where a user's own
+    method is not loaded.
     """
 
     format: int = FORMAT
@@ -76,6 +77,7 @@ class CellHeader:
     width: int | None = None
     machine: dict[str, str] = field(default_factory=dict)
     folder: str = ""
+    method_title: str = ""
 
     @classmethod
     def of(cls, cell: Cell, picture_set: PictureSet, model: ModelFacts) -> CellHeader:
@@ -114,6 +116,7 @@ class CellHeader:
             width=info.width,
             machine={"device": info.device, "precision": info.precision},
             folder=picture_set.folder,
+            method_title=DEFENCES[cell.method].full_title,
         )
 
     @classmethod
@@ -143,6 +146,12 @@ class CellHeader:
     @property
     def method(self) -> str:
         return self.columns["method"]
+
+    @property
+    def title(self) -> str:
+        """The method's title in this version, or the stored one where this version does not have the method."""
+        known = DEFENCES.get(self.method)
+        return known.full_title if known is not None else self.method_title or self.method
 
     @property
     def requested(self) -> Settings:
