@@ -23,7 +23,7 @@ from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import Encoder, class_prompts_key
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
-from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Picture, TheoremBounds
+from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Passes, Picture, TheoremBounds
 from rita_demo.records.errors import BackboneError
 from rita_demo.settings import Settings
 from rita_demo.views.crops import crop
@@ -59,6 +59,10 @@ class Engine(protocol.Engine):
     def failure(self) -> BackboneError | None:
         """Why the model can no longer be used: of a GPU that no longer answers."""
         return self._encoder.failure
+
+    @property
+    def passes(self) -> Passes:
+        return self._backbone.passes.count()
 
     def weights_key(self) -> str:
         return self._backbone.weights_key()
@@ -119,9 +123,11 @@ class Engine(protocol.Engine):
         label: int,
         target: int | None = None,
         cache: CacheState | None = None,
+        start: np.ndarray | None = None,
     ) -> Generator[AttackProgress, None, AttackTrace]:
         models, seeds = self._attacker_models(class_prompts, settings, cache), [settings.attack_seed]
-        loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models)
+        begin = None if start is None else self._encoder.pixels(replace(picture, pixels=start))[None]
+        loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models, begin)
         return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
 
     @property
@@ -151,11 +157,12 @@ class Engine(protocol.Engine):
         seeds: Sequence[int],
         targets: Sequence[int | None],
         models: AttackerModels = ONE_VIEW,
+        start: torch.Tensor | None = None,
     ) -> RunningAttack:
         """The attack of the settings; labels, seeds and targets are one of each per picture."""
         logits = attack_models.SingleViewLogits(self._backbone, self._encoder.tensor(class_prompts.template_features))
         squares, names = torch.stack([self._encoder.pixels(picture) for picture in pictures]), class_prompts.names
-        return run.attack_steps(logits, squares, settings, labels, seeds, targets, *models, names=names)
+        return run.attack_steps(logits, squares, settings, labels, seeds, targets, *models, names=names, start=start)
 
     def _finished(self, loops: Sequence[RunningAttack], one_core: bool) -> RunningAttack:
         """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""
