@@ -24,6 +24,7 @@ from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.evaluation.report.tables import (
     NOT_MEASURED,
     Table,
+    about_attack,
     accuracy_text,
     attack_text,
     cache_text,
@@ -147,7 +148,7 @@ def paper_tables(rows: Sequence[ResultRow], differences: bool = False) -> list[T
         rows,
         lambda r: (
             *(r.backbone, r.weights, r.split, r.dataset.partition(":")[2]),
-            *(r.attack, r.budget, r.steps, r.threat_model),
+            *(r.attack, r.budget, r.steps, about_attack(r)),
         ),
     )
     return [table.build(differences) for group in comparable.values() for table in _select_tables(blocks, group)]
@@ -268,7 +269,7 @@ class PaperTable:
         return (
             f"Measured: {row.backbone} (weights {row.weights[:8]}), split {row.split}. {row.note}".rstrip(),
             *(f"{name}: {' '.join(sentences.values())}" for name, sentences in self.scopes.items()),
-            *row.threat_model,
+            *dict.fromkeys(sentence for row in self.group for sentence in row.threat_model),
             *((UNBOUNDED_NOTE,) if unbounded and block.budget else ()),
             comparison,
         )

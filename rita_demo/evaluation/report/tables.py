@@ -46,7 +46,7 @@ class Table:
 def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """Per dataset methods x attacks, then one table per dataset and threat model, then all datasets together."""
     sheets = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.scope, r.weights))
-    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, _about_attack(r), r.scope, r.weights))
+    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, about_attack(r), r.scope, r.weights))
     adaptive, static = (
         [_judged(row) for row in rows if (row.attack == "adaptive") is knows] for knows in (True, False)
     )
@@ -142,7 +142,7 @@ def _row_text(row: ResultRow) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _about_attack(row: ResultRow) -> tuple[str, ...]:
+def about_attack(row: ResultRow) -> tuple[str, ...]:
     """The threat model without the sentence about a guest's defence: the guest stands beside the other methods."""
     return tuple(sentence for sentence in row.threat_model if GUEST_SENTENCE not in sentence)
 
