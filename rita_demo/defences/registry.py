@@ -12,7 +12,7 @@ from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
-from rita_demo.process.guest_file import GuestError, code_file, file_name, guest_errors, package_files, place
+from rita_demo.process.guest_file import NOTEBOOK, GuestError, code_file, file_name, guest_errors, package_files, place
 from rita_demo.process.lazy import Tensor
 from rita_demo.records import CacheState, DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean
@@ -112,7 +112,7 @@ def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]
     guests = [DEFENCES[name] for name in names if DEFENCES[name].guest]
     known = known_defence(settings) if settings.attack == "adaptive" else None
     return tuple(
-        f"{guest.title} is a defence from the file {file_name(guest.guest)}"
+        f"{guest.title} is a defence from {'the file ' * ((name := file_name(guest.guest)) != NOTEBOOK)}{name}"
         + ("." if guest is known else "; the attacker does not know it.")
         for guest in guests
     )

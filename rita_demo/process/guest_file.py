@@ -113,6 +113,7 @@ def _forget_edited(helpers: Iterable[Path]) -> None:
                 del sys.modules[name]
 
 
+NOTEBOOK = "a notebook"
 SCRIPT = "<script>"  # the NAME of an object that a script made and no file names
 
 
@@ -179,9 +180,9 @@ def _code_text(code: CodeType) -> str:
 
 
 def file_name(spec: str) -> str:
-    """The name of the file of a spec, for people; of a notebook, that it is one."""
+    """The name of the file of a spec, for people; "a notebook" for code that is in no file."""
     path = Path(spec.rpartition(":")[0])
-    return path.name if path.is_file() else "of a notebook"
+    return path.name if path.is_file() else NOTEBOOK
 
 
 def package_files(module: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,3 +207,11 @@ def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path)
     for words in ({"methods": f"{file}:DEFENCE"}, {"settings": {"attack": f"{file}:ATTACK"}}):
         with pytest.raises(SettingError):
             run(PICTURES[0], NAMES, engine=engine, **words)
+
+
+def test_code_that_is_in_no_file_is_called_a_notebooks(engine) -> None:
+    names: dict[str, Any] = {}
+    exec(compile("def shown(inputs):\n    return inputs.views[0] / 0", "<ipython-input-1>", "exec"), names)
+    done = run(PICTURES[0], NAMES, defence=names["shown"], attack="none", engine=engine, settings=QUICK).run
+    assert "Shown is a defence from a notebook; the attacker does not know it." in " ".join(done.threat_model.sentences)
+    assert done.clean.faults["shown"].sentence.startswith("a notebook, line 1: the probability has the shape")

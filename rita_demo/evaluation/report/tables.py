@@ -22,7 +22,7 @@ NOTES = (
     "the views' time, and more when one view is encoded alone.",
 )
 NOT_MEASURED = "–"
-GUEST_SENTENCE = " is a defence from the file "
+GUEST_SENTENCE = " is a defence from "
 REFERENCES = {
     "vs_plain": "against Ensemble",
     "vs_matching": "against Ensemble, views as RITA’s",
