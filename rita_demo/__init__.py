@@ -11,6 +11,9 @@ __version__ = "0.1.0"
 # browser) spinning threads make a re-score many times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# Before the hub's client is imported: its plain downloads can be stopped, those of its storage Xet cannot.
+os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
+
 from rita_demo.settings.table import ADDED_BY
 
 # Settings are checked against the names of all attacks and the own settings of all defences.
@@ -19,11 +22,9 @@ ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
     from rita_demo.evaluation.report.results import load_runs
-    from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
     from rita_demo.scripting.run import run
     from rita_demo.scripting.run_result import RunResult
-    from rita_demo.scripting.smallest_budget import smallest_budget
     from rita_demo.vlm.own_model import own_model
 else:
     # The first use of a name imports its module, so that "import rita_demo" loads no torch.
@@ -34,8 +35,6 @@ else:
         "load_runs": "evaluation.report.results",
         "own_model": "vlm.own_model",
         "run": "scripting.run",
-        "smallest_budget": "scripting.smallest_budget",
-        "stored_views": "evaluation.stored_views",
     }
 
     def __getattr__(name: str) -> Any:
@@ -47,4 +46,4 @@ else:
         return sorted([*globals(), *_MODULES])
 
 
-__all__ = ["Engine", "RunResult", "evaluate", "load_runs", "own_model", "run", "smallest_budget", "stored_views"]
+__all__ = ["Engine", "RunResult", "evaluate", "load_runs", "own_model", "run"]

@@ -34,13 +34,15 @@ def _models(_: argparse.Namespace) -> int:
     )
     print(f"Device: {pick_device()}. Models (* can be used now):")
     for line, row in zip(lines, rows):
-        print(f"{line}\n     {row.entry.note}")
+        print(f"{line}\n     {row.entry.note} {row.entry.about}")
     print(
         """\
 Any other open_clip model: --backbone ARCHITECTURE:TAG, or ARCHITECTURE:path/to/checkpoint, where the name decides the
 activation: weights that come from OpenAI's want ViT-B-32-quickgelu, not ViT-B-32.
 TeCoA, PMG-AFT, FARE: --backbone ViT-B-32-quickgelu:openai+path/to/vision_tower.pt; keys that may be missing or left
 over in it are named behind: +except=KEY,KEY.
+TinyCLIP, and any CLIP of Hugging Face's transformers: python -m tools.convert_clip DOWNLOADED FOLDER makes the folder of
+--backbone local-dir:FOLDER.
 The paper's names (--backbone understands them too; of a fine-tuned vision tower, put the path of your file in the \
 place of its name):"""
     )

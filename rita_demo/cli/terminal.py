@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from rita_demo.process import environment
 from rita_demo.process.guest_file import GuestError
 from rita_demo.records.errors import DataError, DemoError, did_you_mean
+from rita_demo.vlm import hub_download
 
 SECONDS_BETWEEN_LINES = 60.0
 #: What a command is added to: argparse has no public name for it.
@@ -63,7 +64,8 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
-    debug = False
+    debug, shown = False, ProgressLog()
+    hub_download.LISTENERS[:] = [lambda at: shown(at.sentence if at.done < at.total else "")]
     try:
         debug = environment.value("RITA_DEBUG")
         args = build_parser().parse_args(argv)

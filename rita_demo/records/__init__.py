@@ -36,7 +36,6 @@ from rita_demo.records.run import (
     BackboneInfo,
     EncodedViews,
     ImageResult,
-    Passes,
     Picture,
     Run,
     ThreatModel,

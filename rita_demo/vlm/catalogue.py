@@ -16,12 +16,21 @@ OpenClipRecord = dict[str, Any]  # how open_clip describes an architecture, or w
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A model in the menu: size of the download in MB (0: part of this project), parameters, one sentence."""
+    """A model in the menu: size of the download in MB (0: part of this project; four bytes per parameter where the file's own
+    size is not known), parameters, one sentence, the licence of the weights, and the paper's tables that are of it."""
 
     title: str
     megabytes: int
     parameters: int
     note: str
+    licence: str = "MIT"
+    tables: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """Licence, and what the paper uses the model for."""
+        used = f"In the paper: tables {', '.join(self.tables)}." if self.tables else "Not in the paper."
+        return f"Licence of the weights: {self.licence}. {used}"
 
 
 BACKBONES: dict[str, ModelEntry] = {
@@ -45,6 +54,7 @@ BACKBONES: dict[str, ModelEntry] = {
         149_620_737,
         "The model of most of the paper's tables; quick-GELU; about half a minute per picture on two CPU cores; "
         "not measured on a GPU yet.",
+        tables=("main", "budget 4", "imagenet", "attack type", "other attacks"),
     ),
     "ViT-B-32-quickgelu:openai": ModelEntry(
         "CLIP ViT-B/32 (OpenAI)",
@@ -52,6 +62,7 @@ BACKBONES: dict[str, ModelEntry] = {
         151_277_313,
         "The fastest of the real CLIP models; quick-GELU; about 10 seconds per picture on two CPU cores; "
         "not measured on a GPU yet.",
+        tables=("main", "budget 4", "imagenet", "components"),
     ),
     "RN50-quickgelu:openai": ModelEntry(
         "CLIP ResNet-50 (OpenAI)",
@@ -59,6 +70,7 @@ BACKBONES: dict[str, ModelEntry] = {
         102_007_137,
         "The convolutional CLIP of the paper; quick-GELU in its text tower; about 10 seconds per picture "
         "on two CPU cores; not measured on a GPU yet.",
+        tables=("RN50",),
     ),
     "ViT-B-32:laion2b_s34b_b79k": ModelEntry(
         "OpenCLIP ViT-B/32 (LAION-2B)",
@@ -66,6 +78,7 @@ BACKBONES: dict[str, ModelEntry] = {
         151_277_313,
         "The same shape as CLIP ViT-B/32, trained on open data; plain GELU; about 10 seconds per picture "
         "on two CPU cores; not measured on a GPU yet.",
+        tables=("other backbones",),
     ),
     "EVA02-B-16:merged2b_s8b_b131k": ModelEntry(
         "EVA-02 CLIP B/16",
@@ -73,6 +86,34 @@ BACKBONES: dict[str, ModelEntry] = {
         149_691_137,
         "More accurate at the size of ViT-B/16; plain GELU in its text tower; about half a minute per picture "
         "on two CPU cores; not measured on a GPU yet.",
+        tables=("other backbones",),
+    ),
+    "PE-Core-T-16-384:meta": ModelEntry(
+        "Perception Encoder T/16",
+        278,
+        69_546_113,
+        "The smallest download here; plain GELU in its text tower; 6 M parameters for pictures of 384 pixels; prompts of 32 tokens.",
+        "Apache 2.0",
+    ),
+    "MobileCLIP2-S0:dfndr2b": ModelEntry(
+        "MobileCLIP2 S0",
+        299,
+        74_835_073,
+        "A small convolutional CLIP, made for phones; plain GELU in its text tower; 11 M parameters for pictures of 256 pixels.",
+        "Apple’s, for research alone",
+    ),
+    "PE-Core-S-16-384:meta": ModelEntry(
+        "Perception Encoder S/16",
+        349,
+        87_188_225,
+        "A small CLIP; plain GELU in its text tower; 24 M parameters for pictures of 384 pixels; prompts of 32 tokens.",
+        "Apache 2.0",
+    ),
+    "ViT-B-32:datacomp_xl_s13b_b90k": ModelEntry(
+        "OpenCLIP ViT-B/32 (DataComp-XL)",
+        605,
+        151_277_313,
+        "The same shape as CLIP ViT-B/32, trained on filtered open data; plain GELU; as fast as that.",
     ),
 }
 
@@ -108,17 +149,20 @@ def model_status() -> tuple[ModelStatus, ...]:
     return tuple(rows)
 
 
+def hub_files(hub: str) -> tuple[str, tuple[str, ...]]:
+    """The repository of an entry ``hf_hub`` of open_clip, and the files that may hold the weights, best first."""
+    repository, _, file = hub.rpartition("/")
+    if not file:
+        return repository, (WEIGHTS_FILE, "open_clip_pytorch_model.bin")
+    return repository, tuple(dict.fromkeys((str(Path(file).with_suffix(".safetensors")), file)))
+
+
 def cached_weights(pretrained: OpenClipRecord) -> Path | None:
     """The weights of an entry of open_clip's list of pretrained models if they are on this machine, else None."""
     from huggingface_hub import try_to_load_from_cache
 
     if hub := pretrained.get("hf_hub"):
-        repository, _, file = hub.rpartition("/")
-        names = (
-            (str(Path(file).with_suffix(".safetensors")), file)
-            if file
-            else (WEIGHTS_FILE, "open_clip_pytorch_model.bin")
-        )
+        repository, names = hub_files(hub)
         for name in names:
             if isinstance(hit := try_to_load_from_cache(repository, name), str):
                 return Path(hit)

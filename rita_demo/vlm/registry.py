@@ -30,9 +30,11 @@ from rita_demo.vlm.catalogue import (
     ModelEntry,
     OpenClipRecord,
     cached_weights,
+    hub_files,
 )
 from rita_demo.vlm.checkpoint import load_vision_weights, load_weights
 from rita_demo.vlm.checkpoint_file import SUFFIXES, check_checkpoint_path, is_checkpoint_name
+from rita_demo.vlm.hub_download import fetch
 from rita_demo.vlm.text_tower import HINT, unsupported_reason
 
 EXCEPT_OPTION = "+except="
@@ -197,9 +199,11 @@ def _build(config: OpenClipRecord, name: str) -> nn.Module:
 
 def _download(pretrained: OpenClipRecord, name: str, entry: ModelEntry | None) -> Path:
     set_verbosity_error()  # the hub's own lines on retrying would be printed around our error message
+    if hub := pretrained.get("hf_hub"):
+        return fetch(*hub_files(hub), name)
     try:
         return Path(download_pretrained(pretrained))
-    except Exception as error:  # errors of urllib, requests, the hub and the disk
+    except Exception as error:  # errors of urllib and the disk
         size = f" ({entry.megabytes} MB)" if entry else ""
         raise BackboneError(
             f"The weights of {name}{size} are not on this machine and could not be downloaded.",

@@ -1,6 +1,9 @@
-"""A hub cache in the hub's layout, and small models under real names for it."""
+"""A hub cache in the hub's layout, small models under real names for it, and the stand-in of the hub as the only one."""
 
 import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import torch
 from open_clip.pretrained import get_pretrained_cfg
 
 from tests.conftest import TINY_CONFIG
+from tools.stand_in_hub import StandInHub
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 VISION = {"image_size": 64, "layers": 2, "width": 64, "patch_size": 32}
@@ -47,3 +51,27 @@ def put_in_cache(cache: Path, architecture: str, tag: str, file: str, content: b
     link.symlink_to(Path("../../blobs") / blob.name)
     (folder / "refs" / "main").write_text(COMMIT)
     return link
+
+
+@contextmanager
+def only_hub(name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHub]:
+    """A server with one file, "organisation/name/file", as the only hub there is, and an empty cache."""
+    (tmp_path / "served").write_bytes(content)
+    with serving(StandInHub({name: tmp_path / "served"})) as server:
+        constants = "huggingface_hub.constants"
+        template = server.endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(f"{constants}.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(f"{constants}.ENDPOINT", server.endpoint)
+        monkeypatch.setattr(f"{constants}.HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(f"{constants}.HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(f"{constants}.DOWNLOAD_CHUNK_SIZE", 1 << 16)
+        yield server
+
+
+@contextmanager
+def serving(server: StandInHub) -> Iterator[StandInHub]:
+    """The server, answering in a thread."""
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()

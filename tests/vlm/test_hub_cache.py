@@ -38,7 +38,7 @@ def test_a_pretrained_model_is_loaded_from_a_hub_cache(
     known = open_clip.pretrained.get_pretrained_cfg(architecture, tag)
     theirs = open_clip.pretrained.download_pretrained(known, cache_dir=str(tmp_path))
     assert link.resolve() == Path(theirs).resolve(), "open_clip's downloader would use the same file"
-    monkeypatch.setattr(registry, "download_pretrained", lambda *a: pytest.fail("used the network"))
+    monkeypatch.setattr(registry, "fetch", lambda *a: pytest.fail("used the network"))
 
     ours = load(name, "cpu", "float32")
     with torch.no_grad():

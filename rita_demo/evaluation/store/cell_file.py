@@ -14,7 +14,7 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ import numpy as np
 
 from rita_demo.attacks import access_of, get_attack
 from rita_demo.data.descriptions import with_used_descriptions
-from rita_demo.data.folders import is_leftover
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.grouping import group_by
@@ -52,8 +51,7 @@ class CellHeader:
     requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
     settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
     ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features. ``folder``: the
-    dataset's, below the data folder, where it is not its name. ``method_title``: what people read, also where a user's own
-    method is not loaded.
+    dataset's, below the data folder, where it is not its name.
     """
 
     format: int = FORMAT
@@ -78,7 +76,6 @@ class CellHeader:
     width: int | None = None
     machine: dict[str, str] = field(default_factory=dict)
     folder: str = ""
-    method_title: str = ""
 
     @classmethod
     def of(cls, cell: Cell, picture_set: PictureSet, model: ModelFacts) -> CellHeader:
@@ -117,7 +114,6 @@ class CellHeader:
             width=info.width,
             machine={"device": info.device, "precision": info.precision},
             folder=picture_set.folder,
-            method_title=DEFENCES[cell.method].full_title,
         )
 
     @classmethod
@@ -147,12 +143,6 @@ class CellHeader:
     @property
     def method(self) -> str:
         return self.columns["method"]
-
-    @property
-    def title(self) -> str:
-        """The method's title in this version, or the stored one where this version does not have the method."""
-        known = DEFENCES.get(self.method)
-        return known.full_title if known is not None else self.method_title or self.method
 
     @property
     def requested(self) -> Settings:
@@ -318,38 +308,20 @@ class SeedGroup:
         return [row for rows in self.rows_by_seed for row in rows]
 
 
-def seed_groups(*folders: Path) -> list[SeedGroup]:
-    """The cells that have rows, of :func:`run_folders`, with headers as this version writes them. A cell that several
-    folders have counts once: the one with most rows.
+def seed_groups(folder: Path) -> list[SeedGroup]:
+    """The cells of a run folder that have rows, with headers as this version writes them.
 
     Raises:
-        DataError: a folder is not a run folder, or one of its files is damaged.
+        DataError: this is not a run folder, or one of its files is damaged.
     """
-    found: dict[str, tuple[CellHeader, list[Row]]] = {}
-    for folder in run_folders(folders):
-        for place in sorted((folder / "cells").iterdir()):
-            rows = files.read_lines(place / "rows.jsonl") if (place / "header.json").is_file() else []
-            if len(rows) > (len(found[place.name][1]) if place.name in found else 0):
-                found[place.name] = CellHeader.read(place, current=True), rows
-    return [SeedGroup(*zip(*same)) for same in group_by(found.values(), lambda cell: cell[0].pool).values()]
-
-
-def run_folders(paths: Iterable[Path]) -> list[Path]:
-    """The run folders among ``paths`` and directly below them.
-
-    Raises:
-        DataError: a path is neither.
-    """
-    found: list[Path] = []
-    for path in paths:
-        below = [place.parent for place in sorted(path.glob("*/cells")) if not is_leftover(place.parent.name)]
-        if not (path / "cells").is_dir() and not below:
-            raise DataError(
-                f"There are no measurements in the folder {path.name or path}.",
-                "Name the folder that evaluate wrote to.",
-            )
-        found += [path] if (path / "cells").is_dir() else below
-    return list(dict.fromkeys(found))
+    if not (folder / "cells").is_dir():
+        raise DataError("There are no measurements in this folder.", "Name the folder that evaluate wrote to.")
+    cells = [
+        (CellHeader.read(place, current=True), rows)
+        for place in sorted((folder / "cells").iterdir())
+        if (place / "header.json").is_file() and (rows := files.read_lines(place / "rows.jsonl"))
+    ]
+    return [SeedGroup(*zip(*same)) for same in group_by(cells, lambda cell: cell[0].pool).values()]
 
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:

@@ -13,7 +13,9 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, queued_event
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.vlm import hub_download
 from rita_demo.vlm.catalogue import BACKBONES
+from rita_demo.vlm.hub_download import Stopped
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
 LOADING_QUEUE = queued_event("models", 4)
@@ -42,11 +44,15 @@ class ModelMenu:
             self.choice = gr.Radio(choices, value=first.name, label="Model", show_label=False, elem_id="model-choice")
             self.note = gr.HTML(self._note(first.name), elem_id="model-note")
             self.use_button = gr.Button("Use this model", elem_id="use-model", size="sm")
+        self.stop_button = gr.Button("Stop the download", size="sm", visible=False, elem_id="stop-model")
+        self._loading: dict[str, str] = {}  # visitor -> the model that is loaded for them now
 
     def bind_events(self) -> Dependency:
         """Connect the events, after the panels of all tabs are registered. Returns the event after which another model is
         in use."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
+        stop = notice.handle_errors(self.context.error_banner)(self.stop_download)
+        self.stop_button.click(stop, self.context.visitor, self.context.status, **IMMEDIATE_EVENT)
         load = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load)
         inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
         return self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
@@ -61,20 +67,42 @@ class ModelMenu:
         yield {context.error_banner: "", context.status: notice.progress_html("Loading the model", 0.02, 0)} | folded
         try:
             for passed in context.models.load_steps(name):
-                now = f"Loading the model ({passed:.0f} s so far; the first time it is downloaded)"
-                yield {context.status: notice.progress_html(now, min(0.95, passed / EXPECTED_LOAD_SECONDS), 0)}
-        except Exception:
+                self._loading[visitor] = name
+                yield self._progress(name, passed)
+        except Exception as error:
             used = context.engine_of(session).info.name
-            yield {self.choice: gr.update(value=used), self.note: self._note(used)}
+            stopped: Updates = {context.status: notice.done_html(str(error))} if isinstance(error, Stopped) else {}
+            yield {self.choice: gr.update(value=used), self.note: self._note(used), **self._show_stop(False), **stopped}
+            if stopped:
+                return
             raise
+        finally:
+            self._loading.pop(visitor, None)
         session.model, info = name, context.models.get(name).info
         ready = notice.done_html(f"{info.title} is ready: press “Attack and defend”.")
-        yield {context.status: ready, **self.show_model(info)}
+        yield {context.status: ready, **self._show_stop(False), **self.show_model(info)}
+
+    def stop_download(self, visitor: str) -> str:
+        """Stop the download for this visitor, not another's. Returns the status line."""
+        self.context.sessions.get(visitor)
+        if name := self._loading.get(visitor):
+            hub_download.stop(name)
+        return notice.progress_html("Stopping the download", 0.02, 0)
+
+    def _progress(self, name: str, passed: float) -> Updates:
+        """The status line while a model is downloaded or loaded, and the button that stops a download."""
+        if at := hub_download.progress_of(name):
+            return {self.context.status: notice.progress_html(at.sentence, at.share, 0), **self._show_stop(True)}
+        now, share = f"Loading the model ({passed:.0f} s so far)", min(0.95, passed / EXPECTED_LOAD_SECONDS)
+        return {self.context.status: notice.progress_html(now, share, 0), **self._show_stop(False)}
+
+    def _show_stop(self, visible: bool) -> Updates:
+        return {self.stop_button: gr.update(visible=visible)}
 
     @property
     def shown(self) -> list[Component]:
         """What :meth:`show_model` updates."""
-        return [self.accordion, self.choice, self.note]
+        return [self.accordion, self.choice, self.note, self.stop_button]
 
     def show_model(self, info: BackboneInfo) -> Updates:
         """The menu with the model that is in use."""
@@ -87,4 +115,5 @@ class ModelMenu:
     def _note(self, name: JsonValue) -> str:
         first = self.context.models.default.info
         known = first if name == first.name else BACKBONES.get(str(name))
-        return f"<p class='quiet small'>{escape(known.note)}</p>" if known and known.note else ""
+        about = f" {BACKBONES[str(name)].about}" if known and name in BACKBONES else ""
+        return f"<p class='quiet small'>{escape(known.note + about)}</p>" if known and known.note else ""

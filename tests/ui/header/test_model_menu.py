@@ -1,9 +1,25 @@
 """The model menu says of every model what there is to know, also of the one that the page was started with."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
+import gradio as gr
+import pytest
+from safetensors.torch import save
+
+from rita_demo.data.paper_results import BACKBONES as PRINTED
+from rita_demo.data.paper_results import paper_results
+from rita_demo.engine.engine import Engine
+from rita_demo.ui.framework.context import AppContext, ModelPool
+from rita_demo.ui.framework.notice import ErrorBanner
+from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.header.model_menu import ModelMenu
-from rita_demo.vlm.catalogue import BACKBONES
+from rita_demo.ui.session.store import Sessions
+from rita_demo.vlm.catalogue import BACKBONES, hub_files
+from tests.live_server import wait_until
+from tests.toy_model import ToyEngine
+from tests.vlm.hub import only_hub, random_model, shrink
+from tools.stand_in_hub import Faults
 
 
 def test_the_note_below_the_menu_belongs_to_the_selected_model() -> None:
@@ -19,3 +35,51 @@ def test_the_note_below_the_menu_belongs_to_the_selected_model() -> None:
         html = ModelMenu._note(menu, asked)  # type: ignore[arg-type]
         assert (shown in html) if shown else html == ""
         assert ModelMenu._note(menu, None) == ""  # type: ignore[arg-type]
+
+
+def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the real loading of a small model under a real name, from a slow stand-in of the hub."""
+    name = "ViT-B-32-quickgelu:openai"
+    content = save(random_model(shrink(monkeypatch, "ViT-B-32-quickgelu"), seed=0).state_dict())
+    repository, (file, _) = hub_files("timm/vit_base_patch32_clip_224.openai/")
+    sessions = Sessions()
+    with gr.Blocks():
+        context = AppContext(
+            models=ModelPool(ToyEngine(), lambda asked: Engine(asked, "cpu")),
+            sessions=sessions,
+            panels=PanelRegistry(),
+            error_banner=ErrorBanner(),
+            status=gr.HTML(),
+            visitor=gr.State(""),
+        )
+        menu = ModelMenu(context)
+    mine, other = sessions.open(), sessions.open()
+    with only_hub(f"{repository}/{file}", content, tmp_path, monkeypatch) as hub:
+        hub.faults = Faults(bytes_per_second=len(content) / 20)
+        said: list[str] = []
+        for updates in menu.load(mine, name):
+            said.append(str(updates.get(menu.context.status, "")))
+            if "Downloading" in said[-1]:
+                menu.stop_download(other)
+                assert updates[menu.stop_button]["visible"]
+            if len([one for one in said if "Downloading" in one]) == 3:
+                menu.stop_download(mine)
+        assert any(f"Downloading {name}: 0 of " in one for one in said)
+        assert f"The download of {name} was stopped." in said[-1]
+        assert not updates[menu.stop_button]["visible"]
+        assert menu.context.engine_of(sessions.get(mine)).info.name == "toy"
+        hub.faults = Faults()
+        assert wait_until(lambda: not menu.context.models._lock.locked())
+        *_, last = menu.load(mine, name)
+        assert "is ready" in str(last[menu.context.status])
+
+
+def test_every_model_names_its_licence_and_the_paper_s_tables_that_are_of_it() -> None:
+    for name, entry in BACKBONES.items():
+        printed = [cell.table for cell in paper_results() if PRINTED[cell.backbone] == name]
+        assert entry.tables == tuple(dict.fromkeys(printed)), name
+        assert entry.licence
+        if entry.megabytes:
+            assert entry.megabytes in (pytest.approx(4e-6 * entry.parameters, rel=0.01), 300), "300: half precision"

@@ -1,0 +1,125 @@
+"""A CLIP in the names of Hugging Face's transformers as a folder that ``--backbone local-dir:FOLDER`` loads.
+
+For TinyCLIP (``wkcn/TinyCLIP-ViT-8M-16-Text-3M-YFCC15M``) and any other ``CLIPModel``: download its ``config.json`` and
+``model.safetensors`` (or ``pytorch_model.bin``) into one folder, then
+
+    python -m tools.convert_clip DOWNLOADED FOLDER
+
+Neither transformers nor a network is needed.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from rita_demo.process.text_file import read_text
+from rita_demo.records.errors import BackboneError
+from rita_demo.vlm.catalogue import WEIGHTS_FILE
+from rita_demo.vlm.checkpoint_file import read_checkpoint
+
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+ACTIVATIONS = {"quick_gelu": True, "gelu": False}  # name in config.json -> open_clip's quick_gelu
+#: Parts of names: transformers -> open_clip, in this order.
+NAMES = {
+    "vision_model.embeddings.class_embedding": "visual.class_embedding",
+    "vision_model.embeddings.patch_embedding.weight": "visual.conv1.weight",
+    "vision_model.embeddings.position_embedding.weight": "visual.positional_embedding",
+    "vision_model.pre_layrnorm": "visual.ln_pre",
+    "vision_model.post_layernorm": "visual.ln_post",
+    "vision_model.encoder.layers": "visual.transformer.resblocks",
+    "visual_projection.weight": "visual.proj",
+    "text_model.embeddings.token_embedding": "token_embedding",
+    "text_model.embeddings.position_embedding.weight": "positional_embedding",
+    "text_model.final_layer_norm": "ln_final",
+    "text_model.encoder.layers": "transformer.resblocks",
+    "text_projection.weight": "text_projection",
+    "self_attn.out_proj": "attn.out_proj",
+    "layer_norm1": "ln_1",
+    "layer_norm2": "ln_2",
+    "mlp.fc1": "mlp.c_fc",
+    "mlp.fc2": "mlp.c_proj",
+}
+TRANSPOSED = ("visual.proj", "text_projection")
+
+
+def open_clip_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """``config.json`` of a ``CLIPModel`` as open_clip's ``model_cfg``. What a file leaves out has CLIP's value.
+
+    Raises:
+        BackboneError: not a CLIP, or a form of it that open_clip does not have.
+    """
+    if config.get("model_type") != "clip":
+        raise BackboneError(f"config.json is of a model of the kind {config.get('model_type')!r}, not of a clip.")
+    defaults: dict[str, Any] = {"num_hidden_layers": 12, "hidden_act": "quick_gelu"}
+    vision = defaults | {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+    vision |= {"image_size": 224, "patch_size": 32, **config.get("vision_config", {})}
+    text = defaults | {"hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048}
+    text |= {"vocab_size": 49408, "max_position_embeddings": 77, **config.get("text_config", {})}
+    if vision["hidden_act"] != text["hidden_act"] or text["hidden_act"] not in ACTIVATIONS:
+        raise BackboneError(f"The towers have the activations {vision['hidden_act']} and {text['hidden_act']}.")
+    quick = {"quick_gelu": True} if ACTIVATIONS[text["hidden_act"]] else {}
+    vision_cfg = {"image_size": vision["image_size"], "patch_size": vision["patch_size"]}
+    vision_cfg |= {"layers": vision["num_hidden_layers"], "width": vision["hidden_size"]}
+    vision_cfg |= {"head_width": vision["hidden_size"] // vision["num_attention_heads"]}
+    vision_cfg |= {"mlp_ratio": vision["intermediate_size"] / vision["hidden_size"]}
+    text_cfg = {"context_length": text["max_position_embeddings"], "vocab_size": text["vocab_size"]}
+    text_cfg |= {"width": text["hidden_size"], "heads": text["num_attention_heads"]}
+    text_cfg |= {"layers": text["num_hidden_layers"], "mlp_ratio": text["intermediate_size"] / text["hidden_size"]}
+    return quick | {"embed_dim": config.get("projection_dim", 512), "vision_cfg": vision_cfg, "text_cfg": text_cfg}
+
+
+def open_clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a ``CLIPModel`` under open_clip's names; its three projections of a layer become one."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in weights.items():
+        if name.endswith("position_ids") or ".self_attn.k_proj." in name or ".self_attn.v_proj." in name:
+            continue
+        kind = name.rpartition(".")[2]
+        if ".self_attn.q_proj." in name:
+            parts = [weights[name.replace("q_proj", f"{one}_proj")] for one in "qkv"]
+            name, tensor = name.replace(f"self_attn.q_proj.{kind}", f"attn.in_proj_{kind}"), torch.cat(parts)
+        for theirs, ours in NAMES.items():
+            name = name.replace(theirs, ours)
+        found[name] = (tensor.T if name in TRANSPOSED else tensor).contiguous()
+    return found
+
+
+def convert(source: Path, folder: Path) -> None:
+    """Write ``open_clip_config.json`` and the weights of the model in ``source`` into ``folder``.
+
+    Raises:
+        BackboneError: ``source`` lacks a file, or is not a CLIP.
+    """
+    file = next((source / name for name in WEIGHTS if (source / name).is_file()), None)
+    if file is None or not (source / "config.json").is_file():
+        raise BackboneError(f"{source} should hold config.json and one of {', '.join(WEIGHTS)}.")
+    config = open_clip_config(json.loads(read_text(source / "config.json")))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config}, indent=1))
+    save_file(open_clip_weights(read_checkpoint(file)), folder / WEIGHTS_FILE)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Convert one model; 1 with a sentence where it cannot be."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("source", metavar="DOWNLOADED", type=Path, help="config.json and the weights")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="what --backbone local-dir:FOLDER loads")
+    args = parser.parse_args(argv)
+    try:
+        convert(args.source, args.folder)
+    except BackboneError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"Use it as --backbone local-dir:{args.folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
