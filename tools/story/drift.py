@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from rita_demo.analysis.drift import Kind, detector
 from rita_demo.data import shipped_results
 from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.engine.engine import Engine
@@ -18,6 +19,7 @@ from rita_demo.records.measurement import DriftRow
 from rita_demo.settings import RECOMMENDED, Settings
 
 DATASETS, SPLIT = ("caltech101", "dtd"), "val"
+KINDS: tuple[Kind, ...] = ("crop_offset", "noise")
 
 
 def measure(engine: Engine, dataset: str, root: Path, settings: Settings, limit: int, skip: int) -> Iterator[DriftRow]:
@@ -51,6 +53,14 @@ def main() -> None:
             rows.append(row)
             shipped_results.write_records(path, sorted(rows, key=lambda row: (row.square, row.attack, row.dataset)))
             print(row, flush=True)
+    for kind in KINDS:
+        if found := detector(rows, kind, asked.attack, asked.square):
+            limits = [(share, found.threshold(share)) for share in (0.01, 0.05, 0.1)]
+            hits = ", ".join(f"{100 * share:.0f} % {at:.2f} {100 * found.hits(at):.0f} %" for share, at in limits)
+            print(
+                f"{kind}, {len(found.clean)} clean, {len(found.attacked)} {asked.attack}: separation {found.separation:.2f}"
+            )
+            print(f"  false alarms, threshold, hits: {hits}")
 
 
 if __name__ == "__main__":
