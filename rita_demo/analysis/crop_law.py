@@ -59,7 +59,8 @@ class LawCurve:
 
     @property
     def partial_helps(self) -> Array:
-        """(S,) bool: the law says that the nearest 35 % are better than the mean. False where it says nothing."""
+        """(S,) bool: the law says that the nearest 35 % are better than the mean. False where it says nothing. Where more
+        than 35 % are replaced it is no longer exact."""
         return (1 / NEAREST[0] - 1) * self.rise < self.drop
 
 
