@@ -22,9 +22,11 @@ ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
     from rita_demo.evaluation.report.results import load_runs
+    from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
     from rita_demo.scripting.run import run
     from rita_demo.scripting.run_result import RunResult
+    from rita_demo.scripting.smallest_budget import smallest_budget
     from rita_demo.vlm.own_model import own_model
 else:
     # The first use of a name imports its module, so that "import rita_demo" loads no torch.
@@ -35,6 +37,8 @@ else:
         "load_runs": "evaluation.report.results",
         "own_model": "vlm.own_model",
         "run": "scripting.run",
+        "smallest_budget": "scripting.smallest_budget",
+        "stored_views": "evaluation.stored_views",
     }
 
     def __getattr__(name: str) -> Any:
@@ -46,4 +50,4 @@ else:
         return sorted([*globals(), *_MODULES])
 
 
-__all__ = ["Engine", "RunResult", "evaluate", "load_runs", "own_model", "run"]
+__all__ = ["Engine", "RunResult", "evaluate", "load_runs", "own_model", "run", "smallest_budget", "stored_views"]

@@ -57,7 +57,10 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     Closest means the fewest settings that differ, without those of the row. Rows and columns without a measurement are
     omitted."""
     table: dict[str, dict[str, AblationPoint]] = {}
-    for title, methods, protocol, about in COMPONENTS:
+    listed = {name for _, methods, *_ in COMPONENTS for name in methods}
+    own = {p.cell.method: p.cell for p in points if p.cell.method not in listed and not _is_ablation(p.cell.method)}
+    rows = [(cell.title or name, (name,), cell.protocol, dict[str, Any]()) for name, cell in own.items()]
+    for title, methods, protocol, about in (*rows, *COMPONENTS):
         wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
         for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
             if all(point.settings.get(name) == value for name, value in about.items()):
@@ -65,6 +68,10 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
                 attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
                 table.setdefault(title, {}).setdefault(f"{cell.dataset} ({cell.split}), {attack}", point)
     return table
+
+
+def _is_ablation(method: str) -> bool:
+    return method in DEFENCES and DEFENCES[method].ablation
 
 
 def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:
@@ -103,7 +110,8 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
         counts = Counter(group for group, _ in found)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
         groups = sorted(several, key=lambda group: (group[0], group[1] != "no attack", group[1]))
-        methods = [name for name in compared() if any(method == name for _, method in found)]
+        known = [*compared(), *(method for _, method in found if method not in DEFENCES)]
+        methods = [name for name in dict.fromkeys(known) if any(method == name for _, method in found)]
         bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
         titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
         charts.append(AccuracyChart(f"{dataset} ({split})", "backbone, attack", titles, bars))

@@ -81,7 +81,11 @@ class _Attacker:
         """One restart; yields the steps of all. ``runner_up`` (1,): of the best one so far."""
         request, radius, steps = self.request, self.request.budget / 255, self.request.steps
         goal = self.goal(number, runner_up)
-        at = components.start_uniform(self.clean, radius, [gradient_loop.fresh_seed(request.seeds[0], START + number)])
+        if number or request.start is None:
+            seed = gradient_loop.fresh_seed(request.seeds[0], START + number)
+            at = components.start_uniform(self.clean, radius, [seed])
+        else:
+            at = request.start
         at = components.project_linf(at, self.clean, radius)
         state = None
         _, slope = self.measure(at, RESTART * number, goal)

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.process.guest_file import GuestError, guest_digest, load_guest, place
+from rita_demo.process.guest_file import (
+    GuestError,
+    guest_digest,
+    is_script,
+    load_guest,
+    object_digest,
+    place,
+    script_spec,
+)
 from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings import Settings, register, register_choices, unregister
 
@@ -60,6 +68,23 @@ class Registry(Generic[T]):
             raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
         return one
 
+    def add_object(self, one: T) -> T:
+        """Register an object of a script or a notebook; one of that name from a script is replaced. Raises GuestError: its
+        name, or that of a setting, is taken by another."""
+        digest, known = object_digest(one), self.known.get(one.name)
+        if known is not None and (known is one or known.digest == digest):
+            return known
+        if known is not None and not is_script(known.guest):
+            raise GuestError(f"The {self.kind.__name__.lower()} {one.name!r} exists already.", "Choose another name.")
+        if known is not None:
+            self.remove(one.name)
+        one = replace(one, guest=script_spec(one), digest=digest)
+        try:
+            self._add(one)
+        except SettingError as error:
+            raise GuestError(error.message, error.hint) from error
+        return one
+
     def remove(self, name: str) -> None:
         """Forget one, its settings and the choice of it: as if it had never been added."""
         for setting in self.known.pop(name).own_names.values():
@@ -88,6 +113,7 @@ class Registry(Generic[T]):
 
 _registry = Registry(Attack, ATTACKS, "attack")
 add_guest, remove, guest_specs = _registry.add_guest, _registry.remove, _registry.guest_specs
+add_object = _registry.add_object
 
 
 def get_attack(name: str) -> Attack:

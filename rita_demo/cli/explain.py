@@ -9,7 +9,7 @@ from rita_demo.cli import options
 from rita_demo.cli.terminal import Commands, add_command, check_writable, print_progress, write_errors
 from rita_demo.cli.text_tables import run_table
 from rita_demo.data.vocabularies import VOCABULARIES, duplicates
-from rita_demo.defences.registry import DEFENCES, compared
+from rita_demo.defences.registry import DEFENCES, usual
 from rita_demo.pipeline.run_request import OWN_OPTIONS, RunRequest
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, parse_assignment
@@ -48,7 +48,7 @@ def add_explain(commands: Commands) -> None:
     add("--square", choices=SETTINGS["square"].choices, help=f"{help['square']} ({default['square']})")
     add("--target", help="the class the attack aims at (default: away from the label)")
     add("--seed", metavar="N", help="both the attack's seed and the views' seed")
-    names = ",".join(compared())
+    names = ",".join(usual())
     text = f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)} (default: {names})"
     add("--methods", metavar="M[,M]", default=names, help=text)
     options.add_defence(parser)

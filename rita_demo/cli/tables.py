@@ -12,7 +12,9 @@ def add_tables(commands: Commands) -> None:
     about += "mean over all seeds."
     title, examples = "tables from what evaluate has stored", ("tables runs/dtd", "tables runs/dtd --format latex")
     add = add_command(commands, "tables", _tables, title, *examples, description=about).add_argument
-    add("runs", metavar="RUNS", type=Path, help="the folder that evaluate wrote to")
+    add(
+        "runs", metavar="RUNS", type=Path, nargs="+", help="folders that evaluate wrote to, or a folder of such folders"
+    )
     help = "points: JSON with every setting that matters, as the page's ablations read it"
     add("--format", choices=("markdown", "csv", "latex", "points"), default="markdown", dest="form", help=help)
 
@@ -22,7 +24,7 @@ def _tables(args: argparse.Namespace) -> int:
     from rita_demo.evaluation.report.results import ablation_points, result_rows, to_json
 
     if args.form == "points":
-        print(to_json(ablation_points(args.runs)), end="")
+        print(to_json(ablation_points(*args.runs)), end="")
     else:
-        print(FORMATS[args.form](result_rows(args.runs)), end="")
+        print(FORMATS[args.form](result_rows(*args.runs)), end="")
     return 0

@@ -37,14 +37,16 @@ class DefenceInput:
 
     ``views`` (N, D) unit length, row 0 the whole picture; ``area_fraction`` (N,) the share of the picture's area that
     each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
-    ``description_features`` (K, D) the mean direction of each class's descriptions, None without any; ``context``
+    ``description_features`` (K, D) the mean direction of each class's descriptions, None without any;
+    ``each_description`` (K, S, D) the descriptions one by one, unit length, zeros where a class has fewer; ``context``
     (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and is
     differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
     ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
     ``view_pixels``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_pixels``: such
     pixels -> unit features (n, D), differentiable; both for a defence with ``reads_pixels``. ``seed``: of its own
-    random draws; an attacker, who does not know it, has another one in every step. ``prompts``, ``cache``: RITA's
-    prompts and cache, only there for an attacker (:class:`Adaptive`)."""
+    random draws; an attacker, who does not know it, has another one in every step. ``memory``: for a defence with
+    ``memory_shape``, its own memory before this picture, on the CPU; None where the memory is off. ``prompts``,
+    ``cache``: RITA's prompts and cache, only there for an attacker (:class:`Adaptive`)."""
 
     views: Tensor
     area_fraction: Tensor
@@ -59,6 +61,8 @@ class DefenceInput:
     view_pixels: Callable[[int], Tensor] = _no_pixels
     encode_pixels: Callable[[Tensor], Tensor] = _no_pixels
     seed: int = 0
+    each_description: Tensor | None = None
+    memory: CacheState | None = None
     prompts: "method.Prompts | None" = None
     cache: CacheState | None = None
 
@@ -95,6 +99,10 @@ class Defence(WithSettings):
 
     ``uses_decision``: the answer is read from RITA's decision. Then ``uses_cache``: it depends on the cache;
     ``cache_only``: it has no answer without one; ``setting_changes``: it is RITA with these settings changed.
+    ``memory_shape``: for a defence that remembers pictures by itself (then ``uses_cache`` and "protocol" among ``uses``):
+    K classes -> rows and slots of its memory, a :class:`CacheState`. Its answer carries the memory after the picture
+    (``Verdict.memory``); what keeps RITA's memory keeps this one beside it, for each visitor and each stream.
+    ``on_request``: it answers only where it is named.
     ``ignored_settings``: names in ``uses`` that do not matter under the given settings. ``guest``: "FILE:NAME" of a
     defence that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
@@ -118,6 +126,8 @@ class Defence(WithSettings):
     uses_decision: bool = False
     uses_cache: bool = False
     cache_only: bool = False
+    memory_shape: Callable[[int], tuple[int, int]] | None = None
+    on_request: bool = False
     setting_changes: Mapping[str, Any] = field(default_factory=dict)
     ignored_settings: Callable[[Settings], frozenset[str]] = lambda settings: frozenset()
     guest: str = ""

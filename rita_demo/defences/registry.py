@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
-from pathlib import Path
 
 from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
-from rita_demo.process.guest_file import GuestError, code_file, guest_errors, package_files, place
+from rita_demo.process.guest_file import NOTEBOOK, GuestError, code_file, file_name, guest_errors, package_files, place
 from rita_demo.process.lazy import Tensor
-from rita_demo.records import DefenceFault, Verdict
+from rita_demo.records import CacheState, DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings import PRESETS, RECOMMENDED, Settings
 
@@ -34,6 +33,9 @@ ORDER = (
         "csr",
         "dbd",
         "sstpt",
+        "cola",
+        "agc",
+        "tda",
         "rita",
     ),
     *(part.name for part in rita.ABLATIONS),
@@ -45,6 +47,7 @@ MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence
 DEFENCES: dict[str, Defence] = {}
 _registry = Registry(Defence, DEFENCES, "adaptive.against", (EACH,))
 add_guest, remove, guest_specs = _registry.add_guest, _registry.remove, _registry.guest_specs
+add_object = _registry.add_object
 
 
 def add_entry_points() -> list[str]:
@@ -109,7 +112,7 @@ def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]
     guests = [DEFENCES[name] for name in names if DEFENCES[name].guest]
     known = known_defence(settings) if settings.attack == "adaptive" else None
     return tuple(
-        f"{guest.title} is a defence from the file {Path(guest.guest.rpartition(':')[0]).name}"
+        f"{guest.title} is a defence from {'the file ' * ((name := file_name(guest.guest)) != NOTEBOOK)}{name}"
         + ("." if guest is known else "; the attacker does not know it.")
         for guest in guests
     )
@@ -123,10 +126,13 @@ def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | Non
         return defence.run(inputs)
     tensors = ("views", "area_fraction", "template_features", "context")
     copies = {part: getattr(inputs, part).clone() for part in tensors}
+    if inputs.each_description is not None:
+        copies["each_description"] = inputs.each_description.clone()
     try:
         with guest_errors(defence.guest):
             verdict = defence.run(replace(inputs, **copies))
-            if (wrong := _wrong_with(verdict, len(inputs.template_features))) is not None:
+            wrong = _wrong_with(verdict, len(inputs.template_features)) or _wrong_memory(verdict, inputs.memory)
+            if wrong is not None:
                 raise GuestError(f"{place(defence.guest, defence.answer)}: {wrong}")
             return verdict
     except GuestError as error:
@@ -143,6 +149,11 @@ def default_methods() -> tuple[str, ...]:
 def compared() -> tuple[str, ...]:
     """Names of all defences but RITA's ablations."""
     return tuple(defence.name for defence in DEFENCES.values() if not defence.ablation)
+
+
+def usual() -> tuple[str, ...]:
+    """Names of the defences that are asked where none are named."""
+    return tuple(name for name in compared() if not DEFENCES[name].on_request)
 
 
 def with_defaults(names: Iterable[str]) -> tuple[str, ...]:
@@ -179,6 +190,16 @@ def _wrong_with(verdict: object, classes: int) -> str | None:
     if not isinstance(verdict.label, int) or not 0 <= verdict.label < classes:
         return f"the label is {verdict.label!r}; expected a whole number from 0 to {classes - 1}."
     return None if math.isfinite(verdict.margin) else "the margin is not a finite number."
+
+
+def _wrong_memory(verdict: Verdict | None, before: CacheState | None) -> str | None:
+    """What is wrong with the memory that a user's own defence keeps; None: nothing."""
+    if before is None or verdict is None:
+        return None
+    memory = verdict.memory[0] if isinstance(verdict.memory, tuple) and len(verdict.memory) == 2 else None
+    if isinstance(memory, CacheState) and tuple(memory.features.shape) == tuple(before.features.shape):
+        return None
+    return "a defence with memory_shape answers with Verdict.memory: its memory after the picture, and a CacheUpdate."
 
 
 _registry.discover(__name__, ORDER, rita.ABLATIONS)

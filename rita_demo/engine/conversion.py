@@ -44,6 +44,8 @@ def _map_arrays(value: Any, convert: Callable[[Any], Any], kind: type) -> Any:
         return replace(value, **changes)
     if isinstance(value, tuple):
         return tuple(_map_arrays(item, convert, kind) for item in value)
+    if isinstance(value, dict):
+        return {name: _map_arrays(item, convert, kind) for name, item in value.items()}
     return value
 
 

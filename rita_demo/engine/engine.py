@@ -1,6 +1,7 @@
 """The engine: one loaded model for everybody; numpy above it, torch below it. ``protocol.py`` says what each method does;
 ``encoding.py`` has the model, its lock and its caches."""
 
+import copy
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from rita_demo.attacks import access_of
 from rita_demo.attacks.loop import run
 from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.data.vocabularies import prompt_template
-from rita_demo.defences.contract import DefenceInput
+from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models, protocol
 from rita_demo.engine.attack_models import ONE_VIEW, AttackerModels
@@ -22,7 +23,7 @@ from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import Encoder, class_prompts_key
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
-from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Picture, TheoremBounds
+from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Passes, Picture, TheoremBounds
 from rita_demo.records.errors import BackboneError
 from rita_demo.settings import Settings
 from rita_demo.views.crops import crop
@@ -58,6 +59,10 @@ class Engine(protocol.Engine):
     def failure(self) -> BackboneError | None:
         """Why the model can no longer be used: of a GPU that no longer answers."""
         return self._encoder.failure
+
+    @property
+    def passes(self) -> Passes:
+        return self._backbone.passes.count()
 
     def weights_key(self) -> str:
         return self._backbone.weights_key()
@@ -118,9 +123,11 @@ class Engine(protocol.Engine):
         label: int,
         target: int | None = None,
         cache: CacheState | None = None,
+        start: np.ndarray | None = None,
     ) -> Generator[AttackProgress, None, AttackTrace]:
         models, seeds = self._attacker_models(class_prompts, settings, cache), [settings.attack_seed]
-        loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models)
+        begin = None if start is None else self._encoder.pixels(replace(picture, pixels=start))[None]
+        loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models, begin)
         return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
 
     @property
@@ -150,11 +157,12 @@ class Engine(protocol.Engine):
         seeds: Sequence[int],
         targets: Sequence[int | None],
         models: AttackerModels = ONE_VIEW,
+        start: torch.Tensor | None = None,
     ) -> RunningAttack:
         """The attack of the settings; labels, seeds and targets are one of each per picture."""
         logits = attack_models.SingleViewLogits(self._backbone, self._encoder.tensor(class_prompts.template_features))
         squares, names = torch.stack([self._encoder.pixels(picture) for picture in pictures]), class_prompts.names
-        return run.attack_steps(logits, squares, settings, labels, seeds, targets, *models, names=names)
+        return run.attack_steps(logits, squares, settings, labels, seeds, targets, *models, names=names, start=start)
 
     def _finished(self, loops: Sequence[RunningAttack], one_core: bool) -> RunningAttack:
         """The loops' steps, side by side, and all traces. The lock is held during a step and not between two."""
@@ -189,6 +197,7 @@ class Engine(protocol.Engine):
         if settings.attack != "adaptive":
             return AttackerModels(attack_models.defence_logits(self._backbone, attack_models.fixed_plan_logits, inputs))
         known = known_defence(settings)
+        inputs = replace(inputs, memory=self._own_memory(known, cache, class_prompts, settings))
         first, second, judge = (
             attack_models.defence_logits(
                 self._backbone, partial(known.attacked_logits, second=second), inputs, known.sees, count
@@ -255,14 +264,31 @@ class Engine(protocol.Engine):
         names: Iterable[str] = ("clip", "ensemble"),
         decide: Callable[[Settings], records.Trace] | None = None,
         picture: Picture | None = None,
+        cache: CacheState | None = None,
     ) -> dict[str, records.Verdict | records.DefenceFault]:
+        def own(name: str) -> DefenceInput:
+            return replace(inputs, memory=self._own_memory(DEFENCES[name], cache, class_prompts, settings))
+
         with self._encoder.lock():
             inputs = self._defence_input(encoded_views, class_prompts, settings, picture)
             names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]
             if decide is not None:
                 inputs = replace(inputs, decide=decide)
-            found = {name: run_defence(name, inputs) for name in names}
+            found = {name: run_defence(name, own(name)) for name in names}
         return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
+
+    def _own_memory(
+        self, defence: Defence, cache: CacheState | None, class_prompts: ClassPrompts, settings: Settings
+    ) -> CacheState | None:
+        """A copy of the memory that a defence has of its own, on the CPU; empty where there is none of these classes."""
+        if defence.memory_shape is None or settings.protocol == "off":
+            return None
+        empty = empty_cache_for(self.info, class_prompts.names, settings, defence.name)
+        known = cache.others.get(defence.name) if cache is not None and settings.protocol == "stream" else None
+        fits = known is not None and known.key == empty.key and known.features.shape == empty.features.shape
+        memory = copy.deepcopy(known) if fits and known is not None else empty
+        pictures = memory.pictures if cache is None else max(memory.pictures, cache.pictures)
+        return to_torch(replace(memory, pictures=pictures), CPU)
 
     def _defence_input(
         self,
@@ -288,6 +314,7 @@ class Engine(protocol.Engine):
             area_fraction=nothing if encoded_views is None else self._encoder.area_fraction(encoded_views),
             template_features=self._encoder.tensor(class_prompts.template_features),
             description_features=prompts.mean_description_features(),
+            each_description=prompts.each_description if prompts.each_description.shape[1] else None,
             context=prompts.context[:1],
             encode=prompts.encode_contexts,
             temperature=class_prompts.temperature,
@@ -311,7 +338,11 @@ class Engine(protocol.Engine):
         return tensor_to_numpy(method.kl_to_one_hot(x, k, z, weight, temperature=class_prompts.temperature))
 
 
-def empty_cache_for(info: records.BackboneInfo, names: Sequence[str], settings: Settings) -> CacheState:
-    """What :meth:`Engine.empty_cache` returns, for a model that is loaded in another process."""
-    key = class_prompts_key(info.name, tuple(names))
-    return to_numpy(method.empty(len(names), settings.slots, info.width, key))
+def empty_cache_for(
+    info: records.BackboneInfo, names: Sequence[str], settings: Settings, defence: str = "rita"
+) -> CacheState:
+    """What :meth:`Engine.empty_cache` returns, for a model that is loaded in another process; or the empty memory of
+    another ``defence`` that has one of its own."""
+    shape, key = DEFENCES[defence].memory_shape, class_prompts_key(info.name, tuple(names))
+    rows, slots = shape(len(names)) if shape else (len(names), settings.slots)
+    return to_numpy(method.empty(rows, slots, info.width, key))

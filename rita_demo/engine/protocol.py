@@ -15,6 +15,7 @@ from rita_demo.records import (
     DefenceFault,
     EncodedViews,
     Exclusions,
+    Passes,
     Picture,
     SinkhornHistory,
     TheoremBounds,
@@ -33,6 +34,10 @@ class Engine(Protocol):
 
     info: BackboneInfo
     """Name, size, input side and device of the model."""
+
+    @property
+    def passes(self) -> Passes:
+        """How many pictures went through the vision tower so far, for everybody."""
 
     def weights_key(self) -> str:
         """A hash of the model's weights: stored results of other weights do not fit."""
@@ -82,6 +87,7 @@ class Engine(Protocol):
         label: int,
         target: int | None = None,
         cache: CacheState | None = None,
+        start: np.ndarray | None = None,
     ) -> Generator[AttackProgress, None, AttackTrace]:
         """Attack the square one step at a time: yields its progress, returns the trace. The model's lock is held during
         a step, not between two, so that a visitor who leaves does not block others. Raises SettingError: a value that
@@ -90,7 +96,9 @@ class Engine(Protocol):
         Args:
             label: the class to leave.
             target: the class to reach; None: any other than the label.
-            cache: what the defence decides from, for the attack through the defence; None: an empty one."""
+            cache: what the defence decides from, for the attack through the defence; None: an empty one.
+            start: pixels (H, W, 3) uint8 from which the first start of ``adaptive`` goes on, within the budget; None:
+                noise."""
 
     @property
     def attacks_together(self) -> int:
@@ -151,6 +159,7 @@ class Engine(Protocol):
         names: Iterable[str] = ("clip", "ensemble"),
         decide: Callable[[Settings], Trace] | None = None,
         picture: Picture | None = None,
+        cache: CacheState | None = None,
     ) -> dict[str, Verdict | DefenceFault]:
         """The defences' answers from the same encoded views, by name; without those that have none. Raises
         SettingError: a setting of a defence that cannot be used with these classes.
@@ -158,7 +167,9 @@ class Engine(Protocol):
         Args:
             names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
             decide: RITA's decision on these views with the given settings, for RITA and its ablations.
-            picture: the views' picture; without it, a defence that reads pixels has no answer."""
+            picture: the views' picture; without it, a defence that reads pixels has no answer.
+            cache: RITA's, whose ``others`` are the memories of defences with their own; without one they are empty. What
+                they remember afterwards is in their verdicts."""
 
     # --- numbers of the figures, from features alone
 

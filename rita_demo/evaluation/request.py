@@ -182,9 +182,14 @@ def _seeds(words: Words) -> tuple[int, ...]:
         raise SettingError(error.message.replace(setting.name, "A seed", 1)) from error
 
 
-def _listed(words: Words, what: str) -> tuple[str, ...]:
+def listed(words: Words) -> tuple[str, ...]:
+    """The different words of one value, of text with commas, or of a list."""
     text = str(words) if isinstance(words, str | int) else ",".join(map(str, words))
-    found = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _listed(words: Words, what: str) -> tuple[str, ...]:
+    found = listed(words)
     if not found:
         raise SettingError(f"At least one {what} is needed.")
     return found

@@ -18,12 +18,12 @@ from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_weight
 from rita_demo.method.cost import text_mean, unit, view_cost, view_log_probability
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import linear_gradient, transport_options, transports
+from rita_demo.method.sinkhorn import differentiable_distance, transport_options, transports
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.process.cuda_graphs import exact_products
-from rita_demo.records import CacheState, CacheUpdate, Trace, Transport, Tuning, Verdict
+from rita_demo.records import CacheState, CacheUpdate, Trace, Tuning, Verdict
 from rita_demo.settings import Settings
 
 
@@ -175,31 +175,19 @@ def decision_logits(
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
     x = step_back(x, settings.step_back, area_fraction)
     cost_to = partial(_cost_to, x, prompts.temperature, settings)
-    total = _distance(trace.prompt_transport, cost_to(trace.prompt_features, prompts.weight), lam)
+    total = differentiable_distance(trace.prompt_transport, cost_to(trace.prompt_features, prompts.weight), lam)
     alpha = 0.0 if settings.protocol == "off" else settings.cache_weight
     if trace.cache_transport is not None and alpha:
         judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
         zbar = text_mean(judges, prompts.weight)
         atoms = cache_state.cache_atoms(trace.cache, trace.alignment, zbar, settings.empty_class)
-        total = total + alpha * _distance(trace.cache_transport, cost_to(*atoms), lam)
+        total = total + alpha * differentiable_distance(trace.cache_transport, cost_to(*atoms), lam)
     return -total / ((1 + alpha) * prompts.temperature)
 
 
 def _cost_to(x: Tensor, temperature: float, settings: Settings, atoms: Tensor, weight: Tensor) -> Tensor:
     """The cost (K, N, M) of moving the views ``x`` (N, D) onto atoms (K, M, D) with weights (K, M)."""
     return view_cost(settings.cost, x, atoms, weight, temperature)
-
-
-def _distance(result: Transport, cost: Tensor, lam: float | None) -> Tensor:
-    """``distance`` (K,) with its derivative with respect to ``cost`` (K, N, M): the plan divided by its mass, or with
-    ``lam`` (lambda) the gradient of the linear cost through the plan."""
-    with torch.inference_mode(False), torch.no_grad():  # the plan may have been made in inference mode
-        plan, distance = result.plan.clone(), result.distance.clone()
-        slope = plan / result.mass
-        if lam is not None:
-            slope = linear_gradient(result.cost.clone(), plan, result.row_weight.clone(), result.mass, lam)
-    moved = (slope * cost).sum((1, 2))
-    return distance + moved - moved.detach()
 
 
 class _StageTimer:

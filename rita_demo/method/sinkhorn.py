@@ -197,6 +197,18 @@ def linear_gradient(cost: Tensor, plan: Tensor, rows: Tensor, mass: float, entro
     return (gradient[:, :, :-1] if mass < 1 else gradient).to(plan.dtype)
 
 
+def differentiable_distance(result: Transport, cost: Tensor, lam: float | None) -> Tensor:
+    """``distance`` (K,) of a solved transport with its derivative with respect to ``cost`` (K, N, M): the plan divided by its
+    mass, or with ``lam`` (lambda) :func:`linear_gradient`."""
+    with torch.inference_mode(False), torch.no_grad():  # the plan may have been made in inference mode
+        plan, distance = result.plan.clone(), result.distance.clone()
+        slope = plan / result.mass
+        if lam is not None:
+            slope = linear_gradient(result.cost.clone(), plan, result.row_weight.clone(), result.mass, lam)
+    moved = (slope * cost).sum((1, 2))
+    return distance + moved - moved.detach()
+
+
 def _problem(
     cost: Tensor, row_weight: Tensor, column_weight: Tensor, rho: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

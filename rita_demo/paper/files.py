@@ -3,22 +3,21 @@
 import csv
 import io
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rita_demo import analysis, plots
-from rita_demo.data.folders import is_leftover
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
 from rita_demo.evaluation.report.render import latex_body, table_body
 from rita_demo.evaluation.report.results import ResultRow, ablation_points, result_rows
+from rita_demo.evaluation.store.cell_file import run_folders
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
-from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
 
 INDEX = "index.md"
@@ -38,8 +37,8 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
         require_chromium()
     folders = run_folders(asked.runs)
     if rows is None:
-        rows = [row for folder in folders for row in result_rows(folder)]
-    points = [point for folder in folders for point in ablation_points(folder)]
+        rows = result_rows(*folders)
+    points = ablation_points(*folders)
     asked.out.mkdir(parents=True, exist_ok=True)
     found: list[Item] = []
     if {catalogue.CLOUD, catalogue.KL} & set(wanted):
@@ -55,21 +54,6 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     (asked.out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
     figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
     return figures, tables, len(found) - figures - tables
-
-
-def run_folders(paths: Iterable[Path]) -> list[Path]:
-    """The run folders among ``paths`` and directly below them.
-
-    Raises:
-        DataError: a path is neither.
-    """
-    found: list[Path] = []
-    for path in paths:
-        below = [place.parent for place in sorted(path.glob("*/cells")) if not is_leftover(place.parent.name)]
-        if not (path / "cells").is_dir() and not below:
-            raise DataError(f"There are no measurements in {path}.", "Name the folder that evaluate wrote to.")
-        found += [path] if (path / "cells").is_dir() else below
-    return list(dict.fromkeys(found))
 
 
 def _cloud_figures(asked: Namespace, report: Report) -> Iterator[Item]:

@@ -26,6 +26,24 @@ COLUMNS = {
     "adaptive": "knows this row",
 }
 STATIC = ("pgd", "transfer", "autoattack")  # made by attackers who do not know the row's defence
+
+
+def own_columns() -> dict[str, str]:
+    """The same of the attacks that the owner or a script loaded: none of them knows the row's defence."""
+    return {name: attack.column_title for name, attack in ATTACKS.items() if attack.guest}
+
+
+def columns() -> dict[str, str]:
+    """All columns, the attacker who knows the row last."""
+    last = "adaptive"
+    return {name: title for name, title in COLUMNS.items() if name != last} | own_columns() | {last: COLUMNS[last]}
+
+
+def static_columns() -> tuple[str, ...]:
+    """:data:`STATIC` and :func:`own_columns`."""
+    return (*STATIC, *own_columns())
+
+
 #: Against this defence, and for its own row against the second one, the attacks of the column "transfer" are made.
 TRANSFER = ("ensemble", "rita")
 #: The towers that stand side by side: the shipped one, and the one that was trained against attacks.
@@ -111,7 +129,7 @@ def arena_steps(
     table = ArenaTable(run, tuple(methods), {**kept, **towers})
     due: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for name in by_name:
-        for cell in ((name, column) for name in methods for column in COLUMNS):
+        for cell in ((name, column) for name in methods for column in columns()):
             if cell not in towers[name].cells:
                 due.setdefault((*attacker_of(*cell), name), []).append(cell)
     order = list(dict.fromkeys(job[:2] for job in due))
@@ -151,7 +169,7 @@ def _job_steps(
     engine: Engine, run: Run, tower: TowerTable, attack: str, against: str, due: Sequence[tuple[str, str]]
 ) -> Generator[tuple[str, float], None, TowerTable]:
     """Make one attack and fill the cells ``due``; yields a sentence and the share that is done."""
-    yield f"{tower.backbone.title}: {f'knows {DEFENCES[against].title}' if against else COLUMNS[attack]}", 0.0
+    yield f"{tower.backbone.title}: {f'knows {DEFENCES[against].title}' if against else columns()[attack]}", 0.0
     found: dict[tuple[str, str], Verdict | str] = {}
     settings, picture = cell_settings(run.settings, *due[0]), run.clean.picture
     try:
@@ -175,14 +193,16 @@ def masked(tower: TowerTable, name: str) -> bool:
     """Whether a defence stands against the attacker who knows it, but not against one who does not: then the first is
     too weak, and its cell says nothing."""
     right = tower.right
-    return right.get((name, "adaptive"), False) and not all(right.get((name, column), True) for column in STATIC)
+    return right.get((name, "adaptive"), False) and not all(
+        right.get((name, column), True) for column in static_columns()
+    )
 
 
 def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
     """One sentence on what a model's table shows; "" before anything is known.
 
     A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`."""
-    blind = [all(answers) for answers in _answers(tower, methods, STATIC).values()]
+    blind = [all(answers) for answers in _answers(tower, methods, static_columns()).values()]
     known = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
     if not blind:
         return ""
@@ -201,16 +221,17 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
         return ()
     plain, robust = (table.towers[name].right for name in TOWERS)
     counts: dict[str, tuple[int, int, int]] = {}  # right in the plain tower, in the robust one, of how many
-    for words, columns in (
+    for words, asked in (
         ("without an attack", ("none",)),
-        ("against attackers who do not know the row", STATIC),
+        ("against attackers who do not know the row", static_columns()),
         ("against one who knows it", ("adaptive",)),
     ):
-        both = [(n, c) for n in table.methods for c in columns if (n, c) in plain and (n, c) in robust]
+        both = [(n, c) for n in table.methods for c in asked if (n, c) in plain and (n, c) in robust]
         cells = [table.towers[name].cells for name in TOWERS]
-        if any((n, c) not in one for one in cells for n in table.methods for c in columns):
-            known = [COLUMNS[column] for column in columns if any(c == column for _, c in both)]
-            words = f"so far, under {' and '.join(known)}," if columns == STATIC else f"so far, {words},"
+        if any((n, c) not in one for one in cells for n in table.methods for c in asked):
+            known = [columns()[column] for column in asked if any(c == column for _, c in both)]
+            several = asked == static_columns()
+            words = f"so far, under {' and '.join(known)}," if several else f"so far, {words},"
         if both:
             counts[words] = sum(plain[cell] for cell in both), sum(robust[cell] for cell in both), len(both)
     sentences = []
@@ -230,16 +251,16 @@ def _added(table: ArenaTable) -> str:
     said = []
     for name, words in zip(TOWERS, ("Embedded model", "Robust model")):
         tower = table.towers[name]
-        attacks = [column for column in COLUMNS if column != "none" and ("clip", column) in tower.right]
-        columns = [column for column in attacks if all((name, column) in tower.cells for name in table.methods)]
-        counts = {name: sum(answers) for name, answers in _answers(tower, ["clip", *table.methods], columns).items()}
+        attacks = [column for column in columns() if column != "none" and ("clip", column) in tower.right]
+        full = [column for column in attacks if all((name, column) in tower.cells for name in table.methods)]
+        counts = {name: sum(answers) for name, answers in _answers(tower, ["clip", *table.methods], full).items()}
         alone = counts.pop("clip")
         more = sum(count > alone for count in counts.values())
-        if columns and counts:
+        if full and counts:
             rest = f"{more or 'none'} of the {len(counts)} defences measured withstand{'s' * (more == 1)} more"
             if len(counts) == 1:
                 rest = f"the 1 defence measured withstands {'more' if more else 'no more'}"
-            said.append(f"{words}: CLIP withstands {alone} of {len(columns)} attacks; {rest}.")
+            said.append(f"{words}: CLIP withstands {alone} of {len(full)} attacks; {rest}.")
     return " ".join(said) if len(said) == len(TOWERS) else ""
 
 

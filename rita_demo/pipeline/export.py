@@ -20,7 +20,7 @@ from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data.descriptions import missing_note, with_used_descriptions
 from rita_demo.data.pictures import png_bytes
-from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, cell_settings, masked, unattacked
+from rita_demo.pipeline.arena import ArenaTable, TowerTable, cell_settings, columns, masked, unattacked
 from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
@@ -266,7 +266,7 @@ def arena_rows(table: ArenaTable) -> list[dict[str, Any]]:
         _row(table, tower, name, column)
         for tower in table.towers.values()
         for name in table.methods
-        for column in COLUMNS
+        for column in columns()
         if (name, column) in tower.cells
     ]
 

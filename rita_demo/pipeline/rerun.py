@@ -87,7 +87,7 @@ def rescore(
         settings=settings,
         clean=clean,
         attacked=attacked,
-        cache_after=after if run.step is None else run.cache_after,
+        cache_after=replace(after, others=run.cache_after.others) if run.step is None else run.cache_after,
         label=run.label if label is None else label,
         label_given=run.label_given or label is not None,
     )

@@ -138,8 +138,11 @@ def defend(
         trace, after = engine.decide(encoded_views, class_prompts, cache, settings)
     with _timed(seconds, "other methods"):
         decide = decider(engine, encoded_views, class_prompts, cache, settings, trace)
-        answers = engine.answers(encoded_views, class_prompts, settings, methods, decide, picture)
-    return with_answers(ImageResult(picture, encoded_views, trace, {}), answers), after
+        answers = engine.answers(encoded_views, class_prompts, settings, methods, decide, picture, cache)
+    result = with_answers(ImageResult(picture, encoded_views, trace, {}), answers)
+    memories = {name: one.memory[0] for name, one in result.verdicts.items() if one.memory is not None}
+    verdicts = {name: replace(one, memory=None) for name, one in result.verdicts.items()}
+    return replace(result, verdicts=verdicts), replace(after, others={**after.others, **memories})
 
 
 def _clip_verdict(engine: Engine, picture: Picture, class_prompts: ClassPrompts, settings: Settings) -> Verdict:

@@ -15,7 +15,7 @@ from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.attacks.registry import get_attack
 from rita_demo.data.datasets import paper_settings
 from rita_demo.data.vocabularies import check_names, label_index, parse_names, vocabulary
-from rita_demo.defences.registry import DEFAULT_METHODS, compared, with_defaults
+from rita_demo.defences.registry import DEFAULT_METHODS, usual, with_defaults
 from rita_demo.records import CacheState, Run
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.json_value import JsonValue
@@ -160,7 +160,7 @@ def class_names(classes: Any, listed: str | None = None) -> tuple[str, ...]:
 
 def method_names(given: Any) -> tuple[str, ...]:
     """Who answers, always with CLIP, Ensemble, RITA and the user's own: a list of names, text with commas, or None for all
-    but RITA's ablations.
+    but RITA's ablations and those on request.
 
     Raises:
         SettingError: a name that is not a defence, or something else than names.
@@ -168,4 +168,4 @@ def method_names(given: Any) -> tuple[str, ...]:
     names = given.split(",") if isinstance(given, str) else given
     if names is not None and not isinstance(names, list | tuple):
         raise SettingError("methods is a list of names, or names separated by commas.")
-    return with_defaults(compared() if names is None else names)
+    return with_defaults(usual() if names is None else names)

@@ -72,13 +72,16 @@ def legend(entries: Iterable[tuple[str, str, str]]) -> str:
 
 
 def method_colour(name: str) -> str:
-    """The colour of a defence; one without a role in the palette (a user's own) gets the next of the class colours."""
-    guests = [other.name for other in DEFENCES.values() if not other.role]
-    return COLOURS[role] if (role := DEFENCES[name].role) else CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
+    """The colour of a defence; one without a role in the palette (a user's own) gets the next of the class colours, and one
+    that is not loaded the one after them."""
+    if name in DEFENCES and (role := DEFENCES[name].role):
+        return COLOURS[role]
+    guests = [*(other.name for other in DEFENCES.values() if not other.role), name]
+    return CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
 
 
 def method_legend(methods: Iterable[str]) -> str:
     """The legend of a figure with a line per method: every method's mark and title."""
     shown = set(methods)
     looks = [one for name, one in DEFENCES.items() if name in shown]
-    return legend((method_colour(one.name), GLYPHS[one.symbol], one.title) for one in looks)
+    return legend((method_colour(one.name), GLYPHS.get(one.symbol, GLYPHS["circle"]), one.title) for one in looks)

@@ -65,6 +65,10 @@ GLYPHS: dict[str, str] = dict(style[2:] for style in CLASS_STYLES) | {
     "triangle-up-open": "△",
     "triangle-down-open": "▽",
     "hexagon-open": "⬡",
+    "pentagon-open": "⬠",
+    "diamond-tall": "♦",
+    "star-diamond": "✦",
+    "hexagram": "✶",
 }
 
 

@@ -12,7 +12,10 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import is_dataclass
+from itertools import chain
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar
 
 from rita_demo.records.errors import DemoError
@@ -110,6 +113,78 @@ def _forget_edited(helpers: Iterable[Path]) -> None:
                 del sys.modules[name]
 
 
+NOTEBOOK = "a notebook"
+SCRIPT = "<script>"  # the NAME of an object that a script made and no file names
+
+
+def script_spec(one: Any) -> str:
+    """The spec of an object of a script or a notebook: the file of its first function, in which errors are looked for."""
+    return f"{next(filter(None, map(code_file, _functions(one))), '')}:{SCRIPT}"
+
+
+def is_script(spec: str) -> bool:
+    """Whether a spec is of an object that a script made."""
+    return spec.rpartition(":")[2] == SCRIPT
+
+
+def object_digest(one: Any) -> str:
+    """A hash of a record's values and of the code of its functions, with the functions of the same module that they call
+    and the plain values that they read there; what else they reach is not in it."""
+    values = {name: value for name, value in vars(one).items() if name not in ("guest", "digest")}
+    text = repr({name: value for name, value in values.items() if not _reaches_code(value)})
+    seen: dict[int, str] = {}
+    for function in _functions(one):
+        _add_code(function, seen)
+    return hashlib.sha256((text + "".join(seen.values())).encode()).hexdigest()[:16]
+
+
+def _functions(one: Any) -> list[Callable[..., Any]]:
+    """The functions among a record's values, also those of a record inside it."""
+    found: list[Callable[..., Any]] = []
+    for value in vars(one).values():
+        if is_dataclass(value) and not isinstance(value, type):
+            found += _functions(value)
+        elif callable(value):
+            found.append(value)
+    return found
+
+
+def _reaches_code(value: Any) -> bool:
+    return callable(value) or (is_dataclass(value) and not isinstance(value, type) and bool(_functions(value)))
+
+
+def _add_code(function: Callable[..., Any], seen: dict[int, str]) -> None:
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    if code is None or id(code) in seen:
+        return
+    known = getattr(function, "__globals__", {})
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    named = {name: known[name] for name in _names(code) if name in known}
+    reached = [*cells, *named.values()]
+    plain = [value for value in reached if isinstance(value, str | int | float | tuple | None)]
+    seen[id(code)] = f"{_code_text(code)}{getattr(function, '__defaults__', None)!r}{plain!r}"
+    for value in reached:
+        if getattr(value, "__module__", None) == function.__module__ and hasattr(value, "__code__"):
+            _add_code(value, seen)
+
+
+def _names(code: CodeType) -> list[str]:
+    inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return [*code.co_names, *chain.from_iterable(inner)]
+
+
+def _code_text(code: CodeType) -> str:
+    consts = [_code_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return f"{code.co_code.hex()}{code.co_names}{code.co_varnames}{code.co_freevars}{consts}"
+
+
+def file_name(spec: str) -> str:
+    """The name of the file of a spec, for people; "a notebook" for code that is in no file."""
+    path = Path(spec.rpartition(":")[0])
+    return path.name if path.is_file() else NOTEBOOK
+
+
 def package_files(module: str) -> tuple[str, ...]:
     """The files of a module and of all that is loaded of its package, in the order of the modules' names."""
     package = module.partition(".")[0]
@@ -127,7 +202,9 @@ def place(spec: str, function: Callable[..., Any] | None = None) -> str:
     """``FILE.py, line N``: of a function of the file, or else of the object itself."""
     file, _, name = spec.rpartition(":")
     if function is not None and Path(code_file(function)).absolute() == Path(file).absolute():
-        return f"{Path(file).name}, line {inspect.unwrap(function).__code__.co_firstlineno}"
+        return f"{file_name(spec)}, line {inspect.unwrap(function).__code__.co_firstlineno}"
+    if is_script(spec):
+        return file_name(spec)
     for node in ast.parse(Path(file).read_bytes()).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
@@ -154,6 +231,6 @@ def guest_errors(spec: str) -> Iterator[None]:
         passes = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
         if passes or (not lines and not isinstance(error, SystemExit)):  # such as partial(sys.exit) as an answer
             raise
-        where = f"{file.name}, line {lines[-1]}" if lines else file.name
+        where = f"{file_name(spec)}, line {lines[-1]}" if lines else file_name(spec)
         message = f"{where}: {type(error).__name__}"
         raise GuestError(message, detail=str(error)) from error

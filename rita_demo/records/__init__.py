@@ -36,6 +36,7 @@ from rita_demo.records.run import (
     BackboneInfo,
     EncodedViews,
     ImageResult,
+    Passes,
     Picture,
     Run,
     ThreatModel,

@@ -1,5 +1,6 @@
 """One decision: prompts, confidence, transport, tuning, cache, verdict."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +123,41 @@ class Tuning:
 
 
 @dataclass(frozen=True)
+class CacheState:
+    """The cache as a value. The slots of a class are filled from 0. ``others``: the memories of other defences, by name,
+    which travel with RITA's."""
+
+    features: Array  # (K, J, D), zeros where empty
+    entropy: Array  # (K, J) nats, +inf where empty
+    born: Array  # (K, J) int: index of the picture that added the item, -1 where empty
+    view: Array  # (K, J) int: which of its views
+    count: Array  # (K,) filled slots
+    pictures: int  # so far
+    key: str  # names model and classes
+    others: Mapping[str, "CacheState"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CacheEvent:
+    """One view that was inserted, and the entropy and picture of the item it replaced (or None)."""
+
+    label: int
+    slot: int
+    view: int
+    entropy: float
+    replaced_entropy: float | None
+    replaced_born: int | None
+
+
+@dataclass(frozen=True)
+class CacheUpdate:
+    """What one picture did to the cache: its ``candidates`` (confident views) and the events in order."""
+
+    candidates: tuple[int, ...]
+    events: tuple[CacheEvent, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """An answer. The margin is the second lowest total minus the lowest for RITA (cosine distance), and the highest minus
     the second highest probability for the others."""
@@ -131,6 +167,9 @@ class Verdict:
     margin: float
     margin_unit: str
     added: Array | None = None  # (3, S, S) in [-1, 1]: what a defence that changes pixels added to the whole picture
+    memory: tuple[CacheState, CacheUpdate] | None = (
+        None  # of a defence with its own: after the picture, and what entered
+    )
 
 
 @dataclass(frozen=True)
@@ -163,39 +202,6 @@ class ViewContribution:
     distance: float  # of its class's d_cOT
     label: int  # the answer with it
     label_without: int
-
-
-@dataclass(frozen=True)
-class CacheState:
-    """The cache as a value. The slots of a class are filled from 0."""
-
-    features: Array  # (K, J, D), zeros where empty
-    entropy: Array  # (K, J) nats, +inf where empty
-    born: Array  # (K, J) int: index of the picture that added the item, -1 where empty
-    view: Array  # (K, J) int: which of its views
-    count: Array  # (K,) filled slots
-    pictures: int  # so far
-    key: str  # names model and classes
-
-
-@dataclass(frozen=True)
-class CacheEvent:
-    """One view that was inserted, and the entropy and picture of the item it replaced (or None)."""
-
-    label: int
-    slot: int
-    view: int
-    entropy: float
-    replaced_entropy: float | None
-    replaced_born: int | None
-
-
-@dataclass(frozen=True)
-class CacheUpdate:
-    """What one picture did to the cache: its ``candidates`` (confident views) and the events in order."""
-
-    candidates: tuple[int, ...]
-    events: tuple[CacheEvent, ...]
 
 
 @dataclass(frozen=True)

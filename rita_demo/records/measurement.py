@@ -31,6 +31,7 @@ class MeasuredCell:
     settings: str
     class_names: int | None = field(default=None, kw_only=True, compare=False)  # number of names asked
     version: str = field(default="", kw_only=True, compare=False)  # of this package; None and "" if a file has neither
+    title: str = field(default="", kw_only=True, compare=False)  # of the method; "" in a file of before
 
     @property
     def by_earlier_attack(self) -> bool:
@@ -82,6 +83,7 @@ class RunTime:
     views: float
     own: float
     n: int
+    title: str = ""  # of a method that is not loaded
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,14 @@ class EncodedViews:
 
 
 @dataclass(frozen=True)
+class Passes:
+    """Pictures that went through a vision tower."""
+
+    forward: int
+    backward: int
+
+
+@dataclass(frozen=True)
 class AttackTrace:
     """What one attack did to one square. ``linf`` and ``l2`` are those after rounding."""
 

@@ -14,13 +14,14 @@ from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
 from rita_demo.evaluation.report.results import load_runs
-from rita_demo.evaluation.request import Words, parse_request
+from rita_demo.evaluation.request import Words, listed, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
 from rita_demo.records.errors import SettingError, VocabularyError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import load_engine, load_installed_defences
+from rita_demo.scripting.own import OwnAttack, OwnDefence, attack_names, defence_names
 from rita_demo.settings.setting import short_repr
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ def evaluate(
     dataset: str | Path | Iterable[tuple[Source, int | str]],
     classes: Sequence[str] | str | None = None,
     *,
-    methods: Words,
-    attack: Words,
+    methods: Words = (),
+    attack: Words = (),
+    defences: Iterable[OwnDefence] | OwnDefence = (),
+    attacks: Iterable[OwnAttack] | OwnAttack = (),
     budget: Words,
     split: str = "val",
     steps: Words | None = None,
@@ -58,6 +61,10 @@ def evaluate(
         dataset: names or folders as on the command line, below ``data_root`` (None: ``RITA_DATA``, else ./data); or an
             iterable of (picture, label) with ``classes``: pictures as :func:`rita_demo.run` takes them, a label is a class
             name or index, as ``target`` is then.
+        methods, attack: names, as on the command line.
+        defences, attacks: more of them, your own: records, ``FILE.py:NAME`` or plain functions, as
+            :func:`rita_demo.run` takes them. What a function calls in its own module counts when it is asked whether
+            stored rows are of the same code.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
 
@@ -84,6 +91,8 @@ def evaluate(
         target = target if isinstance(target, str) else names[label_index(names, target, "target")]
     elif not isinstance(target, str):
         raise SettingError(f"The target of a named dataset is a class name, or next; got {short_repr(target)}.")
+    methods = [*listed(methods), *defence_names(defences)]
+    attack = [*listed(attack), *attack_names(attacks)]
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
     asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
     asked |= {"protocols": protocols, "assignments": changes}

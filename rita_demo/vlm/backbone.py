@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
@@ -18,7 +19,7 @@ from torch.nn import functional as F
 from rita_demo.process import environment
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.cuda_graphs import CudaGraphs
-from rita_demo.records import BackboneInfo
+from rita_demo.records import BackboneInfo, Passes
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
 from rita_demo.vlm.text_tower import TextTower, text_tower
@@ -35,6 +36,28 @@ class Preprocessing(TypedDict, total=False):
     mean: tuple[float, ...]
     std: tuple[float, ...]
     interpolation: str
+
+
+class PassCounter:
+    """How many pictures went through the vision tower, ``forward`` and ``backward``, for everybody who uses it; what a GPU
+    replays from a recording is not counted. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock, self._forward, self._backward = threading.Lock(), 0, 0
+
+    def add(self, forward: int = 0, backward: int = 0) -> None:
+        """Count more of them."""
+        with self._lock:
+            self._forward += forward
+            self._backward += backward
+
+    def __deepcopy__(self, memo: object) -> PassCounter:
+        return PassCounter()
+
+    def count(self) -> Passes:
+        """Those so far."""
+        with self._lock:
+            return Passes(self._forward, self._backward)
 
 
 class Backbone:
@@ -92,6 +115,7 @@ class Backbone:
         self.one_core = small and self.device.type == "cpu"
         self._folded = fold_batchnorm(model.visual, self.side)
         self.graphs = CudaGraphs(self.device.type == "cuda")
+        self.passes = PassCounter()
         self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
         self._interpolation = interpolation
@@ -121,7 +145,11 @@ class Backbone:
         ``pixels``, always in float32. Squares of another size are resized to ``side`` with antialiasing and clamped to
         [0, 1], as PIL does. Raises BackboneError: ``pixels`` has another shape, or its numbers are not floats."""
         self._check_shape(pixels, side=None)
-        return self._encode(pixels)
+        features, count = self._encode(pixels), len(pixels)
+        self.passes.add(forward=count)
+        if features.requires_grad:
+            features.register_hook(lambda _: self.passes.add(backward=count))
+        return features
 
     def encode_views(self, pixels: Tensor, pictures: int = 1) -> Tensor:
         """Unit features (N, D) float32 of views (N, 3, side, side) float in [0, 1]; no gradient.
@@ -132,6 +160,7 @@ class Backbone:
         belong to; N / pictures views of each, picture after picture. Raises BackboneError: ``pixels`` has another
         shape, or its numbers are not floats; or the device's memory does not hold a single view."""
         self._check_shape(pixels, side=self.side)
+        self.passes.add(forward=len(pixels))
         chunk = CHUNK_SIZE[self.device.type]
         with torch.no_grad():
             if self._dtype == torch.float32:

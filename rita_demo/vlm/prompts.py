@@ -46,7 +46,8 @@ class PromptSet:
 
     ``prompts``: K tuples of M sentences to show. ``unknown``: the :func:`unknown_words` of every name. ``context``
     (P, L, E): the initial contexts. ``weight`` (K, M): rows sum to 1, 0 where a class has fewer descriptions than others. ``features`` (K, M, D): unit features of the initial contexts and descriptions.
-    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer. ``template_features``
+    ``description_features`` (K, S, D): those of the descriptions, zeros where a class has fewer; ``each_description``: the
+    same where their mean is one prompt, before it is taken. ``template_features``
     (K, D): the prompt of plain CLIP. ``tokens`` (K, T): ids of "a photo of a {name}." on the CPU; ``position`` (K,):
     index of the pooled token. ``same_prompts``: names that the model cannot tell apart. ``graph``: kept for prompt updates, which all begin with the initial contexts."""
 
@@ -57,6 +58,7 @@ class PromptSet:
     weight: Tensor
     features: Tensor
     description_features: Tensor
+    each_description: Tensor
     template_features: Tensor
     tokens: Tensor
     position: Tensor
@@ -119,6 +121,7 @@ def build_prompts(
     sentences = sentences or tuple(() for _ in names)
     with torch.no_grad():
         written, present = _encode_descriptions(backbone, sentences)
+        each = written
         if settings.descriptions == MEAN_DESCRIPTIONS and written.shape[1]:
             written = F.normalize(written.sum(1, keepdim=True), dim=-1)
             present = present.amax(1, keepdim=True)
@@ -140,6 +143,7 @@ def build_prompts(
         weight=used / used.sum(1, keepdim=True),
         features=features,
         description_features=written,
+        each_description=each,
         template_features=plain,
         tokens=tokens,
         position=position,

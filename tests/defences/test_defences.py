@@ -57,6 +57,7 @@ def defence_input(picture: int = 0, **changes) -> DefenceInput:
         "settings": RECOMMENDED,
         "view_pixels": lambda count: PIXELS[:count],
         "encode_pixels": encode_pixels,
+        "memory": method.empty(2 * K, 3, D, "toy", dtype=torch.float64),
     } | changes
     return DefenceInput(**given, decide=lambda settings: decision(given["views"], settings))
 

@@ -73,7 +73,7 @@ def noise_of_ttc(picture: int = 0, seed: int = 0) -> np.ndarray:
     return verdict("ttc", picture, seed, threshold=0.0).added.numpy()
 
 
-@pytest.mark.parametrize("name", ["clipure", "ttc", "csr", "dbd", "sstpt"])
+@pytest.mark.parametrize("name", ["clipure", "ttc", "csr", "dbd", "sstpt", "agc"])
 @pytest.mark.parametrize("seed", [0, 5])
 def test_the_answer_sums_to_1_and_is_the_attackers_also_under_inference_mode(name: str, seed: int) -> None:
     found = verdict(name, seed=seed).probability
@@ -174,7 +174,7 @@ def test_the_weights_the_loss_and_the_answer_of_sstpt_equal_the_oracle(count: in
     np.testing.assert_allclose(verdict("sstpt", seed=3, views=count).probability, expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", ["clipure", "sstpt"])
+@pytest.mark.parametrize("name", ["clipure", "sstpt", "agc"])
 def test_an_exact_gradient_equals_central_differences_in_the_pixels(name: str) -> None:
     pixels = torch.tensor(0.1 + 0.8 * PIXELS, requires_grad=True)
     move = torch.randn(pixels.shape, generator=torch.manual_seed(0), dtype=pixels.dtype)

@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 from rita_demo import __version__
+from rita_demo.cli import main as cli
 from rita_demo.evaluation.report.results import COLUMNS, load_runs, result_rows
 from rita_demo.records.errors import DataError
 from tests.documented import documented, example
@@ -22,7 +23,42 @@ def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Pat
     cells = result_rows(runs)
     assert means.to_dict() == pytest.approx({(c.method, c.attack, c.protocol): c.accuracy for c in cells})
     assert {(cell.class_names, cell.version) for cell in cells} == {(3, __version__)}
-    assert len(load_runs(runs, runs)) == 2 * len(frame) == 2 * sum(cell.answers for cell in cells)
+    assert len(load_runs(runs, runs)) == len(frame) == sum(cell.answers for cell in cells), "a cell counts once"
+
+
+def test_tables_figures_and_load_runs_take_folders_of_run_folders(runs: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    one, other = (Path(shutil.copytree(runs, tmp_path / "all" / name)) for name in ("one", "other"))
+    for folder, method in ((one, "_clip_"), (other, "_rita_")):
+        for cell in folder.glob(f"cells/*{method}*"):
+            shutil.rmtree(cell)
+    both = load_runs(tmp_path / "all")
+    pandas.testing.assert_frame_equal(both, load_runs(one, other))
+    pandas.testing.assert_frame_equal(
+        both.sort_values(list(both)[:11], ignore_index=True),
+        load_runs(runs).sort_values(list(both)[:11], ignore_index=True),
+    )
+    assert result_rows(tmp_path / "all") == result_rows(runs), "with the comparisons between methods of both folders"
+    said = []
+    for words in ([str(tmp_path / "all")], [str(one), str(other)], [str(runs)]):
+        assert cli.main(["tables", *words, "--format", "csv"]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1] == said[2]
+
+
+def test_a_sweep_is_not_pooled_without_a_word(runs: Path, run_evaluate, tmp_path: Path, recwarn) -> None:  # type: ignore[no-untyped-def]
+    load_runs(runs)
+    assert not [one for one in recwarn if "settings" in str(one.message)], (
+        "several seeds, attacks and memories are columns"
+    )
+    swept = run_evaluate(
+        tmp_path / "runs", "--methods", "ensemble", "--limit", "2", "--sweep", "ensemble_average=logit,feature"
+    )
+    with pytest.warns(
+        UserWarning,
+        match=r"ensemble on caltech101 was measured under 2 settings .*ensemble_average=logit.*group by settings",
+    ):
+        frame = load_runs(swept)
+    assert frame.settings.nunique() == 2
 
 
 def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:

@@ -18,9 +18,7 @@ from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
 from tests.evaluation.conftest import result_row
 
-COLUMNS = (
-    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version"
-)
+COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title"
 
 
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -153,7 +151,7 @@ def test_a_guest_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:
 
 def test_a_folder_without_measurements_gives_an_error_message(tmp_path, capsys) -> None:
     assert cli.main(["tables", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("There are no measurements in this folder.")
+    assert capsys.readouterr().err.startswith("There are no measurements in the folder ")
 
 
 def test_signs_of_masking_name_the_rows_settings_and_compare_the_same_pictures_only() -> None:

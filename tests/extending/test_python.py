@@ -28,6 +28,13 @@ def test_an_array_is_a_picture(folder: Path, output_of) -> None:
     assert (folder / "run.zip").stat().st_size > 1_000_000
 
 
+def test_functions_of_a_notebook_are_rows_and_columns(output_of) -> None:
+    (code,) = code_blocks("From a notebook")
+    answers, rows = output_of(code).split("method    attack")
+    assert "\nmedian " in answers
+    assert all(word in rows for word in ("median", "ensemble", "adaptive", "halved_step"))
+
+
 def test_pairs_are_a_dataset(folder: Path, output_of) -> None:
     said = output_of(code_blocks("A dataset")[-1])
     assert all(name in said for name in ("clip", "rita", "pgd", "none")), said

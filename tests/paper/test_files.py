@@ -31,7 +31,7 @@ def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured
         }
         caption = (out / f"{name}.txt").read_text("utf-8").strip()
         assert caption in index
-        assert "n = 4" in caption or "rita 4" in caption
+        assert "n = 4" in caption or "RITA 4" in caption
         assert "caltech101" in caption
     assert "**ablation-views**: missing. No run varies it: evaluate --sweep views=32,64,96." in index
     assert re.search(r"\*\*table-rn50\*\*: missing.*RN50", index)

@@ -36,7 +36,8 @@ class AttackRequest:
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
     ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
-    restart of ``adaptive``. ``judge_logits``: what judges a finished restart of it. ``own``: values of the attack's own settings. ``names``: of the K classes."""
+    restart of ``adaptive``. ``start`` (B, 3, H, W): where the first restart of it begins, within the budget; None: noise.
+    ``judge_logits``: what judges a finished restart of it. ``own``: values of the attack's own settings. ``names``: of the K classes."""
 
     budget: int
     steps: int
@@ -49,6 +50,7 @@ class AttackRequest:
     judge_logits: SampledLogits | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
     names: Sequence[str] = ()
+    start: Tensor | None = None
 
 
 #: (steps done, steps), and the loss of the first picture where the loop knows it.

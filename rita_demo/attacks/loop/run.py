@@ -40,6 +40,7 @@ def attack_steps(
     judge_logits: SampledLogits | None = None,
     *,
     names: Sequence[str] = (),
+    start: Tensor | None = None,
 ) -> Generator[AttackProgress, None, list[AttackTrace]]:
     """Attack B squares: yields its progress after every step, returns their traces. ``seconds`` is each one's
     share. Raises SettingError: a value that is not allowed, before the first step. Raises GuestError: an attack of a
@@ -58,6 +59,7 @@ def attack_steps(
         names: of the K classes, for an attack that writes one.
         second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.
         judge_logits: what judges its finished restarts, with as many views as the defence answers with.
+        start: (B, 3, H, W) where its first restart begins, moved into the budget; None: noise.
     """
     row, aims = get_attack(settings.attack), targets or [None] * len(pixels)
     if aims[0] is not None and not row.targetable:
@@ -81,6 +83,7 @@ def attack_steps(
         sampled_logits=sampled_logits if row.transform is None else row.transform(logits),
         own=row.own_values(settings),
         names=names,
+        start=start,
         second_logits=second_logits,
         judge_logits=judge_logits,
     )

@@ -29,7 +29,17 @@ from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, Featur
 from rita_demo.evaluation.store.cell_file import RowWriter
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
 from rita_demo.process.guest_file import GuestError
-from rita_demo.records import AttackTrace, CacheState, DefenceFault, EncodedViews, Picture, Tuning, Verdict, ViewSet
+from rita_demo.records import (
+    AttackTrace,
+    CacheState,
+    ClassPrompts,
+    DefenceFault,
+    EncodedViews,
+    Picture,
+    Tuning,
+    Verdict,
+    ViewSet,
+)
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import view_boxes
@@ -149,6 +159,7 @@ class PictureEvaluator:
             return open_picture(artifact.data, square="model", side=side), AttackOutcome(**artifact.row["attacked"])
         class_prompts = self.engine.encode_classes(request.names, request.view_cell.requested)
         own = self.picture_settings(request)
+        cache = self._carried(request.view_cell, class_prompts, cache)
         trace = self.engine.attack(clean, class_prompts, own, item.label, request.target, cache=cache)
         return picture_of(trace.pixels), store_attack(stores.attacks, item.key, trace)
 
@@ -180,6 +191,12 @@ class PictureEvaluator:
         """The settings of a picture's attack and views: those of the run with the seeds of this picture."""
         cell = request.view_cell
         return cell.attack_settings.replace(**{name: request.seed for name in SEEDS if name not in cell.fixed_seeds})
+
+    def _carried(self, cell: Cell, class_prompts: ClassPrompts, cache: CacheState | None) -> CacheState | None:
+        """The memory of a cell as an engine takes it: that of a defence with its own lies beside an empty one of RITA's."""
+        if cache is None or DEFENCES[cell.method].memory_shape is None:
+            return cache
+        return replace(self.engine.empty_cache(class_prompts, cell.settings), others={cell.method: cache})
 
     def _tune(
         self, request: PictureRequest, encoded: EncodedPicture, cell: Cell, store: FeatureStore | None
@@ -224,10 +241,13 @@ class PictureEvaluator:
             trace, after = self.engine.decide(views, class_prompts, writer.cache, settings, tuning)
         decide, pixels = (None if trace is None else lambda _: trace), (picture if method.reads_pixels else None)
         # a cell without a cache is never measured with a cache-only method: there is always an answer
-        answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, pixels)[cell.method]
+        cache = self._carried(cell, class_prompts, writer.cache)
+        answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, pixels, cache)[cell.method]
         if isinstance(answer, DefenceFault):
             raise GuestError(answer.sentence, detail=answer.detail)
         seconds = time.perf_counter() - begin
+        if answer.memory is not None:
+            after, change = answer.memory
         if trace is not None:
             change, seconds = trace.cache_update, sum((trace.seconds | {"tuning": tuning_seconds}).values())
         writer.append(_row(request, cell, writer.columns, encoded, answer, seconds), change, after)

@@ -18,11 +18,13 @@ from typing import TypeVar
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import paper_results
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.evaluation.report.tables import (
     NOT_MEASURED,
     Table,
+    about_attack,
     accuracy_text,
     attack_text,
     cache_text,
@@ -146,7 +148,7 @@ def paper_tables(rows: Sequence[ResultRow], differences: bool = False) -> list[T
         rows,
         lambda r: (
             *(r.backbone, r.weights, r.split, r.dataset.partition(":")[2]),
-            *(r.attack, r.budget, r.steps, r.threat_model),
+            *(r.attack, r.budget, r.steps, about_attack(r)),
         ),
     )
     return [table.build(differences) for group in comparable.values() for table in _select_tables(blocks, group)]
@@ -180,6 +182,11 @@ def _select_tables(blocks: Sequence[PaperBlock], group: Sequence[ResultRow]) -> 
     return chosen
 
 
+def _is_own(method: str) -> bool:
+    """Whether a method is a user's own, loaded now or not."""
+    return method not in DEFENCES or bool(DEFENCES[method].guest)
+
+
 class PaperTable:
     """A block beside the measured cells of a ``group`` that differ in dataset, method, memory and settings alone."""
 
@@ -194,9 +201,24 @@ class PaperTable:
             for name in block.columns[cell.dataset]:
                 found = measured_for(replace(cell, dataset=name), index)
                 self.measured.setdefault(cell.method, {})[name] = found
-                for row in found:
-                    sentence = " ".join((row.scope, *untouched_text(row)))
-                    self.scopes.setdefault(name, {}).setdefault(row.scope, sentence)
+                self._add_scopes(name, found)
+        self.own: dict[str, dict[str, list[ResultRow]]] = {}  # a user's own method -> dataset -> cells
+        for row in group:
+            for name in self._columns_of(row) if _is_own(row.method) else ():
+                self.own.setdefault(row.method, {}).setdefault(name, []).append(row)
+                self._add_scopes(name, [row])
+
+    def _columns_of(self, row: ResultRow) -> list[str]:
+        """The column of a user's own method's cell: its dataset, under the attack and strength of the block."""
+        attack = paper_results.ATTACKS.get(self.block.attack, "")
+        same = _key("", "", attack, self.block.budget or 0) == _key("", "", row.attack, row.budget)
+        dataset = row.dataset.partition(":")[0]
+        names = {name for parts in self.block.columns.values() for name in parts}
+        return [name for name in sorted(names) if same and paper_results.DATASETS.get(name) == dataset]
+
+    def _add_scopes(self, name: str, rows: Iterable[ResultRow]) -> None:
+        for row in rows:
+            self.scopes.setdefault(name, {}).setdefault(row.scope, " ".join((row.scope, *untouched_text(row))))
 
     def measured_cells(self) -> set[str]:
         """The measured cells as "method dataset"; an average counts when all of its datasets are measured."""
@@ -214,6 +236,7 @@ class PaperTable:
         block, row = self.block, self.group[0]
         self.differences = differences and same_backbone(block.backbone, row)
         rows = tuple(row for method in self.measured for row in self._rows(method))
+        rows += tuple(row for found in self.own.values() for row in self._measured_rows(found))
         averages = [name for name in block.columns if name in paper_results.AVERAGES]
         columns = (f"{name} of {len(parts)}" if name in averages else name for name, parts in block.columns.items())
         names = " and ".join(f"“{table}”" for table in block.tables)
@@ -246,7 +269,7 @@ class PaperTable:
         return (
             f"Measured: {row.backbone} (weights {row.weights[:8]}), split {row.split}. {row.note}".rstrip(),
             *(f"{name}: {' '.join(sentences.values())}" for name, sentences in self.scopes.items()),
-            *row.threat_model,
+            *dict.fromkeys(sentence for row in self.group for sentence in row.threat_model),
             *((UNBOUNDED_NOTE,) if unbounded and block.budget else ()),
             comparison,
         )
@@ -254,26 +277,36 @@ class PaperTable:
     def _rows(self, method: str) -> list[tuple[str, ...]]:
         """A row for every memory and settings that a method was measured with, or the printed numbers alone."""
         cells = {cell.dataset: cell for cell in self.block.cells if cell.method == method}
-        measured = self.measured[method]
-        variants = dict.fromkeys((one.protocol, one.non_default) for found in measured.values() for one in found)
         name, components = paper_results.METHODS[method], "components" in self.block.tables
-        title = f"{method} ({method_text(name)})" if components else method_text(name)
+        title = f"{method} ({DEFENCES[name].full_title})" if components else DEFENCES[name].full_title
         printed = f" (printed {paper_results.SECONDS[name]:.2f})" if name in paper_results.SECONDS else ""
+        if rows := self._measured_rows(self.measured[method], cells, title, printed):
+            return rows
+        values = [self._cell(column, cells.get(column), {}) for column in self.block.columns]
+        return [(title, "", *values, NOT_MEASURED + printed, "not measured")]
+
+    def _measured_rows(
+        self,
+        measured: Mapping[str, Sequence[ResultRow]],
+        cells: Mapping[str, PaperResult] | None = None,
+        title: str = "",
+        printed: str = "",
+    ) -> list[tuple[str, ...]]:
+        """A row for every memory and settings of measured cells by dataset. ``cells``: the printed ones; ``title``: of the
+        method, "" for its own; ``printed``: the paper's seconds."""
+        variants = dict.fromkeys((one.protocol, one.non_default) for found in measured.values() for one in found)
         rows = []
-        for variant in variants or [None]:
+        for variant in variants:
             shown = {
                 name: max(same, key=lambda one: (one.finished, one.n))
                 for name, found in measured.items()
                 if (same := [one for one in found if (one.protocol, one.non_default) == variant])
             }
-            values = [self._cell(column, cells.get(column), shown) for column in self.block.columns]
-            if not shown:
-                rows.append((title, "", *values, NOT_MEASURED + printed, "not measured"))
-                continue
+            values = [self._cell(column, (cells or {}).get(column), shown) for column in self.block.columns]
             views, seconds = (fmean(getattr(row, n) for row in shown.values()) for n in ("view_seconds", "seconds"))
             mean = replace(next(iter(shown.values())), view_seconds=views, seconds=seconds)
             settings = mean.non_default or "recommended"
-            rows.append((title, cache_text(mean), *values, seconds_text(mean) + printed, settings))
+            rows.append((title or method_text(mean), cache_text(mean), *values, seconds_text(mean) + printed, settings))
         return rows
 
     def _cell(self, column: str, printed: PaperResult | None, rows: Mapping[str, ResultRow]) -> str:

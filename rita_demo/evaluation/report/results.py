@@ -7,6 +7,7 @@ A run folder can be read while another process writes to it; an incomplete last 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
-from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.request import SEEDS, Traffic
 from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup, seed_groups
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
@@ -85,11 +87,11 @@ class ResultRow(MeasuredCell):
         return self.answers >= self.expected_answers
 
 
-def result_rows(folder: Path) -> tuple[ResultRow, ...]:
-    """Every cell of a run folder that has at least one row, sorted for reading.
+def result_rows(*folders: Path) -> tuple[ResultRow, ...]:
+    """Every cell that has at least one row, of run folders or folders of them, sorted for reading.
 
     Raises:
-        DataError: this is not a run folder, or one of its files is damaged.
+        DataError: a folder is not a run folder, or one of its files is damaged.
     """
     order = {name: at for names in (SETTINGS["attack"].choices, DEFENCES) for at, name in enumerate(names)}
 
@@ -97,7 +99,7 @@ def result_rows(folder: Path) -> tuple[ResultRow, ...]:
         place = (row.dataset, row.split, row.backbone, order.get(row.attack, 99), row.budget, row.steps)
         return (*place, order.get(row.method, 99), row.protocol, row.non_default, row.settings)
 
-    groups = seed_groups(folder)
+    groups = seed_groups(*folders)
     found = (result_row(group, **compare_with_ensembles(group, groups)) for group in groups)
     return tuple(sorted(found, key=reading_order))
 
@@ -140,6 +142,7 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         seeds=" ".join(map(str, sorted({one.seed for one in group.headers}))),
         class_names=header.classes,
         version=_version_text(header, rows),
+        title=header.title,
         expected_answers=sum(one.pictures for one in group.headers),
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),
@@ -174,30 +177,34 @@ def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
     """The time of every method: of its cell with the fewest other settings than the recommended ones, then with most
     pictures. CLIP needs one view of all that are cut. Cells without times are left out."""
     found: dict[str, RunTime] = {}
-    timed = (row for row in rows if isinstance(row, ResultRow) and row.method in DEFENCES)
+    timed = (row for row in rows if isinstance(row, ResultRow))
     for row in sorted(timed, key=lambda r: (len(r.non_default.split(", ")) if r.non_default else 0, -r.n)):
         views = row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
-        found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n))
+        found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n, row.title))
     return tuple(found.values())
 
 
-def ablation_points(run: Path) -> tuple[AblationPoint, ...]:
-    """Every measured cell of a run folder, seeds pooled.
+def ablation_points(*folders: Path) -> tuple[AblationPoint, ...]:
+    """Every measured cell of run folders or folders of them, seeds pooled.
 
-    Cells of another version's settings, of mixed traffic and of targeted attacks are left out.
+    Cells of another version's settings, of mixed traffic and of targeted attacks are left out; a user's own method that is
+    not loaded has the settings that were not the recommended ones.
 
     Raises:
         DataError: not a run folder, or a damaged one.
     """
     found = []
-    for group in seed_groups(run):
+    for group in seed_groups(*folders):
+        header = group.header
         try:
-            cell = group.header.cell
+            cell = header.cell
+            settings = {name: getattr(cell.settings, name) for name in _relevant(cell.method)}
         except SettingError:
+            if header.method in DEFENCES or not header.method_title:
+                continue
+            settings = {name: value for name, value in header.non_default.items() if name in SETTINGS}
+        if Traffic.from_header(header.traffic).share != 100 or header.target:
             continue
-        if cell.traffic.share != 100 or cell.target:
-            continue
-        settings = {name: getattr(cell.settings, name) for name in _relevant(cell.method)}
         found.append(AblationPoint(result_row(group), settings))
     return tuple(found)
 
@@ -248,19 +255,22 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
 
 
 def load_runs(*folders: str | Path) -> pandas.DataFrame:
-    """One row per picture, method and cell of the folders that ``evaluate`` wrote to.
+    """One row per picture, method and cell of the folders that ``evaluate`` wrote to, or of folders of such folders.
 
     The columns are those of ``rows.jsonl`` (docs/result-files.md has units), with ``seconds`` as three columns, and of
     the cell ``weights`` and ``non_default``. ``attack`` is what the tables call it, such as ``adaptive:rita``; in mixed
-    traffic a clean picture has ``none``. What a row of an older version does not have is missing (NaN).
+    traffic a clean picture has ``none``. What a row of an older version does not have is missing (NaN). Where a method was
+    measured under several settings, as in a sweep, a warning says so: a mean that does not group by them is of all.
 
     Raises:
         DataError: a folder is not a run folder, or one of its files is damaged.
     """
     import pandas
 
-    rows = []
-    for group in (group for folder in folders for group in seed_groups(Path(folder))):
+    groups, rows = seed_groups(*map(Path, folders)), []
+    if several := _several_settings(groups):
+        warnings.warn(several, stacklevel=2)
+    for group in groups:
         for header, found in zip(group.headers, group.rows_by_seed):
             before = {name: header.columns[name] for name in ADDED} | {"version": None}
             after = {"weights": header.weights, "non_default": settings_text(header.non_default)}
@@ -268,3 +278,20 @@ def load_runs(*folders: str | Path) -> pandas.DataFrame:
                 attack = "none" if row["attack"] == "none" else header.columns["attack"]
                 rows.append(before | row | after | {"attack": attack})
     return pandas.json_normalize(rows, sep="_")
+
+
+def _several_settings(groups: Iterable[SeedGroup]) -> str:
+    """A sentence on a method that was measured under several settings, everything in a column being equal; "" for none."""
+    for same in group_by(groups, lambda g: tuple(v for n, v in g.header.columns.items() if n != "settings")).values():
+        texts = [settings_text(group.header.non_default) or "recommended" for group in same]
+        if len(same) > 1:
+            shown = (
+                "; ".join(dict.fromkeys(texts))
+                if len(set(texts)) > 1
+                else "other pictures, class names, weights or code"
+            )
+            return (
+                f"{same[0].header.method} on {same[0].header.columns['dataset']} was measured under {len(same)} settings "
+                f"({shown[:300]}): group by settings and non_default, or a mean is of all of them together."
+            )
+    return ""

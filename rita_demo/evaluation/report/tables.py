@@ -22,7 +22,7 @@ NOTES = (
     "the views' time, and more when one view is encoded alone.",
 )
 NOT_MEASURED = "–"
-GUEST_SENTENCE = " is a defence from the file "
+GUEST_SENTENCE = " is a defence from "
 REFERENCES = {
     "vs_plain": "against Ensemble",
     "vs_matching": "against Ensemble, views as RITA’s",
@@ -46,7 +46,7 @@ class Table:
 def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """Per dataset methods x attacks, then one table per dataset and threat model, then all datasets together."""
     sheets = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.scope, r.weights))
-    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, _about_attack(r), r.scope, r.weights))
+    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, about_attack(r), r.scope, r.weights))
     adaptive, static = (
         [_judged(row) for row in rows if (row.attack == "adaptive") is knows] for knows in (True, False)
     )
@@ -90,9 +90,9 @@ def attack_text(attack: str, budget: int) -> str:
     return f"{attack} {budget}/255" if budget else attack
 
 
-def method_text(name: str) -> str:
-    """A method's title; the name itself where this version does not have the method."""
-    return DEFENCES[name].full_title if name in DEFENCES else name
+def method_text(row: ResultRow) -> str:
+    """A method's title, the stored one where this version does not have the method."""
+    return DEFENCES[row.method].full_title if row.method in DEFENCES else row.title or row.method
 
 
 def cache_text(row: ResultRow) -> str:
@@ -138,11 +138,11 @@ def _masking_texts(
 def _row_text(row: ResultRow) -> str:
     """A row of a table in a sentence: its method, strength, memory and settings."""
     memory = f"memory {cache}" if (cache := cache_text(row)) else ""
-    parts = (method_text(row.method), f"{row.budget}/255", memory, row.non_default or "recommended settings")
+    parts = (method_text(row), f"{row.budget}/255", memory, row.non_default or "recommended settings")
     return ", ".join(filter(None, parts))
 
 
-def _about_attack(row: ResultRow) -> tuple[str, ...]:
+def about_attack(row: ResultRow) -> tuple[str, ...]:
     """The threat model without the sentence about a guest's defence: the guest stands beside the other methods."""
     return tuple(sentence for sentence in row.threat_model if GUEST_SENTENCE not in sentence)
 
@@ -155,7 +155,7 @@ def _overview_table(group: Sequence[ResultRow]) -> Table:
         return attack_text(row.attack, row.budget) + steps
 
     first, columns = group[0], dict.fromkeys(map(column, group))
-    lines = group_by(group, lambda r: (method_text(r.method), cache_text(r), r.non_default or "recommended"))
+    lines = group_by(group, lambda r: (method_text(r), cache_text(r), r.non_default or "recommended"))
     cells, missing = [], []
     for (method, memory, settings), rows in lines.items():
         found = group_by(rows, column)
@@ -186,7 +186,7 @@ def _cells(row: ResultRow, references: Sequence[str]) -> tuple[str, ...]:
     by_seed = f" ({row.accuracy_range[0]:.1f} to {row.accuracy_range[1]:.1f})" if row.accuracy_range else ""
     target = "" if row.target_hits is None else f"; says the target: {row.target_hits} of {row.answers}"
     return (
-        method_text(row.method),
+        method_text(row),
         cache_text(row),
         accuracy_text(row),
         f"{row.low:.1f} to {row.high:.1f}",
@@ -202,7 +202,7 @@ def _all_datasets_table(rows: Sequence[ResultRow], reference: str, title: str) -
     cells = tuple(
         (
             attack_text(row.attack, row.budget),
-            method_text(row.method),
+            method_text(row),
             cache_text(row),
             str(datasets),
             str(paired.n),

@@ -14,7 +14,7 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 
 from rita_demo.attacks import access_of, get_attack
 from rita_demo.data.descriptions import with_used_descriptions
+from rita_demo.data.folders import is_leftover
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.grouping import group_by
@@ -51,7 +52,8 @@ class CellHeader:
     requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
     settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
     ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features. ``folder``: the
-    dataset's, below the data folder, where it is not its name.
+    dataset's, below the data folder, where it is not its name. ``method_title``: what people read, also where a user's own
+    method is not loaded.
     """
 
     format: int = FORMAT
@@ -76,6 +78,7 @@ class CellHeader:
     width: int | None = None
     machine: dict[str, str] = field(default_factory=dict)
     folder: str = ""
+    method_title: str = ""
 
     @classmethod
     def of(cls, cell: Cell, picture_set: PictureSet, model: ModelFacts) -> CellHeader:
@@ -114,6 +117,7 @@ class CellHeader:
             width=info.width,
             machine={"device": info.device, "precision": info.precision},
             folder=picture_set.folder,
+            method_title=DEFENCES[cell.method].full_title,
         )
 
     @classmethod
@@ -143,6 +147,12 @@ class CellHeader:
     @property
     def method(self) -> str:
         return self.columns["method"]
+
+    @property
+    def title(self) -> str:
+        """The method's title in this version, or the stored one where this version does not have the method."""
+        known = DEFENCES.get(self.method)
+        return known.full_title if known is not None else self.method_title or self.method
 
     @property
     def requested(self) -> Settings:
@@ -308,20 +318,38 @@ class SeedGroup:
         return [row for rows in self.rows_by_seed for row in rows]
 
 
-def seed_groups(folder: Path) -> list[SeedGroup]:
-    """The cells of a run folder that have rows, with headers as this version writes them.
+def seed_groups(*folders: Path) -> list[SeedGroup]:
+    """The cells that have rows, of :func:`run_folders`, with headers as this version writes them. A cell that several
+    folders have counts once: the one with most rows.
 
     Raises:
-        DataError: this is not a run folder, or one of its files is damaged.
+        DataError: a folder is not a run folder, or one of its files is damaged.
     """
-    if not (folder / "cells").is_dir():
-        raise DataError("There are no measurements in this folder.", "Name the folder that evaluate wrote to.")
-    cells = [
-        (CellHeader.read(place, current=True), rows)
-        for place in sorted((folder / "cells").iterdir())
-        if (place / "header.json").is_file() and (rows := files.read_lines(place / "rows.jsonl"))
-    ]
-    return [SeedGroup(*zip(*same)) for same in group_by(cells, lambda cell: cell[0].pool).values()]
+    found: dict[str, tuple[CellHeader, list[Row]]] = {}
+    for folder in run_folders(folders):
+        for place in sorted((folder / "cells").iterdir()):
+            rows = files.read_lines(place / "rows.jsonl") if (place / "header.json").is_file() else []
+            if len(rows) > (len(found[place.name][1]) if place.name in found else 0):
+                found[place.name] = CellHeader.read(place, current=True), rows
+    return [SeedGroup(*zip(*same)) for same in group_by(found.values(), lambda cell: cell[0].pool).values()]
+
+
+def run_folders(paths: Iterable[Path]) -> list[Path]:
+    """The run folders among ``paths`` and directly below them.
+
+    Raises:
+        DataError: a path is neither.
+    """
+    found: list[Path] = []
+    for path in paths:
+        below = [place.parent for place in sorted(path.glob("*/cells")) if not is_leftover(place.parent.name)]
+        if not (path / "cells").is_dir() and not below:
+            raise DataError(
+                f"There are no measurements in the folder {path.name or path}.",
+                "Name the folder that evaluate wrote to.",
+            )
+        found += [path] if (path / "cells").is_dir() else below
+    return list(dict.fromkeys(found))
 
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:

@@ -246,6 +246,6 @@ class CellGroup:
         name = f"{self._pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
         cache = None
         if cell.settings.protocol == "stream":
-            cache = empty_cache_for(self._model.info, self._pictures.names, cell.settings)
+            cache = empty_cache_for(self._model.info, self._pictures.names, cell.settings, cell.method)
         header = CellHeader.of(cell, self._pictures, self._model)
         return CellFile(self._run.request.out / "cells" / name, header, cache)

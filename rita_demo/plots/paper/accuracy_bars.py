@@ -7,6 +7,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, method_colour
 from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, category_axis, label_width, ticks
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
+from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AccuracyChart, RunTime
 
 GAP = 0.2  # of a group's width, between groups
@@ -29,7 +30,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     figure, entries, parts, used = Figure(), list[str](), list[str](), list[tuple[str, float]]()
     width, count = (1 - GAP) / len(chart.series), len(chart.groups)
     for number, (name, cells) in enumerate(chart.series.items()):
-        title, colour, opacity = _style(name, number, len(chart.series))
+        title, colour, opacity = _style(name, cells, number, len(chart.series))
         pattern, sign = PATTERNS[used.count((colour, opacity)) % len(PATTERNS)]
         used.append((colour, opacity))
         hatched = {"shape": pattern, "bgcolor": COLOURS["surface"], "fgcolor": colour}
@@ -64,9 +65,12 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     )
 
 
-def _style(name: str, number: int, count: int) -> tuple[str, str, float]:
+def _style(name: str, cells: Sequence[MeasuredCell | None], number: int, count: int) -> tuple[str, str, float]:
     if name in DEFENCES:
         return DEFENCES[name].title, method_colour(name), 1.0
+    own = next((cell.title for cell in cells if cell is not None and cell.method == name), "")
+    if own:  # a user's own method, which is not loaded
+        return own, method_colour(name), 1.0
     return name, COLOURS["defence"], PALEST + (1 - PALEST) * (number / max(count - 1, 1))
 
 
@@ -77,7 +81,7 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
     if not times:
         return message_figure("No measured run has times. Measure one with evaluate.")
     rows = sorted(times, key=lambda one: one.views + one.own, reverse=True)
-    titles = [DEFENCES[one.method].title for one in rows]
+    titles = [DEFENCES[one.method].title if one.method in DEFENCES else one.title for one in rows]
     seconds = [one.views + one.own for one in rows]
     figure, data, parts = Figure(), [], []
     words = f"{about}:   {legend((role, '■', name) for _, role, name in PARTS)}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 import gradio as gr
 from gradio.components import Component
 
-from rita_demo.defences.registry import DEFENCES, compared, validated
+from rita_demo.defences.registry import DEFENCES, compared, usual, validated
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
 from rita_demo.pipeline.export import arena_csv, arena_json
@@ -56,7 +56,7 @@ class ArenaTab:
         with gr.Row(elem_classes="toolbar"):
             self.start_button = gr.Button("Fill the arena", elem_id="arena-go", variant="primary")
             self.stop_button = gr.Button("Stop", elem_id="arena-stop", visible=False)
-        titles, names = [(DEFENCES[name].title, name) for name in compared()], list(compared())
+        titles, names = [(DEFENCES[name].title, name) for name in compared()], list(usual())
         self.methods = gr.CheckboxGroup(titles, value=names, label="Defences", elem_id="arena-methods")
         self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")

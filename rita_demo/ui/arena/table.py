@@ -7,7 +7,7 @@ from html import escape
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline.arena import COLUMNS, ArenaTable, TowerTable, masked, tower_comparison, tower_sentence
+from rita_demo.pipeline.arena import ArenaTable, TowerTable, columns, masked, tower_comparison, tower_sentence
 from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -64,11 +64,11 @@ def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
     title, says = escape(tower.backbone.title), escape(tower_sentence(tower, table.methods))
     rows = [
         table_row(
-            wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in COLUMNS)
+            wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in columns())
         )
         for name in table.methods
     ]
-    html = html_table(["defence", *COLUMNS.values()], rows, "arena", title)
+    html = html_table(["defence", *columns().values()], rows, "arena", title)
     what = f" {ROBUST_NOTE}" * (tower.backbone.name == EMBEDDED_ROBUST)
     if first:  # one stop for the tabulator; the arrow keys move on from there
         html = html.replace("tabindex='-1'", "tabindex='0'", 1)
@@ -88,7 +88,7 @@ def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> 
     return (
         f"<td><button type='button' class='outcome {kind}' tabindex='-1' data-tower='{escape(tower.backbone.name)}' "
         f"data-method='{escape(name)}' data-column='{column}' title='Open this run' aria-label='"
-        f"{escape(DEFENCES[name].title)}, {COLUMNS[column]}: {answer}, {word}. Open this run.'><span "
+        f"{escape(DEFENCES[name].title)}, {columns()[column]}: {answer}, {word}. Open this run.'><span "
         f"aria-hidden='true'>{mark}</span> {answer}{flag}<small>{lead}</small></button></td>"
     )
 
@@ -127,7 +127,12 @@ def _kept(attack: str, best: MeasuredCell, table: Table) -> str:
     """The share that the best defence keeps, its name, and RITA's share."""
     own = [cell for (name, _, _), cell in table.get("rita", {}).items() if name == attack]
     rita = f"; RITA {max(cell.accuracy for cell in own):.0f} %" if own and best.method != "rita" else ""
-    return f"<b>{best.accuracy:.0f} %</b> ({escape(DEFENCES[best.method].title)}{rita})"
+    return f"<b>{best.accuracy:.0f} %</b> ({escape(_title(best))}{rita})"
+
+
+def _title(cell: MeasuredCell) -> str:
+    """The method's title, also of a user's own that is not loaded."""
+    return DEFENCES[cell.method].title if cell.method in DEFENCES else cell.title
 
 
 def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
@@ -135,7 +140,7 @@ def _tables(cells: Sequence[MeasuredCell]) -> dict[str, Table]:
     pictures."""
     tables: dict[str, Table] = {}
     for cell in cells:
-        if cell.method in DEFENCES:
+        if cell.method in DEFENCES or cell.title:
             model = BACKBONES[cell.backbone].title if cell.backbone in BACKBONES else cell.backbone
             dataset = DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset
             row = tables.setdefault(f"{dataset}, {cell.split}: {model}", {}).setdefault(cell.method, {})
@@ -151,12 +156,12 @@ def _measured_table(title: str, table: Table) -> str:
         return column[0] == "adaptive", order.get(column[0].partition(":")[0], 99), column
 
     columns = sorted({column for row in table.values() for column in row}, key=place)
+    names = [name for name in dict.fromkeys([*DEFENCES, *table]) if name in table]
+    own = {name: escape(next(iter(table[name].values())).title) for name in names if name not in DEFENCES}
+    titles = [own.get(name) or wording.term_html(DEFENCES[name].title) for name in names]
     rows = [
-        table_row(
-            wording.term_html(DEFENCES[name].title), *(_measured_cell(table[name].get(column)) for column in columns)
-        )
-        for name in DEFENCES
-        if name in table
+        table_row(title, *(_measured_cell(table[name].get(column)) for column in columns))
+        for name, title in zip(names, titles)
     ]
     headings = ["defence", *(escape(_heading(column)) for column in columns)]
     return f"<section><h3>{escape(title)}</h3>{html_table(headings, rows, 'arena', escape(title))}</section>"

@@ -69,6 +69,8 @@ def attacker_table(cells: tuple[MeasuredCell, ...]) -> str:
     rows = []
     for method in compared():
         counts = [table[attack].get(method) for attack in order]
+        if DEFENCES[method].on_request and not any(counts):
+            continue
         fewer = [f"<small>n = {count.n}</small>" if count and count.n != n else "" for count in counts]
         marks = [wording.EARLIER_MARK * count.earlier if count else "" for count in counts]
         shown = (

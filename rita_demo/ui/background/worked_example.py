@@ -88,7 +88,13 @@ class WorkedExample:
         example = self.session
         assert example is not None
         with visitor.lock, example.lock:
-            kept = len(visitor.attack_steps), visitor.pending_steps, visitor.checks, len(visitor.budget_variants)
+            kept = (
+                len(visitor.attack_steps),
+                visitor.pending_steps,
+                visitor.checks,
+                visitor.law,
+                len(visitor.budget_variants),
+            )
             if not visitor.same_picture(example.run):
                 return False
             if visitor.pending_steps:
@@ -96,11 +102,12 @@ class WorkedExample:
                 visitor.crops = example.crops | visitor.crops
             for budget, variant in list(example.budget_variants.items())[len(visitor.budget_variants) :]:
                 visitor.store_budget_variant(budget, variant)
-            visitor.checks = visitor.checks or example.checks
+            visitor.checks, visitor.law = visitor.checks or example.checks, visitor.law or example.law
             return kept != (
                 len(visitor.attack_steps),
                 visitor.pending_steps,
                 visitor.checks,
+                visitor.law,
                 len(visitor.budget_variants),
             )
 

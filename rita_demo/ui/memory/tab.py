@@ -21,7 +21,7 @@ from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.session import Contributions, Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
@@ -219,7 +219,10 @@ class MemoryTab(SelectionEvents):
         entries = session.history.entries[: session.selected_moment + 1]
         about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
         with self.context.downloads.slot():
-            made = (cache_file.to_json if kind == "json" else cache_file.pack)(entry.snapshot, about)
+            if kind == "json":
+                made = cache_file.to_json(entry.snapshot, about)
+            else:
+                made = cache_file.pack(entry.snapshot, about, entries)
             self.export_count += 1
             file = download_value(f"memory.{kind}", made, self.export_count)
         said = f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."
@@ -230,9 +233,11 @@ class MemoryTab(SelectionEvents):
         if not isinstance(path, str):
             raise DemoError("No file arrived.", "Try again.")
         run = bulk_add.current_run(session, self.context.engine_of(session))
-        snapshot = cache_file.unpack(cache_file.read_file(Path(path)), run.class_prompts, run.backbone.name)
-        message = f"Imported {wording.view_count(snapshot.count)}. The next picture is decided with them."
-        history = session.history.with_snapshot("Imported from a file", snapshot)
+        data = cache_file.read_file(Path(path))
+        *past, imported = cache_file.unpack_history(data, run.class_prompts, run.backbone.name)
+        message = f"Imported {wording.view_count(imported.snapshot.count)}. The next picture is decided with them."
+        # Its own past comes first, so that Undo brings back what was here.
+        history = History((*past, *session.history.entries, imported)[-MAX_ENTRIES:])
         updates = self._replace_history(session, history, message)
         self.context.sessions.evict()
         return updates

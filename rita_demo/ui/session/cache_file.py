@@ -1,4 +1,5 @@
-"""The cache as one safetensors file: arrays, and a JSON header on the model, classes and settings they belong to.
+"""The cache as one safetensors file: arrays, and a JSON header on the model, classes and settings they belong to. The first
+rows of the arrays are the items of the exported moment; the others left before it, and the moments of the header say when.
 
 Never pickle, never a zip. An imported file is untrusted: the size is checked before anything is read, the header before
 the arrays, and every number before it is used.
@@ -7,9 +8,9 @@ the arrays, and every number before it is used.
 import json
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from safetensors import SafetensorError
@@ -18,15 +19,24 @@ from safetensors.numpy import load, save
 from rita_demo.analysis import resultant_length
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, require
-from rita_demo.records import ClassPrompts
+from rita_demo.records import CacheEvent, ClassPrompts
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
-from rita_demo.ui.session.cache_history import THUMBNAIL_SIZE, CacheItem, CacheSnapshot, HistoryEntry
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, THUMBNAIL_SIZE, CacheItem, CacheSnapshot, HistoryEntry
 
 MAX_FILE_BYTES = 32 << 20  # bytes of a file
 MAX_HEADER_BYTES = 4 << 20
 MAX_LOGGED_EVENTS = 64  # views of one moment in the exported log
 MAX_PICTURES = 1 << 31
+MAX_TEXT = 300  # characters of a title or a name
+EVENT = (
+    "label",
+    "slot",
+    "view",
+    "entropy",
+    "replaced_entropy",
+    "replaced_born",
+)  # of a view that entered, in this order
 FORMAT = "rita-demo memory 1"
 TOO_LARGE = f"This file is larger than any memory of this page ({MAX_FILE_BYTES >> 20} MB)."
 #: array -> (dtype in the file, shape after the first axis; "D" is the model's width)
@@ -42,7 +52,9 @@ ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
 
 
 class MemoryAbout(TypedDict):
-    """The metadata of a file: ``key`` and ``names`` of the classes, ``pictures`` that were decided, and the log."""
+    """The metadata of a file: ``key`` and ``names`` of the classes, ``pictures`` that were decided, and the log. Not in a
+    file of before: how many rows are ``items`` of the exported moment, the ``moments``, and what every row's picture is
+    called and its true class."""
 
     format: str
     model: str
@@ -53,6 +65,10 @@ class MemoryAbout(TypedDict):
     pictures: int
     settings: dict[str, JsonValue]
     log: list[dict[str, JsonValue]]
+    items: NotRequired[int]
+    moments: NotRequired[list[dict[str, Any]]]
+    files: NotRequired[list[str]]
+    truths: NotRequired[list[str]]
 
 
 def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]) -> MemoryAbout:
@@ -87,20 +103,38 @@ def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: S
 
 def to_json(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
     """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
-    ``picture`` counts from 0 in the order of the log, ``r`` is |sum of a class's features| / count. It cannot be
-    imported: only the safetensors file has the features."""
+    ``picture`` counts from 0 in the order of the log, ``file`` is what it is called, "" if that is not known; ``r`` is |sum of a
+    class's features| / count. It cannot be imported: only the safetensors file has the features."""
     held = {}
     for k, items in sorted(snapshot.items_by_class.items()):
-        rows = [{"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view} for j, i in enumerate(items)]
+        rows = [
+            {
+                **{"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view},
+                **{"file": i.picture, "true_class": i.truth},
+            }
+            for j, i in enumerate(items)
+        ]
         r = round(resultant_length(np.stack([i.feature for i in items])), 6)
         held[snapshot.names[k]] = {"r": r, "items": rows}
     return json.dumps({**metadata, "held": held}, indent=1, ensure_ascii=False).encode()
 
 
-def pack(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
-    """A cache as a safetensors file; its metadata entry ``rita`` is ``metadata`` as JSON."""
-    rows = [(k, item) for k, items in sorted(snapshot.items_by_class.items()) for item in items]
+def pack(snapshot: CacheSnapshot, metadata: MemoryAbout, entries: Sequence[HistoryEntry] = ()) -> bytes:
+    """A cache as a safetensors file; its metadata entry ``rita`` is ``metadata`` as JSON, and beside it what every item's
+    picture is called, its true class, and the moments before this one with the items that left (``entries``; without them
+    where the file would be too large to be imported)."""
+    held = _rows_of(snapshot)
+    known = {id(item) for _, item in held}
+    past = {id(item): (k, item) for entry in entries for k, item in _rows_of(entry.snapshot) if id(item) not in known}
+    rows = [*held, *past.values()]
+    index = {id(item): n for n, (_, item) in enumerate(rows)}
+    told = {"items": len(held), "moments": [_moment(entry, index) for entry in entries]}
+    told |= {"files": [i.picture for _, i in rows], "truths": [i.truth for _, i in rows]}
+    text = json.dumps({**metadata, **told})
     edge, nothing = THUMBNAIL_SIZE, np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
+    item_bytes = 4 * snapshot.width + nothing.nbytes + 64
+    if entries and (len(rows) * item_bytes > MAX_FILE_BYTES // 2 or 2 * len(text) > MAX_HEADER_BYTES):
+        return pack(snapshot, metadata)
     thumbs = [nothing if i.thumbnail is None else i.thumbnail for _, i in rows]
     arrays: dict[str, np.ndarray] = {
         "feature": np.array([i.feature for _, i in rows], np.float32).reshape(-1, snapshot.width),
@@ -111,7 +145,22 @@ def pack(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
         "thumb": np.array(thumbs, np.uint8).reshape(-1, edge, edge, 3),
         "has_thumb": np.array([i.thumbnail is not None for _, i in rows], np.uint8),
     }
-    return save(arrays, {"rita": json.dumps(metadata)})
+    return save(arrays, {"rita": text})
+
+
+def _rows_of(snapshot: CacheSnapshot) -> list[tuple[int, CacheItem]]:
+    """Class and item, by class and slot."""
+    return [(k, item) for k, items in sorted(snapshot.items_by_class.items()) for item in items]
+
+
+def _moment(entry: HistoryEntry, index: Mapping[int, int]) -> dict[str, Any]:
+    """A moment as the header has it: ``held`` are rows of the arrays."""
+    events = [[getattr(event, name) for name in EVENT] for event in entry.events[:MAX_LOGGED_EVENTS]]
+    held = [index[id(item)] for _, item in _rows_of(entry.snapshot)]
+    return {
+        **{"title": entry.title, "picture_key": entry.picture_key, "pictures": entry.snapshot.pictures},
+        **{"held": held, "events": events},
+    }
 
 
 def read_file(path: Path) -> bytes:
@@ -122,6 +171,12 @@ def read_file(path: Path) -> bytes:
 def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapshot:
     """A cache from a file, checked against the model and the classes in use. Raises FileError: one sentence on the
     first thing that is wrong."""
+    return unpack_history(data, class_prompts, model)[-1].snapshot
+
+
+def unpack_history(data: bytes, class_prompts: ClassPrompts, model: str) -> tuple[HistoryEntry, ...]:
+    """The moments of a file up to the exported one, and the import of it, checked as :func:`unpack` does. A file of before
+    has the import alone."""
     require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
     require(len(data) >= 10, "This file is too short to be a memory.")
     (length,) = struct.unpack("<Q", data[:8])
@@ -131,7 +186,7 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
         header = json.loads(data[8 : 8 + length])
         about = _metadata(header, class_prompts, model)
         _check_arrays(header, class_prompts.features.shape[-1])
-        return _snapshot(load(data), about, class_prompts)
+        return _entries(load(data), about, class_prompts)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
         raise FileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
@@ -166,8 +221,10 @@ def _check_arrays(header: dict[str, Any], width: int) -> None:
         require(same, f"This memory was changed: {name} has another kind or shape.")
 
 
-def _snapshot(arrays: dict[str, np.ndarray], metadata: MemoryAbout, class_prompts: ClassPrompts) -> CacheSnapshot:
-    K, slots, pictures, feature = len(class_prompts.names), metadata["slots"], metadata["pictures"], arrays["feature"]
+def _entries(
+    arrays: dict[str, np.ndarray], metadata: MemoryAbout, class_prompts: ClassPrompts
+) -> tuple[HistoryEntry, ...]:
+    K, pictures, feature = len(class_prompts.names), metadata["pictures"], arrays["feature"]
     entropy, label, born, view = (arrays[name] for name in ("entropy", "label", "born", "view"))
     length, most = np.linalg.norm(feature.astype(np.float64), axis=1), math.log(K) + 1e-3
     checks: tuple[tuple[str, Callable[[], np.ndarray]], ...] = (
@@ -175,16 +232,67 @@ def _snapshot(arrays: dict[str, np.ndarray], metadata: MemoryAbout, class_prompt
         ("a feature is not of unit length", lambda: np.abs(length - 1) < 1e-3),
         ("an entropy is not between 0 and log K", lambda: (entropy >= -1e-4) & (entropy <= most)),
         ("a class is not in the list", lambda: (label >= 0) & (label < K)),
-        ("a class holds more than its places", lambda: np.bincount(label, minlength=K) <= slots),
         ("an item is older than the memory", lambda: (born >= 0) & (born < pictures)),
         ("a view has no number", lambda: (view >= 0) & (view < 1 << 16)),
         ("a mark is neither 0 nor 1", lambda: arrays["has_thumb"] <= 1),
     )
     for sentence, holds in checks:
         require(np.all(holds()), f"This memory was changed: {sentence}.")
-    items: dict[int, tuple[CacheItem, ...]] = {}
-    for row, k in enumerate(label.tolist()):
-        thumbnail = arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None
-        item = CacheItem(feature[row].copy(), float(entropy[row]), int(born[row]), int(view[row]), thumbnail)
-        items[k] = (*items.get(k, ()), item)
-    return CacheSnapshot(class_prompts.key, class_prompts.names, slots, metadata["width"], pictures, items)
+    files, truths = (_texts(given, len(label)) for given in (metadata.get("files"), metadata.get("truths")))
+    items = [
+        CacheItem(
+            *(feature[row].copy(), float(entropy[row]), int(born[row]), int(view[row])),
+            thumbnail=arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None,
+            picture=files[row],
+            truth=truths[row],
+        )
+        for row in range(len(label))
+    ]
+
+    def snapshot(rows: Sequence[int], seen: int) -> CacheSnapshot:
+        whole = all(_whole(row, len(items)) for row in rows) and len(set(rows)) == len(rows)
+        require(whole, "This memory was changed: a moment holds an item that is not there.")
+        counts = np.bincount(label[list(rows)], minlength=K) if rows else np.zeros(K)
+        fits = np.all(counts <= metadata["slots"])
+        require(fits, "This memory was changed: a class holds more than its places.")
+        by_class: dict[int, tuple[CacheItem, ...]] = {}
+        for row in rows:
+            k = int(label[row])
+            by_class[k] = (*by_class.get(k, ()), items[row])
+        names, sizes = class_prompts.names, (metadata["slots"], metadata["width"])
+        return CacheSnapshot(class_prompts.key, names, *sizes, seen, by_class)
+
+    held, moments = metadata.get("items", len(items)), metadata.get("moments", [])
+    whole = _whole(held, len(items) + 1) and isinstance(moments, list) and len(moments) <= MAX_ENTRIES
+    require(whole, "This memory was changed: its moments are not a list of them.")
+    past = tuple(_entry(one, snapshot, pictures, K, metadata["slots"]) for one in moments)
+    return (*past, HistoryEntry("Imported from a file", snapshot(range(held), pictures)))
+
+
+def _entry(
+    one: dict[str, Any], snapshot: Callable[[Sequence[int], int], CacheSnapshot], pictures: int, K: int, slots: int
+) -> HistoryEntry:
+    """A moment of the header as the history has it."""
+    (title,), (key,) = (_texts([one[name]], 1) for name in ("title", "picture_key"))
+    require(_whole(one["pictures"], pictures + 1), "This memory was changed: a moment is later than the memory.")
+    events = []
+    for label, slot, view, entropy, before, born in one["events"][:MAX_LOGGED_EVENTS]:
+        numbers = _whole(label, K) and _whole(slot, slots) and _whole(view, 1 << 16) and math.isfinite(entropy)
+        replaced = (before is None and born is None) or (math.isfinite(before) and _whole(born, pictures))
+        require(numbers and replaced, "This memory was changed: a view entered where it cannot.")
+        events.append(CacheEvent(label, slot, view, float(entropy), before, born))
+    return HistoryEntry(title, snapshot(one["held"], one["pictures"]), tuple(events), key)
+
+
+def _whole(value: object, below: int) -> bool:
+    """Whether it is a whole number from 0 up to, and without, ``below``."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below
+
+
+def _texts(given: Any, count: int) -> list[str]:
+    """So many texts, at most 300 characters of each; a file of before has none of them."""
+    if given is None:
+        return [""] * count
+    known = isinstance(given, list) and len(given) == count and all(isinstance(text, str) for text in given)
+    require(known, "This memory was changed: the names of its pictures are not texts.")
+    return [text[:MAX_TEXT] for text in given]

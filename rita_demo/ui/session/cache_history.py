@@ -37,7 +37,8 @@ class CacheItem:
 
 @dataclass(frozen=True)
 class CacheSnapshot:
-    """A cache's items by class, with ``slots`` J, ``width`` D, the number of ``pictures`` and the ``key`` of the state."""
+    """A cache's items by class, with ``slots`` J, ``width`` D, the number of ``pictures`` and the ``key`` of the state.
+    ``others``: the memories of other defences, as the state carries them."""
 
     key: str
     names: tuple[str, ...]
@@ -45,6 +46,7 @@ class CacheSnapshot:
     width: int
     pictures: int = 0
     items_by_class: Mapping[int, tuple[CacheItem, ...]] = field(default_factory=dict)  # without empty classes
+    others: Mapping[str, CacheState] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -78,6 +80,7 @@ class CacheSnapshot:
             np.zeros(K, np.int64),
             self.pictures,
             self.key,
+            self.others,
         )
         for k, items in self.items_by_class.items():
             state.count[k] = len(items)
@@ -124,8 +127,10 @@ class History:
         moment = moment % len(self.entries)
         while picture_key and moment > 0 and self.entries[moment].picture_key == picture_key:
             moment -= 1
-        own = [e.added_item_ids for e in self.entries if picture_key and e.picture_key == picture_key]
-        return self.entries[moment].snapshot.without_items(set().union(*own))
+        own = [e for e in self.entries if picture_key and e.picture_key == picture_key]
+        snapshot = self.entries[moment].snapshot.without_items(set().union(*(e.added_item_ids for e in own)))
+        born = {e.snapshot.pictures - 1 for e in own}
+        return replace(snapshot, others={name: without_pictures(one, born) for name, one in snapshot.others.items()})
 
     def cache_before(self, picture_key: str, moment: int = -1) -> CacheState | None:
         """The cache that a picture is decided from: without its own views of an earlier run."""
@@ -194,7 +199,20 @@ def snapshot_of(
             found.setdefault(k, []).append(item)
     _, J, D = state.features.shape
     items = {k: tuple(listed) for k, listed in found.items()}
-    return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items)
+    return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items, state.others)
+
+
+def without_pictures(state: CacheState, born: set[int]) -> CacheState:
+    """The memory of another defence without what these pictures added; later items of a class move up."""
+    gone = np.isin(state.born, list(born)) & (state.born >= 0)
+    order = np.argsort(gone, axis=1, kind="stable")
+    empty = np.take_along_axis(gone, order, 1)
+    found = {}
+    for name, nothing in (("features", 0), ("entropy", np.inf), ("born", -1), ("view", -1)):
+        values = getattr(state, name)[np.arange(len(gone))[:, None], order]
+        values[empty] = nothing
+        found[name] = values
+    return replace(state, count=state.count - gone.sum(1), **found)
 
 
 def small_crop(pixels: np.ndarray, box: tuple[float, ...] = (0, 0, 1, 1)) -> np.ndarray:

@@ -17,14 +17,17 @@ built.push(() => {
   for (const kind of ["clutter", "impostor"]) {
     const svg = find(`.law .${kind}`);
     const [width, height] = [svg.clientWidth || 560, 240];
-    const [x, y] = axis(svg, { width, height, right: 140 }, [0, 1], [0, 1], percent);
+    const [x, y] = axis(svg, { width, height, right: 168 }, [0, 1], [0, 1], percent);
+    // where the law says that the nearest 35 % beat the mean
+    law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: height - 20, y2: height - 20, class: "helps" })));
     for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
     svg.append(make("text", { x: x(0), y: height - 4, class: "tick" }, "0 %"), make("text", { x: x(1), y: height - 4, "text-anchor": "end", class: "tick" }, "100 % of the crops replaced"));
+    if (law.attack !== null) svg.append(make("path", { d: `M${x(law.attack)} ${height - 20}l-5 9l10 0z`, class: "rival" }));
     const cursor_ = svg.appendChild(make("line", { y1: 8, y2: height - 20, class: "cursor" }));
     svg.move = (i) => {
       for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(law.shares[i]));
       all("text.name", svg).forEach((node) => node.remove());
-      endLabels(svg, width - 134, Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` })));
+      endLabels(svg, width - 162, Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` })));
       svg.setAttribute("aria-label", `${kind}, ${percent(law.shares[i])} replaced: ` + Object.entries(CURVES).map(([name, title]) => `${title} ${percent(law[kind][name][i])} right`).join(", "));
     };
   }

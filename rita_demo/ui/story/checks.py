@@ -3,10 +3,13 @@ far the picture drifts from its crops, the law of wrong crops."""
 
 from typing import Any
 
+from rita_demo.analysis.crop_law import LawCurve, LawCurves
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
+
+MEASURED = "embedded"  # the model of the stored drifts
 
 
 def story_checks(session: Session) -> dict[str, Any] | None:
@@ -14,6 +17,7 @@ def story_checks(session: Session) -> dict[str, Any] | None:
     run, checks = session.run, session.checks
     if run is None or checks is None:
         return None
+    like_measured = run.backbone.name == MEASURED and run.settings.square == "picture"
     return {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
         "noise": None if checks.noise is None else _answers(run, checks.noise),
@@ -22,7 +26,40 @@ def story_checks(session: Session) -> dict[str, Any] | None:
         "drift": {
             "clean": checks.clean.crop_offset,
             "attacked": None if checks.attacked is None else checks.attacked.crop_offset,
-        },
+        }
+        if like_measured
+        else None,
+        "law": None if session.law is None else _law(run, session.law),
+    }
+
+
+def _law(run: Run, law: LawCurves) -> dict[str, Any]:
+    name = truncated(run.class_prompts.names[run.label], 24)
+    note = (
+        f"The clean picture above: how often {name} is still the answer, of {law.draws} draws at each share. The replaced "
+        f"crops are of other pictures, encoded by {run.backbone.title}."
+    )
+    if law.attack is not None:
+        at = law.attack
+        helps = "so leaving out helps here" if at.partial_helps else "so leaving out does not help here"
+        note += (
+            f" The attack above turns {wording.percent(at.share)} of the crops, by weight: drop {at.drop:.3f}, rise {at.rise:.3f}, "
+            f"{helps} (ρ = {at.rho:g})."
+        )
+    return {
+        "shares": (law.shares / 100).tolist(),
+        "clutter": _curves(law.clutter),
+        "impostor": _curves(law.impostor),
+        "attack": None if law.attack is None else law.attack.share,
+        "note": note,
+    }
+
+
+def _curves(curve: LawCurve) -> dict[str, list[float]]:
+    """``helps``: the shares at which the law says that the nearest 35 % beat the mean."""
+    names = ("average", "balanced", "nearest_35", "nearest_10")
+    return {name: (getattr(curve, name) / 100).round(3).tolist() for name in names} | {
+        "helps": [bool(one) for one in curve.partial_helps]
     }
 
 

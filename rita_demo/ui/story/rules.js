@@ -1,6 +1,7 @@
 // 3. From many crops to one answer.
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
 let tiles = [];
+find(".differing").textContent = fixed.differing;
 let laidOut = null; // the run that the tiles are of
 built.push(() => {
   const buttons = data.rules.map(({ name }) => {

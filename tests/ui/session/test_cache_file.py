@@ -14,11 +14,12 @@ import pytest
 from safetensors.numpy import load, save
 
 from rita_demo.pipeline.bundle_read import FileError as CacheFileError
-from rita_demo.records import Run
+from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Picture, Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_file import describe, to_json, unpack
-from rita_demo.ui.session.cache_history import CacheSnapshot, History
+from rita_demo.ui.session.cache_history import CacheSnapshot, History, HistoryEntry
 from rita_demo.ui.session.session import Session
 from tests.ui.memory_client import states_equal
 
@@ -86,7 +87,7 @@ def test_settings_classes_and_log_are_in_the_file_and_the_json(session: Session,
     events = example_run.attacked.trace.cache_update.events
     assert [e["view"] for e in inside["log"][1]["entered"]] == [e.view for e in events]
     beside = json.loads(to_json(now, about))
-    assert {name: beside[name] for name in inside} == inside
+    assert all(beside[name] == inside[name] for name in about)
     for name, held in beside["held"].items():
         items = now.items_by_class[example_run.class_prompts.names.index(name)]
         total = np.sum([i.feature for i in items], 0)
@@ -120,7 +121,8 @@ def test_one_wrong_number_is_refused(data: bytes, example_run: Run, name: str, v
 def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example_run: Run) -> None:
     held = load(data)
     many = {name: np.concatenate([array] * 20) for name, array in held.items()}
-    assert_refused(with_changes(data, many), example_run, "more than its places")
+    named = {"items": len(many["label"]), "files": None, "truths": None}
+    assert_refused(with_changes(data, many, **named), example_run, "more than its places")
     for arrays in (
         {"more": np.zeros(1)},
         {"label": held["label"].astype(np.int32)},
@@ -180,3 +182,80 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: p
 def test_a_truncated_file_is_refused_wherever_it_ends(data: bytes, example_run: Run) -> None:
     for length in [*range(0, min(1500, len(data)), 11), len(data) // 2, len(data) - 1]:
         assert_refused(data[:length], example_run)
+
+
+def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any) -> None:
+    history, names = History(), ("cup", "crab", "cat")
+    settings = RECOMMENDED.replace(views=6, tuning_steps=0, attack="none", slots=1, max_entropy=9.0)
+    for n in range(6):
+        picture = Picture(np.random.default_rng(n).integers(0, 256, (112, 112, 3)).astype(np.uint8), f"key {n}")
+        run = run_picture(engine, picture, names, settings, label=n % 3, cache=history.cache_before(picture.key))
+        crops = engine.view_pixels(picture, settings)
+        history = history.with_picture(f"photo {n}.png", picture.key, run, crops)
+    now, left = (
+        history.entries[-1].snapshot,
+        [e for entry in history.entries for e in entry.events if e.replaced_born is not None],
+    )
+    assert left, "something was evicted"
+    about = describe(now, MODEL, settings, history.entries)
+    data = cache_file.pack(now, about, history.entries)
+    *past, imported = cache_file.unpack_history(data, run.class_prompts, MODEL)
+    assert states_equal(imported.snapshot.to_cache_state(), now.to_cache_state())
+    assert [one.title for one in past] == [one.title for one in history.entries]
+    for mine, theirs in zip(history.entries, past, strict=True):
+        assert theirs.events == mine.events
+        assert theirs.picture_key == mine.picture_key
+        assert theirs.snapshot.pictures == mine.snapshot.pictures
+        assert states_equal(theirs.snapshot.to_cache_state(), mine.snapshot.to_cache_state())
+        for k, items in mine.snapshot.items_by_class.items():
+            for item, again in zip(items, theirs.snapshot.items_by_class[k], strict=True):
+                assert (again.picture, again.truth) == (item.picture, item.truth)
+                assert np.array_equal(again.thumbnail, item.thumbnail)
+    told = {
+        (item["file"], item["true_class"])
+        for held in json.loads(to_json(now, about))["held"].values()
+        for item in held["items"]
+    }
+    assert told == {(i.picture, i.truth) for items in now.items_by_class.values() for i in items}
+    assert all(file.startswith("photo ") and truth in names for file, truth in told)
+    header = json.loads(header_of(data)["__metadata__"]["rita"])
+    moment = header["moments"][-1]
+    for changed in (
+        {"moments": [moment | {"held": [10**6]}]},
+        {"moments": [moment | {"held": [0, 0]}]},
+        {"moments": [moment | {"held": list(range(len(header["files"])))}]},
+        {"moments": [moment | {"pictures": 99}]},
+        {"moments": [moment | {"title": 3}]},
+        {"moments": [moment | {"events": [[0, 0, 0, float("nan"), None, None]]}]},
+        {"moments": [moment | {"events": [[9, 0, 0, 0.1, None, None]]}]},
+        {"moments": [moment] * 201},
+        {"moments": {}},
+        {"items": -1},
+        {"items": len(header["files"]) + 1},
+        {"files": header["files"][1:]},
+        {"truths": [3] * len(header["truths"])},
+    ):
+        assert_refused(with_changes(data, **changed), run)
+
+
+def test_a_file_of_before_opens_without_names_and_moments(snapshot: CacheSnapshot, example_run: Run) -> None:
+    older = with_changes(make_cache_file(snapshot))
+    header = header_of(older)
+    about = json.loads(header["__metadata__"]["rita"])
+    for name in ("items", "moments", "files", "truths"):
+        del about[name]
+    data = with_header(older, json.dumps(header | {"__metadata__": {"rita": json.dumps(about)}}).encode())
+    (entry,) = cache_file.unpack_history(data, example_run.class_prompts, MODEL)
+    assert states_equal(entry.snapshot.to_cache_state(), snapshot.to_cache_state())
+    assert {i.picture for items in entry.snapshot.items_by_class.values() for i in items} == {""}
+
+
+def test_a_history_that_is_too_large_for_a_file_is_left_out(
+    snapshot: CacheSnapshot, example_run: Run, monkeypatch
+) -> None:
+    entries = (HistoryEntry("a picture", snapshot),)
+    monkeypatch.setattr(cache_file, "MAX_HEADER_BYTES", 1)
+    data = cache_file.pack(snapshot, describe(snapshot, MODEL, RECOMMENDED, entries), entries)
+    monkeypatch.undo()
+    (entry,) = cache_file.unpack_history(data, example_run.class_prompts, MODEL)
+    assert entry.snapshot.count == snapshot.count

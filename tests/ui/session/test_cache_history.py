@@ -9,12 +9,12 @@ from rita_demo import method
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.pipeline import run as pipeline
-from rita_demo.records import Run
+from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import verdict_table
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, RESTARTED
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, RESTARTED, History
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
 from tests.ui.memory_client import Event, MemoryClient, states_equal
@@ -146,3 +146,25 @@ def test_clearing_can_be_undone(client) -> None:
     assert client.current.count == 0
     with pytest.raises(DemoError, match="nothing to undo"):
         client.tab.on_undo(client.name)
+
+
+def test_the_memory_of_another_defence_forgets_a_picture_that_is_run_again(engine) -> None:
+    pictures = [
+        Picture(np.random.default_rng(int(n)).integers(0, 256, (112, 112, 3)).astype(np.uint8), str(n)) for n in "123"
+    ]
+    history, settings = History(), RECOMMENDED.replace(views=4, tuning_steps=0, attack="none")
+    for one in pictures:
+        run = pipeline.run_picture(
+            engine, one, ("cup", "crab", "cat"), settings, methods=["tda"], cache=history.cache_before(one.key)
+        )
+        history = history.with_picture("a picture", one.key, run, None)
+    held = history.cache_before("new").others["tda"]
+    assert sorted(set(held.born[held.born >= 0])) == [0, 1, 2]
+    without = history.cache_before(pictures[1].key).others["tda"]
+    assert sorted(set(without.born[without.born >= 0])) == [0, 2]
+    assert without.count.sum() == (held.born >= 0).sum() - (held.born == 1).sum()
+    for k, count in enumerate(without.count.tolist()):
+        assert (without.born[k, :count] >= 0).all()
+        assert (without.born[k, count:] == -1).all()
+        assert not without.features[k, count:].any()
+    assert history.undo().cache_before("new").others["tda"].pictures == 2

@@ -1,0 +1,71 @@
+"""The command ``budget``: how much on one picture."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rita_demo.cli import options
+from rita_demo.cli.terminal import add_command, print_progress
+from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import parse_assignment
+
+
+def add_budget(commands: Any) -> None:
+    about = (
+        "Find the smallest strength at which an attacker who knows a defence makes its answer on a picture wrong, by "
+    )
+    about += "bisection. Beside it: SSIM and CIEDE2000 of that change, and the passes of the vision tower that all "
+    about += "attacks took. A defence that stands may fall to a better attack."
+    parser = add_command(
+        commands,
+        "budget",
+        _budget,
+        "the smallest strength at which the attacker who knows breaks a defence",
+        "budget picture.jpg --classes cup,crab,cat --label cup --methods clip,ensemble,rita",
+        "budget picture.jpg --vocabulary dtd --methods rita --backbone embedded-robust --out budgets",
+        description=about,
+    )
+    add = parser.add_argument
+    add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
+    words = parser.add_mutually_exclusive_group(required=True)
+    words.add_argument("--classes", metavar="a,b,c", help="class names, separated by commas")
+    words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
+    add("--label", help="the true class (default: CLIP's own answer)")
+    add("--methods", metavar="M[,M]", default="clip,ensemble,rita", help=f"{', '.join(DEFENCES)}")
+    add("--most", metavar="N", type=options.whole_number(1, 64), default=32, help="the largest strength, in 1/255 (32)")
+    options.add_backbone(parser)
+    options.add_defence(parser)
+    options.add_settings(parser)
+    add("--out", metavar="DIR", type=Path, help="keep every attack here: the same command goes on where it was stopped")
+    add("--csv", metavar="F", type=Path, help="write the table as CSV")
+
+
+def _budget(args: argparse.Namespace) -> int:
+    options.load_installed_defences()
+    from rita_demo.scripting.smallest_budget import smallest_budget
+
+    try:
+        changes = dict(parse_assignment(text) for text in args.assignments)
+        saved = options.saved_settings(args)
+    except SettingError as error:
+        args.usage_error(str(error))  # prints and exits with 2
+    found = smallest_budget(
+        *(args.image, args.classes),
+        vocabulary=args.vocabulary,
+        methods=args.methods,
+        label=args.label,
+        most=args.most,
+        out=args.out,
+        report=print_progress,
+        preset=args.preset,
+        saved=saved,
+        settings=changes,
+        backbone=args.backbone,
+    )
+    print_progress("")
+    if args.csv:
+        args.csv.write_text(found.to_csv(), encoding="utf-8")
+    print(found.round(3).to_string(na_rep="–"))
+    return 0

@@ -1,0 +1,77 @@
+"""The memories of stored streams as one table: every view that entered, and what became of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rita_demo.evaluation.store.cell_file import run_folders
+from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
+from rita_demo.evaluation.stream_trajectory import trajectory_of, view_boxes
+from rita_demo.records.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas
+
+COLUMNS = (
+    *("stream", "id", "picture", "file", "true_class", "attacked", "stored_as", "slot", "view"),
+    *("left", "top", "right", "bottom", "entropy", "entered_at", "replaced", "replaced_file", "gain"),
+    *("left_at", "replaced_by"),
+)
+
+
+def stored_views(*folders: str | Path) -> pandas.DataFrame:
+    """One row per view that entered RITA's memory, of every stream in the folders that ``evaluate`` wrote to (or folders of
+    such folders, as ``figures`` takes them), in order.
+
+    ``stream``: the stream's title. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
+    ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
+    class that it was stored under, ``slot`` its place there, ``view`` its number among the picture's views; ``left``,
+    ``top``, ``right``, ``bottom``: its box as fractions of the picture's square. ``entropy`` in nats. ``entered_at``: the
+    index of the picture after which it is in the memory, which is ``picture``. ``replaced``: the id of the view that left
+    for it, ``replaced_file`` that one's picture, ``gain`` by how many nats its entropy is lower; ``left_at``: the index of
+    the picture that took its place, ``replaced_by`` the id of that one's view. What does not apply is missing (NaN, None).
+
+    Raises:
+        DataError: a folder is not a run folder, or one of its files is damaged; no folder holds a stream with a memory.
+    """
+    import pandas
+
+    rows: list[dict[str, Any]] = []
+    for folder in run_folders(map(Path, folders)):
+        for one in stream_runs(folder, folder):
+            rows += _rows(one)
+    if not rows:
+        raise DataError(
+            "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."
+        )
+    whole = ("id", "picture", "slot", "view", "entered_at", "replaced", "left_at", "replaced_by")
+    return pandas.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(whole, "Int64"))
+
+
+def _rows(one: StreamRun) -> list[dict[str, Any]]:
+    trajectory, names = trajectory_of(one), one.names
+    views = trajectory.insertions
+    boxes = view_boxes(one, views)
+    return [
+        {
+            "stream": one.title,
+            "id": view.id,
+            "picture": view.picture,
+            "file": view.name,
+            "true_class": names[view.truth],
+            "attacked": view.attacked,
+            "stored_as": names[view.label],
+            "slot": view.slot,
+            "view": view.view,
+            **dict(zip(("left", "top", "right", "bottom"), boxes[view.id])),
+            "entropy": view.entropy,
+            "entered_at": view.picture,
+            "replaced": view.replaced,
+            "replaced_file": None if view.replaced is None else views[view.replaced].name,
+            "gain": view.gain,
+            "left_at": view.left,
+            "replaced_by": view.replaced_by,
+        }
+        for view in views
+    ]

@@ -1,0 +1,80 @@
+"""A script's own defences and attacks: records, files or plain functions, which then are known by name until the program
+ends. It is the script's own code, and it is run as such; nothing of a visitor of the page ever comes here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rita_demo.attacks import registry as attack_registry
+from rita_demo.attacks.contract import Attack
+from rita_demo.defences import registry as defence_registry
+from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
+from rita_demo.process.guest_file import GuestError, is_guest
+from rita_demo.process.lazy import Tensor
+from rita_demo.records import Verdict
+
+#: A defence, FILE.py:NAME, or a function: DefenceInput -> probabilities (K,) or a Verdict.
+OwnDefence = Defence | str | Callable[[DefenceInput], "Verdict | Tensor"]
+#: An attack, FILE.py:NAME, or a function: pixels (B, 3, H, W), their gradient, step size -> the next pixels.
+OwnAttack = Attack | str | Callable[..., Any]
+
+
+def defence_names(given: OwnDefence | Iterable[OwnDefence] | None) -> list[str]:
+    """The names of a script's own defences, which are known from now on; a name that is known stays as it is. Raises
+    GuestError: one cannot be used, or its name is that of another."""
+    return [_name(one, Defence, defence_registry, _defence_of) for one in _listed(given)]
+
+
+def attack_names(given: OwnAttack | Iterable[OwnAttack] | None) -> list[str]:
+    """The same for attacks."""
+    return [_name(one, Attack, attack_registry, _attack_of) for one in _listed(given)]
+
+
+def _listed(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str | Defence | Attack) or callable(given) else list(given)
+
+
+def _name(one: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) -> str:
+    if isinstance(one, str):
+        return registry.add_guest(one).name if is_guest(one) else one
+    if not isinstance(one, kind) and not callable(one):
+        raise GuestError(
+            f"A {kind.__name__} was expected; got {type(one).__name__}.",
+            f"Give a {kind.__name__}, FILE.py:NAME or a function.",
+        )
+    return registry.add_object(one if isinstance(one, kind) else record_of(one)).name
+
+
+def _about(function: Callable[..., Any]) -> dict[str, Any]:
+    """Name, title and sentence of a plain function, from its name and the first line of its docstring."""
+    name = getattr(function, "__name__", "")
+    if not name.isidentifier():
+        raise GuestError("A function without a name cannot be a row.", "Write it with def, or give it a __name__.")
+    first = (function.__doc__ or "").strip().partition("\n")[0]
+    return {"name": name, "title": name.replace("_", " ").capitalize(), "sentence": first or f"The function {name}."}
+
+
+def _defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence:
+    from functools import wraps
+
+    @wraps(function)  # errors and hashes are about the function itself
+    def answer(inputs: DefenceInput) -> Verdict:
+        found = function(inputs)
+        return found if isinstance(found, Verdict) else verdict_of(found)
+
+    return Defence(answer=answer, **_about(function))
+
+
+def _attack_of(step: Callable[..., Any]) -> Attack:
+    return Attack(
+        **_about(step),
+        start="uniform",
+        goal="margin",
+        step=step,
+        relative_step_size=0.25,
+        iterative=True,
+        loss_unit="logits",
+    )

@@ -1,0 +1,95 @@
+"""The table of what streams remembered, against a slow second reading of the rows."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo import stored_views
+from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.store.stream_runs import stream_runs
+from rita_demo.evaluation.stored_views import COLUMNS
+from rita_demo.evaluation.stream_trajectory import trajectory_of
+from rita_demo.records.errors import DataError
+from tests.documented import example
+
+
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory: pytest.TempPathFactory, run_evaluate) -> Path:
+    more = [
+        "--methods",
+        "rita",
+        "--attack",
+        "none,pgd",
+        "--protocols",
+        "off,stream",
+        "--set",
+        "slots=1",
+        "--limit",
+        "9",
+    ]
+    return run_evaluate(tmp_path_factory.mktemp("views") / "runs", *more, "--set", "views_per_image=2")
+
+
+def test_a_row_says_where_a_view_came_from_and_what_became_of_it(streams: Path) -> None:
+    frame = stored_views(streams)
+    assert tuple(frame.columns) == COLUMNS
+    assert frame.stream.nunique() == 2
+    for folder in streams.glob("cells/*_rita_*"):
+        header = json.loads((folder / "header.json").read_text())
+        if header["columns"]["protocol"] != "stream":
+            continue
+        rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+        mine = frame[frame.attacked == (header["columns"]["attack"] != "none")].reset_index(drop=True)
+        held: dict[tuple[int, int], int] = {}
+        number = 0
+        for t, row in enumerate(rows):
+            for label, slot, view, entropy in row["entered"]:
+                one = mine.loc[number]
+                assert (one.id, one.picture, one.entered_at, one.file) == (number, t, t, row["picture"])
+                assert (one.stored_as, one.slot, one.view) == (header["names"][label], slot, view)
+                assert one.true_class == row["label"]
+                assert one.entropy == pytest.approx(entropy)
+                before = held.get((label, slot))
+                if before is None:
+                    assert np.isnan(one.gain)
+                    assert one.replaced is not one.replaced or str(one.replaced) == "<NA>"
+                else:
+                    old = mine.loc[before]
+                    assert (one.replaced, one.replaced_file) == (before, old.file)
+                    assert one.gain == pytest.approx(old.entropy - entropy)
+                    assert one.gain > 0
+                    assert (old.left_at, old.replaced_by) == (t, number)
+                held[label, slot] = number
+                number += 1
+        assert number == len(mine) >= 3
+        assert set(mine[mine.left_at.isna()].id) == set(held.values())
+    assert frame.replaced.notna().any(), "something was evicted"
+
+
+def test_the_boxes_are_those_of_the_encoded_views(streams: Path, engine: Engine) -> None:
+    frame = stored_views(streams)
+    assert (frame[["left", "top"]].to_numpy() >= 0).all()
+    assert (frame[["right", "bottom"]].to_numpy() <= 1).all()
+    assert (frame.right > frame.left).all()
+    whole = frame[frame.view == 0]
+    assert (whole[["left", "top", "right", "bottom"]].to_numpy() == [0, 0, 1, 1]).all()
+    assert len(whole) < len(frame)
+
+
+def test_folders_of_run_folders_and_the_documents_lines(streams: Path, monkeypatch, capsys) -> None:
+    assert len(stored_views(streams.parent)) == len(stored_views(streams)) == len(stored_views(streams, streams))
+    monkeypatch.chdir(streams.parent)
+    exec(example(1).replace("RUNS", streams.name), {})
+    assert "stored_as" in capsys.readouterr().out
+    counts = [len(trajectory_of(one).insertions) for one in stream_runs(streams, streams)]
+    assert sum(counts) == len(stored_views(streams))
+
+
+def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no measurements"):
+        stored_views(tmp_path)
+    run_evaluate(tmp_path / "runs", "--methods", "clip", "--limit", "1")
+    with pytest.raises(DataError, match="no stream"):
+        stored_views(tmp_path / "runs")

@@ -1,0 +1,217 @@
+"""A script's own defences and attacks: functions, records and files, in runs, measurements, tables, figures and the arena."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import rita_demo
+from rita_demo import evaluate, run
+from rita_demo.analysis import by_backbone, components
+from rita_demo.attacks import ATTACKS
+from rita_demo.attacks.contract import Attack
+from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.report.render import FORMATS
+from rita_demo.evaluation.report.results import ablation_points, result_rows, run_times
+from rita_demo.pipeline.arena import arena_steps, columns, static_columns
+from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
+from rita_demo.plots.paper.accuracy_bars import run_times as run_time_figure
+from rita_demo.process.generators import run_to_end
+from rita_demo.process.guest_file import GuestError
+from rita_demo.records.errors import SettingError
+from rita_demo.ui.arena.table import arena_html, measured_html
+from tests.conftest import forget_guests
+from tests.toy_model import ToyEngine
+
+NAMES = ["cat", "crab", "cup"]
+QUICK = {"views": 4, "steps": 2, "adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2, "tuning_steps": 0}
+PICTURES = [np.random.default_rng(n).integers(0, 256, (40, 40, 3), np.uint8) for n in range(3)]
+SHARPNESS = 1.0
+
+
+@pytest.fixture(autouse=True)
+def nothing_known() -> Iterator[None]:
+    yield
+    forget_guests()
+
+
+@pytest.fixture(scope="module")
+def engine() -> ToyEngine:
+    return ToyEngine()
+
+
+def median_of(logits: torch.Tensor) -> torch.Tensor:
+    return logits.median(0).values * SHARPNESS
+
+
+def median(inputs: DefenceInput) -> torch.Tensor:
+    """The median of the crops' logits."""
+    return median_of(inputs.views @ inputs.template_features.T / inputs.temperature).softmax(-1)
+
+
+def halved_step(pixels: torch.Tensor, gradient: torch.Tensor, step_size: torch.Tensor) -> torch.Tensor:
+    """Signed steps of half the size."""
+    return pixels + step_size / 2 * gradient.sign()
+
+
+def measure(engine: ToyEngine, out: Path, **more):
+    pairs = [(picture, name) for picture, name in zip(PICTURES, NAMES)]
+    asked = {"methods": "clip", "budget": 4, "protocols": "off", "settings": QUICK, "engine": engine, "out": out} | more
+    return evaluate(pairs, NAMES, **asked)
+
+
+def test_a_plain_function_answers_and_attacks_and_is_named_by_its_docstring(engine) -> None:
+    found = run(PICTURES[0], NAMES, defence=median, attack=halved_step, engine=engine, settings=QUICK)
+    assert "median" in found.to_frame().index
+    side = found.run.attacked
+    wanted = median(
+        DefenceInput(
+            *(torch.tensor(side.encoded_views.features), None, torch.tensor(found.run.class_prompts.template_features)),
+            *(None, None, None, found.run.class_prompts.temperature, found.run.settings),
+        )
+    )
+    np.testing.assert_allclose(side.verdicts["median"].probability, wanted, atol=1e-5)
+    said = " ".join(found.run.threat_model.sentences)
+    assert "Halved step: Signed steps of half the size." in said
+    assert "Median is a defence from the file test_own.py; the attacker does not know it." in said
+    assert DEFENCES["median"].sentence == "The median of the crops' logits."
+    assert "median" in run(PICTURES[1], NAMES, attack="none", engine=engine, settings=QUICK).to_frame().index
+
+
+def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) -> None:
+    record = Defence("lowest", "Lowest", "The first crop.", lambda inputs: verdict_of(median(inputs)))
+    (tmp_path / "mine.py").write_text(
+        "from rita_demo.attacks.contract import Attack\n"
+        "ATTACK = Attack(name='still', title='Still', sentence='Nothing moves.', step='none', uses_gradient=False)\n"
+    )
+    file = f"{tmp_path}/mine.py:ATTACK"
+    rows = measure(
+        engine, tmp_path / "runs", defences=[record, median], attacks=[file, Attack("own", "Own", "One step.")]
+    )
+    assert set(rows["method"]) == {"clip", "lowest", "median"}
+    assert set(rows["attack"]) == {"still", "own"}
+    assert len(rows) == 3 * 3 * 2
+
+
+def test_an_edited_function_is_measured_anew_and_the_same_one_is_not(engine, tmp_path: Path, monkeypatch) -> None:
+    first = measure(engine, tmp_path, defences=median, attack="none")
+    assert len(measure(engine, tmp_path, defences=median, attack="none")) == len(first) == 6
+    monkeypatch.setitem(globals(), "SHARPNESS", 0.0)
+    edited = measure(engine, tmp_path, defences=median, attack="none")
+    assert len(edited) == 9, "what it reads in its module has changed: three more rows"
+    monkeypatch.setitem(globals(), "SHARPNESS", 1.0)
+    assert len(measure(engine, tmp_path, defences=median, attack="none")) == 9
+
+    def median_of(logits: torch.Tensor) -> torch.Tensor:
+        return logits.amax(0)
+
+    median_of.__module__ = __name__
+    monkeypatch.setitem(globals(), "median_of", median_of)
+    assert len(measure(engine, tmp_path, defences=median, attack="none")) == 12, "so has a function that it calls"
+
+
+def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine) -> None:
+    asked = {"attack": "none", "engine": engine, "settings": QUICK}
+    with pytest.raises(GuestError, match="A Defence was expected; got int"):
+        run(PICTURES[0], NAMES, defence=[3], **asked)
+    with pytest.raises(GuestError, match="'ensemble' exists already"):
+        run(PICTURES[0], NAMES, defence=replace(DEFENCES["mta"], name="ensemble"), **asked)
+    with pytest.raises(GuestError, match="without a name"):
+        run(PICTURES[0], NAMES, defence=lambda inputs: median(inputs), **asked)
+    assert run(PICTURES[0], NAMES, defence=DEFENCES["mta"], **asked).to_frame().index[0] == "clip", "known already"
+
+    def broken(inputs: DefenceInput) -> torch.Tensor:
+        return inputs.views[0] / 0 if len(inputs.views) else 1 / 0
+
+    fault = run(PICTURES[0], NAMES, defence=broken, **asked).run.clean.faults["broken"]
+    assert fault.sentence.startswith("test_own.py, line ")
+
+
+def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
+    asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
+    automatic = run(PICTURES[0], NAMES, defence=median, **asked)
+    assert "Its gradient is automatic." in " ".join(automatic.run.threat_model.sentences)
+    stated = Defence(
+        *("median", "Median", "The median."),
+        lambda inputs: verdict_of(median(inputs)),
+        adaptive=Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T),
+    )
+    known = run(PICTURES[0], NAMES, defence=stated, **asked)
+    assert "Its gradient is identity." in " ".join(known.run.threat_model.sentences)
+
+
+def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loaded(engine, tmp_path: Path) -> None:
+    measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="none,pgd")
+    forget_guests()
+    rows, points = result_rows(tmp_path), ablation_points(tmp_path)
+    for form in ("markdown", "latex"):
+        text = FORMATS[form](rows)
+        assert "Median" in text
+        assert not [line for line in text.splitlines() if line.startswith(("| median", "median &"))], form
+    head, *lines = FORMATS["csv"](rows).splitlines()
+    assert head.endswith(",title")
+    assert sum(line.endswith(",Median") for line in lines) == 2
+    times = {one.method: one.title for one in run_times(rows)}
+    assert times == {"clip": "CLIP (1 view)", "ensemble": "Ensemble", "median": "Median"}
+    assert "Median" in run_time_figure(run_times(rows), "a run").layout.meta["alt"]
+    (chart,) = by_backbone(ablation_points(tmp_path)) if points else [None]
+    assert list(chart.series) == ["clip", "ensemble", "median"]
+    assert "Median, " in grouped_accuracy(chart, "").layout.meta["alt"]
+    assert "Median" in components(points)
+    assert "Median" in measured_html(rows)
+
+
+def test_an_own_method_is_a_row_of_the_papers_tables(engine, tmp_path: Path) -> None:
+    measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="pgd", settings=QUICK | {"steps": 7})
+    forget_guests()
+    rows = [replace(row, dataset="caltech101", budget=1, method=row.method) for row in result_rows(tmp_path)]
+    text = FORMATS["markdown"](rows)
+    beside = text[text.index("beside the paper's table") :]
+    mine = [line for line in beside.splitlines() if line.startswith("| Median")]
+    assert mine
+    assert "printed" not in mine[0]
+    assert any(line.startswith("| Ensemble") and "printed" in line for line in beside.splitlines())
+
+
+def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:
+    shown = run(PICTURES[0], NAMES, label=0, defence=median, attack=halved_step, engine=engine, settings=QUICK).run
+    assert list(columns()) == ["none", "pgd", "transfer", "autoattack", "halved_step", "adaptive"]
+    assert "halved_step" in static_columns()
+    table = run_to_end(arena_steps([engine], shown, ["clip", "median"]))
+    (tower,) = table.towers.values()
+    assert tower.cells["median", "halved_step"].label == shown.attacked.verdicts["median"].label
+    assert "Halved step" in arena_html(SimpleNamespace(arena=table, run=shown))
+    forget_guests()
+    assert "halved_step" not in ATTACKS
+    assert "halved_step" not in columns()
+
+
+def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path) -> None:
+    loaders, found = {"load_guest", "add_guest", "add_object", "add_loaded", "add_entry_points"}, set()
+    package = Path(rita_demo.__file__).parent
+    for path in package.rglob("*.py"):
+        words = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(ast.parse(path.read_text()))}
+        if loaders & words:
+            found.add(path.relative_to(package).as_posix())
+    own = {"attacks/registry.py", "defences/registry.py", "cli/options.py", "scripting/own.py", "scripting/explain.py"}
+    assert found == own, "nothing of the page or of a saved file loads code"
+    file = tmp_path / "mine.py"
+    file.write_text("raise SystemExit('it was run')")
+    for words in ({"methods": f"{file}:DEFENCE"}, {"settings": {"attack": f"{file}:ATTACK"}}):
+        with pytest.raises(SettingError):
+            run(PICTURES[0], NAMES, engine=engine, **words)
+
+
+def test_code_that_is_in_no_file_is_called_a_notebooks(engine) -> None:
+    names: dict[str, Any] = {}
+    exec(compile("def shown(inputs):\n    return inputs.views[0] / 0", "<ipython-input-1>", "exec"), names)
+    done = run(PICTURES[0], NAMES, defence=names["shown"], attack="none", engine=engine, settings=QUICK).run
+    assert "Shown is a defence from a notebook; the attacker does not know it." in " ".join(done.threat_model.sentences)
+    assert done.clean.faults["shown"].sentence.startswith("a notebook, line 1: the probability has the shape")
