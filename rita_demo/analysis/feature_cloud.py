@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from rita_demo.analysis.procrustes_plane import text_mean
-from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, Separability
+from rita_demo.analysis.projection import centre_by_kind, pca
+from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, PlacedCloud, Separability
 
 #: Kinds of points: the picture before and after the attack, a view of the attacked one, a cached view, a mean prompt.
 KINDS = ("clean", "attacked", "view", "cached", "prompt")
@@ -37,6 +38,19 @@ def to_points(cloud: FeatureCloud) -> CloudPoints:
     kinds = np.concatenate([np.full(len(part[1]), part[0]) for part in parts])
     columns = [np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(1, 5)]
     return CloudPoints(kinds, columns[0], columns[1], columns[2], columns[3], cloud.pictures_name)
+
+
+def placed_cloud(cloud: FeatureCloud, measure: KlFunction) -> PlacedCloud:
+    """A cloud projected by PCA. ``measure`` is ``engine.kl_to_one_hot``."""
+    points = to_points(cloud)
+    coordinates, share = pca(centre_by_kind(points))
+    caption = (
+        f"PCA: these two directions show {100 * share:.0f} % of the variance; pictures and sentences are each centred on "
+        "their own mean."
+    )
+    return PlacedCloud(
+        cloud, points, {"PCA": coordinates}, {"PCA": caption}, kl_to_one_hot=kl_to_one_hot(cloud, measure)
+    )
 
 
 def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[Separability, ...]:

@@ -96,7 +96,7 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
             f"{step} step{'s' * (step != 1)}": tuple(found.get((step, budget)) for budget in budgets) for step in steps
         }
         groups = tuple(f"{budget}/255" if budget else "no attack" for budget in budgets)
-        about = f"RITA, {dataset} ({split}), {backbone}"
+        about = f"RITA, {dataset} ({split}), {backbone}, {_memory(found.values())}"
         charts.append(AccuracyChart(about, "strength of PGD", groups, bars))
     return tuple(charts)
 
@@ -114,8 +114,15 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
         methods = [name for name in dict.fromkeys(known) if any(method == name for _, method in found)]
         bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
         titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
-        charts.append(AccuracyChart(f"{dataset} ({split})", "backbone, attack", titles, bars))
+        memory = _memory(cell for (_, name), cell in found.items() if name in methods and DEFENCES[name].uses_cache)
+        about = f"{dataset} ({split})" + f", {memory}" * bool(memory)
+        charts.append(AccuracyChart(about, "backbone, attack", titles, bars))
     return tuple(charts)
+
+
+def _memory(cells: Iterable[MeasuredCell]) -> str:
+    """What became of the memory in these cells: "memory kept", or several."""
+    return " or ".join(dict.fromkeys(cell.protocol_text for cell in cells))
 
 
 def _groups(points: Iterable[AblationPoint], *columns: str) -> dict[tuple[str, ...], list[AblationPoint]]:

@@ -1,6 +1,5 @@
 """Class names and pictures to features: the model, its lock and its caches."""
 
-import hashlib
 import threading
 import time
 from collections import OrderedDict
@@ -20,6 +19,7 @@ from rita_demo.process import malloc
 from rita_demo.process.cuda_graphs import fast_products
 from rita_demo.records import ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import BackboneError, SettingError
+from rita_demo.records.keys import class_prompts_key, hash_key
 from rita_demo.settings import Settings, in_groups
 from rita_demo.views.boxes import area_fractions
 from rita_demo.views.crops import make_views
@@ -120,7 +120,7 @@ class Encoder:
             return prompts
 
         with self.lock():
-            key = _hash_key(*names, template, *_values(settings, "prompts"))
+            key = hash_key(*names, template, *_values(settings, "prompts"))
             return self._prompts.get_or_create(key, build)
 
     def prompts_of(self, class_prompts: ClassPrompts, settings: Settings) -> PromptSet:
@@ -169,7 +169,7 @@ class Encoder:
             EncodedViews(
                 to_numpy(replace(one, pixels=None)),
                 own,
-                _hash_key("together", self.info.name, picture.key, str(settings), str(seed)),
+                hash_key("together", self.info.name, picture.key, str(settings), str(seed)),
             )
             for one, own, picture, seed in zip(drawn, each, pictures, seeds)
         ]
@@ -211,22 +211,12 @@ class Encoder:
         return EncodedViews(views, features, key, {"views": cut - begin, "encoding": end - cut})
 
     def _views_key(self, picture: Picture, settings: Settings) -> str:
-        return _hash_key(self.info.name, picture.key, *_values(settings, "views"))
-
-
-def class_prompts_key(model: str, names: tuple[str, ...]) -> str:
-    """Names the classes of a model; a cache (memory) belongs to one of these."""
-    return _hash_key(model, *names)
+        return hash_key(self.info.name, picture.key, *_values(settings, "views"))
 
 
 def _values(settings: Settings, group: str) -> list[str]:
     """The values of all settings of a group: views and prompts are kept under those of theirs."""
     return [str(getattr(settings, name)) for name in in_groups(group)]
-
-
-def _hash_key(*parts: str) -> str:
-    """24 hexadecimal digits of all parts together."""
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
 
 
 def _display_pixels(drawn: ViewSet) -> np.ndarray:

@@ -20,11 +20,12 @@ from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models, protocol
 from rita_demo.engine.attack_models import ONE_VIEW, AttackerModels
 from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
-from rita_demo.engine.encoding import Encoder, class_prompts_key
+from rita_demo.engine.encoding import Encoder
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
 from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Passes, Picture, TheoremBounds
 from rita_demo.records.errors import BackboneError
+from rita_demo.records.keys import class_prompts_key
 from rita_demo.settings import Settings
 from rita_demo.views.crops import crop
 from rita_demo.vlm.backbone import Backbone

@@ -93,7 +93,7 @@ def classes_after(trajectory: StreamTrajectory, t: int) -> dict[int, RememberedV
 def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.ndarray) -> tuple[RememberedView, ...]:
     """Every view that entered the cache, in order."""
     events = [(t, *event) for t, row in enumerate(rows) for event in row["entered"]]
-    features = inserted_features(stream_run.cells["rita"], len(events), _width(stream_run, len(events)))
+    features = remembered_features(stream_run)
     content: dict[int, dict[int, int]] = {}  # class -> slot -> id of the view in it
     found: list[RememberedView] = []
     for number, (t, k, slot, view, entropy) in enumerate(events):
@@ -120,6 +120,12 @@ def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.nda
             found[old] = replace(found[old], replaced_by=number, left=t)
         found.append(one)
     return tuple(found)
+
+
+def remembered_features(stream_run: StreamRun) -> np.ndarray:
+    """(E, D) the features of every view that entered the cache, in order."""
+    count = sum(len(row["entered"]) for row in stream_run.rows())
+    return inserted_features(stream_run.cells["rita"], count, _width(stream_run, count))
 
 
 def _width(stream_run: StreamRun, events: int) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rita_demo import analysis, plots
 from rita_demo.data import paper_results
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.page.small_ablations import VALUES
 from rita_demo.evaluation.report.paper_tables import paper_tables
 from rita_demo.evaluation.report.results import ResultRow, run_times
@@ -126,7 +127,9 @@ def _measured_on(cells: Iterable[MeasuredCell]) -> str:
     counts = sorted({cell.n for cell in cells})
     n = f"n = {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "")
     seen = f" {NOT_ZERO_SHOT}" if any(cell.backbone.startswith("embedded") for cell in cells) else ""
-    return f"{places}, {models}, {attacks}, {n}. {INTERVALS}{seen}"
+    using = (cell.protocol_text for cell in cells if cell.method in DEFENCES and DEFENCES[cell.method].uses_cache)
+    memory = "".join(f", {text}" for text in dict.fromkeys(using))
+    return f"{places}, {models}, {attacks}, {n}{memory}. {INTERVALS}{seen}"
 
 
 def _slug(text: str) -> str:

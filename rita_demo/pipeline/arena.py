@@ -70,11 +70,13 @@ class TowerTable:
 
 @dataclass(frozen=True)
 class ArenaTable:
-    """The table of the picture of ``run`` with its settings, class names and true class; ``towers`` by model name."""
+    """The table of the picture of ``run`` with its settings, class names and true class; ``towers`` by model name.
+    ``stored``: it comes with this project."""
 
     run: Run
     methods: tuple[str, ...]
     towers: Mapping[str, TowerTable] = field(default_factory=dict)
+    stored: bool = False
 
     def fits(self, run: Run | None) -> bool:
         """Whether ``run`` asks the same, with any attack of the table, and decides from the same memory."""

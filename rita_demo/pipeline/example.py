@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 
-from rita_demo.data import samples
+from rita_demo.data import record_file, samples
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import run_file
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
@@ -38,7 +38,7 @@ def stored() -> tuple[str, Run]:
     """Sample and run of :data:`STORED`. Raises DataError: the file or its sample is missing or another."""
     try:
         data = STORED.read_bytes()
-        key = run_file.title(data)
+        key = record_file.title(data)
         return key, run_file.unpack(data, samples.sample(key).load())
     except Exception as error:
         raise DataError("The stored example cannot be read.", "Restore assets/measured/example.zip.") from error

@@ -7,7 +7,6 @@ The same run gives the same bytes: members of the zip carry no date. Nothing in 
 import csv
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -20,6 +19,7 @@ from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data.descriptions import missing_note, with_used_descriptions
 from rita_demo.data.pictures import png_bytes
+from rita_demo.data.record_file import zip_bytes
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, cell_settings, columns, masked, unattacked
 from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
@@ -176,17 +176,6 @@ def write_bundle(
         members["memory.safetensors"] = cache_file
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
     return zip_bytes({**members, **(more or {})})
-
-
-def zip_bytes(members: Mapping[str, bytes], comment: str = "") -> bytes:
-    """Members by name as a zip."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        file.comment = comment.encode()
-        for name, data in members.items():
-            packed = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
-            file.writestr(zipfile.ZipInfo(name), data, packed)  # dated 1980
-    return buffer.getvalue()
 
 
 def request_json(run: Run, has_cache: bool) -> dict[str, JsonValue]:

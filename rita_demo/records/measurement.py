@@ -8,6 +8,8 @@ from typing import Any
 
 from rita_demo.records.decision import Array, CacheState, ClassPrompts
 
+#: Cache protocol -> what becomes of the memory between pictures.
+MEMORY_TEXT = {"off": "memory off", "reset": "memory reset", "stream": "memory kept"}
 EARLIER_ATTACK = "earlier attack"  # in the column ``version`` of what a form of the attack made that was replaced since
 
 
@@ -38,6 +40,11 @@ class MeasuredCell:
         """Whether a form of the attack that was replaced since made it. Tables of ``adaptive`` without a version are of
         the first form."""
         return EARLIER_ATTACK in self.version or (not self.version and self.attack.startswith("adaptive"))
+
+    @property
+    def protocol_text(self) -> str:
+        """What became of the memory between pictures, such as "memory kept"."""
+        return MEMORY_TEXT.get(self.protocol, self.protocol)
 
     @property
     def attack_text(self) -> str:
@@ -289,6 +296,20 @@ class KlToOneHot:
     classes: int
     classes_true: int
     pictures_name: str = "attacked pictures"
+
+
+@dataclass(frozen=True)
+class PlacedCloud:
+    """A cloud with everything that is computed from it once. ``coordinates`` maps "PCA" and, when it is ready, "UMAP" to
+    (P, 2); ``captions`` maps the same to a sentence on the projection. ``stored``: it comes with this project."""
+
+    cloud: FeatureCloud
+    points: CloudPoints
+    coordinates: dict[str, Array]
+    captions: dict[str, str]
+    kl_to_one_hot: KlToOneHot
+    separability: tuple[Separability, ...] = ()
+    stored: bool = False
 
 
 @dataclass(frozen=True)

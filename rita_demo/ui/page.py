@@ -87,15 +87,15 @@ def build(
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
-            opener = RunOpener(context, tabs, tab.run, tab.start_background_work)
+            opener = RunOpener(context, tabs, tab.run, tab.start_background_work, tab.run_form_updates, tab.form.shown)
             with gr.Tab("This run", id="run") as run_part:
                 tab.build_panels()
             with gr.Tab("Inside RITA", id="inside", elem_id="inside") as second:
                 inside = InsideTab(context)
             with gr.Tab("Arena", id="arena") as arena_part:
-                arena = ArenaTab(context, folders, opener, tab.run_form_updates, menu.show_model)
+                arena = ArenaTab(context, folders, opener, menu.show_model)
             with gr.Tab("Memory (cache)", id="memory") as third:
-                memory = MemoryTab(context, third)
+                memory = MemoryTab(context, third, folders, opener)
             with gr.Tab("Stream", id="stream") as fourth:
                 stream = StreamTab(context, folders, tab.form.fields, opener)
             with gr.Tab("Figures of the paper", id="figures") as fifth:
@@ -104,7 +104,7 @@ def build(
                 build_terms(context)
         tab.bind_events(first, run_part)
         inside.bind_events(tab.form.fields["budget"], second)
-        arena.bind_events(arena_part, [*tab.form.shown, *menu.shown])
+        arena.bind_events(arena_part, menu.shown)
         memory.bind_events()
         stream.bind_events(fourth)
         figures.bind_events(fifth)

@@ -1,6 +1,7 @@
 """Groups of bars, sweeps and the component table from measured points (TEST DATA)."""
 
 from rita_demo import analysis, plots
+from rita_demo.plots.theme import COLOURS
 from rita_demo.records.measurement import RunTime
 from rita_demo.settings import RECOMMENDED
 from tests.plots.synthetic import ablation_point
@@ -33,6 +34,7 @@ def test_backbones_group_every_method_by_model_and_attack() -> None:
     )
     assert chart.groups == ("ViT-B-32<br>pgd 4/255", "embedded<br>pgd 4/255")
     assert accuracies(chart) == {"clip": [3, 5], "rita": [33, 20]}
+    assert chart.description.endswith("memory kept"), "that of RITA's bars; CLIP has none"
     (alone,) = analysis.by_backbone(POINTS[:1])
     assert accuracies(alone) == {"rita": [60]}
 
@@ -40,10 +42,14 @@ def test_backbones_group_every_method_by_model_and_attack() -> None:
 def test_bars_have_the_charts_numbers_and_intervals() -> None:
     (chart,) = analysis.budget_by_steps(POINTS)
     figure = plots.grouped_accuracy(chart, "")
-    assert [list(bar.y) for bar in figure.data] == [[55, 10, 15], [60, 20]]
+    *bars, intervals = figure.data
+    assert [list(bar.y) for bar in bars] == [[55, 10, 15], [60, 20]]
     first = chart.series["0 steps"][0]
     assert figure.data[0].error_y.array[0] == first.high - first.accuracy
-    assert all(round(x) == at for bar in figure.data for at, x in enumerate(bar.x))  # each in its own group
+    assert all(round(x) == at for bar in bars for at, x in enumerate(bar.x))  # each in its own group
+    assert (list(intervals.x), list(intervals.y)) == ([x for bar in bars for x in bar.x], [55, 10, 15, 60, 20])
+    assert list(intervals.error_y.array) == [length for bar in bars for length in bar.error_y.array]
+    assert intervals.error_y.color == COLOURS["text"] != bars[0].error_y.color == COLOURS["surface"], "seen on any bar"
     assert figure.layout.yaxis.range[0] < 0.1, "bars start at zero"
     assert "no attack: 55.0 %" in figure.meta["alt"]
     assert plots.grouped_accuracy(None, "Nothing yet.").meta["alt"] == "Nothing yet."

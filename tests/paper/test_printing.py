@@ -1,6 +1,8 @@
 """Printed figures: their size in millimetres, the size of their letters, their fonts; drawn by a real Chromium."""
 
 import re
+import shutil
+import subprocess
 from xml.etree import ElementTree
 
 import pytest
@@ -44,6 +46,19 @@ def test_a_figure_is_as_wide_as_asked_with_letters_of_7_to_9_points_and_its_font
     text = " ".join(svg.itertext())
     assert "Slots per class J ⋈ ⬢" in text
     assert "memory kept" in text
+
+
+@pytest.mark.slow
+def test_no_font_of_a_pdf_is_of_type_3_also_where_letters_are_bold(figure, tmp_path) -> None:
+    figure.layers["annotations"][0]["text"] = "<b>bold</b> and <i>slanted</i> letters"
+    _, pdf = print_figure(figure, 180, 420, 480)
+    assert b"/Type0" in pdf
+    assert b"/Type3" not in pdf
+    if tool := shutil.which("pdffonts"):
+        (tmp_path / "figure.pdf").write_bytes(pdf)
+        listed = subprocess.run([tool, str(tmp_path / "figure.pdf")], capture_output=True, text=True, check=True).stdout
+        assert "Inter" in listed
+        assert "Type 3" not in listed
 
 
 def test_without_chromium_a_sentence_says_how_to_get_it(figure, monkeypatch, tmp_path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rita_demo import Engine
+from rita_demo.data import record_file
 from rita_demo.pipeline import example, run_file
 from rita_demo.pipeline.bundle_read import answers_of
 from rita_demo.pipeline.export import to_json
@@ -58,7 +59,7 @@ def test_a_run_is_unpacked_to_the_bit() -> None:
     run = completed_run(ToyEngine(spread=0.2))
     data = run_file.pack(run, "a title")
     again = run_file.unpack(data, run.clean.picture)
-    assert run_file.title(data) == "a title"
+    assert record_file.title(data) == "a title"
     assert run_file.pack(again, "a title") == data
     assert np.array_equal(again.attack.frames, run.attack.frames)
     for one, other in zip((again.clean, again.attacked), (run.clean, run.attacked)):

@@ -101,6 +101,17 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     assert "nothing" in plots.kl_to_one_hot(none, analysis.density).meta["alt"]
 
 
+def test_two_classes_have_a_row_each_over_the_whole_width_and_no_empty_density() -> None:
+    values = np.array([1.0, 2.0])
+    one = KlToOneHot(NAMES[:2], values, values / 2, values / 3, (1.5, 0.75, 0.5), 1.0, 1.0, 2, 2)
+    figure = plots.kl_to_one_hot(one, analysis.density)
+    assert {trace.xaxis for trace in figure.data} == {"x2"}
+    assert "domain" not in figure.to_json().partition('"xaxis2"')[2].partition("}")[0]
+    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
+    assert sorted(scatter.x) == [0.5, 1.0]
+    assert "1.50 nats" in figure.layout.annotations[0].text
+
+
 def test_a_much_higher_density_does_not_hide_the_other() -> None:
     spread, spike = np.linspace(1, 4, 9), 0.01234 + np.linspace(0, 4e-4, 9)
     one = KlToOneHot(NAMES[:1] * 9, spread, spike, spike, (2.5, 0.0, 0.0), 1.0, 1.0, 9, 9)

@@ -5,6 +5,7 @@ offers and never gives a path.
 """
 
 from rita_demo.evaluation.page import small_ablations
+from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
 from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
 from rita_demo.evaluation.page.stored_runs import (
     SHIPPED,
@@ -23,6 +24,7 @@ from rita_demo.evaluation.page.streams import (
     DataFolders,
     StreamPicture,
     available,
+    check_model,
     open_stream_picture,
     picture_of,
     request_for,
@@ -33,13 +35,14 @@ from rita_demo.evaluation.page.streams import (
 from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, same_backbone
 from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_choices, stream_runs
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
     accuracy_summaries,
     classes_after,
     compare_answers,
     compare_caches,
+    remembered_features,
     remembered_views,
     throughput,
     trajectory_of,

@@ -11,7 +11,7 @@ from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.pictures import find_picture, list_pictures
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.store.files import digest, exclusive_lock
@@ -24,6 +24,7 @@ from rita_demo.settings import SETTINGS, Settings
 from rita_demo.settings.stored import hashed
 
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
+NAMES = ("all", "present")  # the class names that are asked
 MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
 MAX_WHOLE = 5000  # pictures of a whole split: a longer one is for the command line
 MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
@@ -76,6 +77,7 @@ def request_for(
     seed: JsonValue,
     pictures: JsonValue,
     whole: JsonValue = False,
+    names: JsonValue = "all",
     methods: Iterable[str] = DEFAULT_METHODS,
 ) -> Request:
     """The request of a visitor's stream, checked. Equal requests have the same run folder.
@@ -86,6 +88,7 @@ def request_for(
         dataset: a name from :func:`available`. traffic: a key of ``TRAFFIC``. order: one of ``ORDERS``.
         seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``; with
             ``whole`` the whole split, whatever they say.
+        names: ``all`` class names of the dataset are asked, or those ``present`` here, that have pictures.
         methods: beside CLIP, Ensemble, RITA and RITA without its memory; another choice uses the same folder.
 
     Raises:
@@ -95,15 +98,18 @@ def request_for(
         raise DataError("There is no such dataset here.", "Choose one from the list.")
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
+    if names not in NAMES:
+        raise SettingError(f"The class names are one of {', '.join(NAMES)}.")
     number = SETTINGS["view_seed"].parse(seed)
     split, share = split_of(dataset, folders.root), TRAFFIC[traffic]
     count = _whole_split(dataset, folders.root, split) if whole is True else _picture_count(pictures)
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
     settings = settings.replace(protocol="stream", square="model", attack=attack)
+    dataset += PRESENT_SUFFIX * (names == "present" and dataset != "textures")  # all of those have pictures
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
     stored = settings.replace(**usual)
     key = [dataset, traffic, order, number, count, backbone, hashed(stored, stored.as_dict())]
-    name = f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-{traffic}-{digest(key)}"
+    name = f"{FOLDER_PREFIX}{Path(dataset).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
         split=split,

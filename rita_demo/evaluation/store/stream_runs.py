@@ -1,13 +1,17 @@
 """Stored streams found in run folders, made by the command line or by the page."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.cell_file import CellHeader, cache_after_rows
@@ -32,13 +36,16 @@ class StreamRun:
     """One stream: RITA's cell with its cache, and the other methods' cells on the same pictures.
 
     ``name``: the path below the runs folder, which identifies it on the page. ``cells``: method -> folder.
-    ``last_modified``: when its last row was written, in seconds since 1970.
+    ``last_modified``: when its last row was written, in seconds since 1970; ``decided``: its number of rows. ``stored``: it
+    comes with this project.
     """
 
     name: str
     header: CellHeader
     cells: dict[str, Path]
     last_modified: float = 0.0
+    decided: int = 0
+    stored: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,16 +64,29 @@ class StreamRun:
 
     @property
     def title(self) -> str:
-        """One line for a list."""
-        c = self.columns
+        """What was streamed, in one line."""
+        c, names = self.columns, f"{len(self.names)} class names"
         attack, _, share = re.fullmatch(r"(.*?)(:(\d+))?", str(c["attack"])).groups()  # type: ignore[union-attr]
         traffic_text = "clean" if attack == "none" else f"{attack_words(attack)} {c['budget']}/255"
         traffic_text += f" on {share} %" if share else ""
         traffic_text += ", class by class" if self.header.traffic.get("order") == "classes" else ""
-        shown = [f"{n}={v}" for n, v in self.header.non_default.items() if n not in ("attacked_share", "stream_order")]
+        told = ("attacked_share", "stream_order", "views")
+        shown = [f"{name}={value}" for name, value in self.header.non_default.items() if name not in told]
         settings = f" ({', '.join(shown)})" if shown else ""
-        seed = f"seed {self.header.seed}, {self.header.pictures} pictures"
-        return f"{c['dataset']} {c['split']}, {traffic_text}, {seed}, {c['backbone']}{settings}"
+        dataset = str(c["dataset"]).removesuffix(PRESENT_SUFFIX)
+        names += " with pictures" if dataset != c["dataset"] else ""
+        pictures = f"{self.header.pictures} pictures, {self.header.settings['views']} views each"
+        return f"{dataset} {c['split']}, {names}, {pictures}, {traffic_text}, seed {self.header.seed}, {c['backbone']}{settings}"
+
+    @property
+    def about(self) -> str:
+        """Where it is from, and whether it is finished."""
+        if self.stored:
+            return "stored example"
+        written = datetime.fromtimestamp(self.last_modified).strftime("%Y-%m-%d %H:%M")
+        left = self.header.pictures - self.decided
+        state = f"unfinished: {self.decided} of {self.header.pictures} pictures decided" if left > 0 else "finished"
+        return f"{state}, {written}, folder {PurePosixPath(self.name).parts[0]}"
 
     @property
     def attack_uses_cache(self) -> bool:
@@ -100,9 +120,21 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
         for place, header in headers.items():
             if (header.method, header.columns["protocol"]) == ("rita", "stream"):
                 cells = {"rita": place, **_matching_cells(header, headers)}
-                modified = (place / "rows.jsonl").stat().st_mtime
-                found.append(StreamRun(place.relative_to(root).as_posix(), header, cells, modified))
+                rows = place / "rows.jsonl"
+                decided = rows.read_bytes().count(b"\n")
+                name = place.relative_to(root).as_posix()
+                found.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
     return tuple(sorted(found, key=lambda one: -one.last_modified))
+
+
+def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
+    """(text, name) of streams for a menu; no text stands twice: those that read alike end with the name of their cell."""
+    listed = [
+        (f"{'Stored example: ' * one.stored}{one.title}" + f"; {one.about}" * (not one.stored), one) for one in runs
+    ]
+    count = Counter(text for text, _ in listed)
+    cell = (one.name.rpartition("_")[2] for _, one in listed)
+    return [(text + f", cell {end}" * (count[text] > 1), one.name) for (text, one), end in zip(listed, cell)]
 
 
 def find_stream_run(root: Path, name: str) -> StreamRun:

@@ -10,12 +10,8 @@ from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, m
 from rita_demo.records import MeasuredCell
 from rita_demo.records.measurement import AblationSweep
 
-#: cache protocol -> dash, the dash as a character, and the protocol as text
-PROTOCOLS = {
-    "off": ("dot", "┈", "memory off"),
-    "reset": ("dash", "╌", "memory reset"),
-    "stream": ("solid", "─", "memory kept"),
-}
+#: cache protocol -> dash, and the dash as a character
+PROTOCOLS = {"off": ("dot", "┈"), "reset": ("dash", "╌"), "stream": ("solid", "─")}
 MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "hexagon")  # filled or open
 MAX_NAMED_LINES = 12  # lines in one figure
 LABELS_PER_AXIS = 14  # labels of lines that fit above each other
@@ -42,7 +38,7 @@ def sweep_lines(lines: Sequence[AblationSweep], title: str, *, recommended: obje
         cell, name = line.cells[0], _line_title(line)
         clean = cell.attack == "none" and line.setting != "budget"
         colour = COLOURS["clean" if clean else "attack"]
-        dash, dash_glyph, _ = _protocol(cell)
+        dash, dash_glyph = PROTOCOLS.get(cell.protocol, ("solid", "─"))
         symbol = MARKERS[(datasets.index(cell.dataset) + (len(line.others) and number)) % len(MARKERS)]
         symbol += "" if clean else "-open"
         measured = list(zip(map(_value, line.values), line.cells, strict=True))
@@ -88,11 +84,7 @@ def _line_title(line: AblationSweep) -> str:
     cell = line.cells[0]
     attack = [] if line.setting == "budget" else ["clean" if cell.attack == "none" else cell.attack_text]
     others = [f"{name}={_value(value)}" for name, value in line.others]
-    return escaped(", ".join([cell.dataset, *attack, _protocol(cell)[2], *others]), 70)
-
-
-def _protocol(cell: MeasuredCell) -> tuple[str, str, str]:
-    return PROTOCOLS.get(cell.protocol, ("solid", "─", cell.protocol))
+    return escaped(", ".join([cell.dataset, *attack, cell.protocol_text, *others]), 70)
 
 
 def _value(value: object) -> str:

@@ -17,6 +17,7 @@ NBSP = "\u00a0"
 LONG_NAME = 16  # letters of a group's name that do not fit side by side in a narrow figure
 TILTED = {"xaxis.tickangle": -40, "xaxis.tickfont.size": 11, "xaxis.title.text": "", "margin.b": 104, "margin.l": 74}
 PARTS = (("views", "other", "cutting and encoding the views"), ("own", "defence", "the method itself"))
+HALO = 3  # pixels, width of the light line below an interval
 PALEST = 0.3  # opacity of the first of several bars in one colour
 
 
@@ -28,6 +29,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     if chart is None:
         return message_figure(missing)
     figure, entries, parts, used = Figure(), list[str](), list[str](), list[tuple[str, float]]()
+    middles: list[tuple[float, MeasuredCell]] = []
     width, count = (1 - GAP) / len(chart.series), len(chart.groups)
     for number, (name, cells) in enumerate(chart.series.items()):
         title, colour, opacity = _style(name, cells, number, len(chart.series))
@@ -38,20 +40,31 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         if not shown:
             continue
         measured = [cell for _, cell in shown]
+        places = [at - (1 - GAP) / 2 + (number + 0.5) * width for at, _ in shown]
+        middles += zip(places, measured)
         figure.add_bar(
-            x=[at - (1 - GAP) / 2 + (number + 0.5) * width for at, _ in shown],
+            x=places,
             y=[cell.accuracy for cell in measured],
             width=0.92 * width,
             name=title,
             marker={"color": colour, "opacity": opacity} | ({"pattern": hatched} if pattern else {}),
-            error_y=accuracy_bars(measured, COLOURS["quiet"]),
+            error_y=accuracy_bars(measured, COLOURS["surface"]) | {"thickness": HALO},
             customdata=[[f"{escaped(title)}, {chart.groups[at]}: {accuracy_text(cell)}"] for at, cell in shown],
             hovertemplate="%{customdata[0]}<extra></extra>",
         )
         mark = f'<span style="opacity:{opacity}"><span style="color:{colour}">{sign}</span></span>'
         entries.append(f"{mark}{NBSP}{escaped(title).replace(' ', NBSP)}")
         parts += [f"{title}, {chart.groups[at].replace('<br>', ' ')}: {cell.accuracy:.1f} %" for at, cell in shown]
-    every = [cell for row in chart.series.values() for cell in row if cell is not None]
+    every = [cell for _, cell in middles]
+    figure.add_scatter(  # above all bars: a line on the light one of each bar is seen on any colour
+        mode="markers",
+        name="intervals",
+        hoverinfo="skip",
+        x=[x for x, _ in middles],
+        y=[cell.accuracy for cell in every],
+        marker={"size": 1, "opacity": 0},
+        error_y=accuracy_bars(every, COLOURS["text"]) | {"thickness": 1.3, "width": 3},
+    )
     return finalise(
         figure,
         kind=f"bars {chart.axis}",

@@ -6,7 +6,7 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, percent
-from rita_demo.plots.shapes import category_axis, segments
+from rita_demo.plots.shapes import category_axis, label_width, segments
 from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure, stacked_panels
 from rita_demo.records.measurement import KlToOneHot
 
@@ -23,7 +23,8 @@ MAX_ROWS = 20  # classes with a row of their own
 def kl_to_one_hot(
     one: KlToOneHot, density: Callable[[np.ndarray, np.ndarray], np.ndarray | None], selected: int | None = None
 ) -> Figure:
-    """Left the density over the classes with a tick per class, right a row per class with its name.
+    """Left the density over the classes with a tick per class, right a row per class with its name; with too few classes
+    for a density the rows alone.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
     pictures. Marks carry ``customdata = (class, hover text)``. ``density``: values and positions -> curve
@@ -35,14 +36,23 @@ def kl_to_one_hot(
     top = float(finite.max()) * 1.08 + 1e-3
     data = [[k, _hover_text(one, k)] for k in range(len(one.names))]
     titles = {name: title or one.pictures_name for name, (title, *_) in LINES.items()}
-    figure, entries = Figure(), []
+    figure, entries, curves = Figure(), [], {}
+    for name in LINES:
+        values = getattr(one, name)
+        x = np.union1d(
+            np.linspace(0, top, CURVE_POINTS), values[np.isfinite(values)]
+        )  # a peak can be narrower than a step
+        if (curve := density(values, x)) is not None:
+            curves[name] = (x, curve / curve.max())
     for row, (name, (_, colour, dash, symbol)) in enumerate(LINES.items()):
         values = getattr(one, name)
         entries.append((colour, GLYPHS[symbol], f"{_nats(one.medians[row])} {titles[name]}"))
+        if not curves:
+            continue
         ks = np.flatnonzero(np.isfinite(values))
-        x = np.union1d(np.linspace(0, top, CURVE_POINTS), values[ks])  # a peak can be narrower than a step
-        if (curve := density(values, x)) is not None:
-            figure.add_line(colour, 2, dash, x=x, y=curve / curve.max(), name=titles[name])
+        if name in curves:
+            x, y = curves[name]
+            figure.add_line(colour, 2, dash, x=x, y=y, name=titles[name])
         size = [12 if k == selected else 7 for k in ks]
         figure.add_marks(
             x=values[ks],
@@ -57,6 +67,20 @@ def kl_to_one_hot(
     row_names = [(k, escaped(one.names[k], 15)) for k in reversed(rows)]
     row_titles = [f"<b>{name}</b>" if k == selected else name for k, name in row_names]
     _add_classes(figure, one, rows, titles, data, selected)
+    medians = annotation(f"medians: {legend(entries)}", 0, 1, yshift=6)
+    values_axis = axis(anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats, 0 is best)")
+    if not curves:
+        return finalise(
+            figure,
+            kind="one_hot",
+            alt=kl_summary(one),
+            pickable=True,
+            narrow_top=76,
+            annotations=[medians],
+            margin={"l": label_width([one.names[k][:15] for k in rows]), "r": 12, "t": 40, "b": 46},
+            xaxis2=values_axis,
+            yaxis2=category_axis(row_titles, size=12, anchor="x2"),
+        )
     return finalise(
         figure,
         kind="one_hot",
@@ -65,17 +89,14 @@ def kl_to_one_hot(
         narrow_top=76,
         narrow=stacked_panels([0.7, 1], [0, 0.46])
         | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "annotations.1.x": 0.26},
-        annotations=[
-            annotation(f"medians: {legend(entries)}", 0, 1, yshift=6),
-            annotation("every class" if len(rows) == one.classes else most, 0.66, 0.93, yshift=4),
-        ],
+        annotations=[medians, annotation("every class" if len(rows) == one.classes else most, 0.66, 0.93, yshift=4)],
         margin={"l": 44, "r": 12, "t": 40, "b": 46},
         xaxis=axis(domain=[0, 0.47], anchor="y3", range=[0, top], title="KL to one-hot (nats, 0 is best)"),
         yaxis=axis(
             domain=[0.24, 0.92], range=[0, 1.1], anchor="x", showticklabels=False, title="density (each maximum = 1)"
         ),
         yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
-        xaxis2=axis(domain=[0.66, 1], anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats)"),
+        xaxis2=values_axis | {"domain": [0.66, 1]},
         yaxis2=category_axis(row_titles, size=12, domain=[0, 0.92], anchor="x2"),
     )
 

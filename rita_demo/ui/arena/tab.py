@@ -1,20 +1,22 @@
 """The tab *Arena*: every defence against every attacker on the picture on screen."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import gradio as gr
 from gradio.components import Component
 
 from rita_demo.defences.registry import DEFENCES, compared, usual, validated
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
+from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
 from rita_demo.pipeline.export import arena_csv, arena_json
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.records import BackboneInfo, Run, Verdict
-from rita_demo.records.errors import DemoError
+from rita_demo.records import BackboneInfo, Verdict
+from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.arena.table import arena_html, measured_html, measured_summary
+from rita_demo.ui.arena.table import arena_html, measured_html, measured_summary, says
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
@@ -33,24 +35,24 @@ ARENA_QUEUE = queued_event("arena", 2)
 
 
 class ArenaTab:
-    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. Two functions give updates of
-    the rest of the page: ``show_form`` of a run and its sample, ``show_model`` of an engine's info."""
+    """Rows are defences, columns attackers. ``folders``: where the server's run folders are. ``show_model`` gives updates
+    of the header for an engine's info."""
 
     def __init__(
         self,
         context: AppContext,
         folders: DataFolders,
         opener: RunOpener,
-        show_form: Callable[[Run, str | None], Updates],
         show_model: Callable[[BackboneInfo], Updates],
     ) -> None:
         self.context, self.folders, self.opener = context, folders, opener
-        self.show_form, self.show_model = show_form, show_model
+        self.show_model = show_model
         build_heading(
             "Every defence against every attacker",
             "On the picture of the first tab, at its strength. Only the last column compares the defences: there each "
             "one is attacked by somebody who knows it.",
         )
+        context.panels.add(gr.HTML(elem_id="arena-says"), says, "arena")
         shipped = arena_cells(folders, SHIPPED)
         gr.HTML(measured_summary(shipped), elem_id="arena-summary")
         with gr.Row(elem_classes="toolbar"):
@@ -66,9 +68,9 @@ class ArenaTab:
             self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)
 
-    def bind_events(self, own_tab: gr.Tab, shown: list[Component]) -> None:
-        """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_form`` and
-        ``show_model`` update."""
+    def bind_events(self, own_tab: gr.Tab, shown: Sequence[Component]) -> None:
+        """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_model``
+        updates."""
         context, visitor, banner = self.context, self.context.visitor, self.context.error_banner
         context.bind_tab(own_tab, [self.runs])
         job = StoppableJob(context, self.stop_button, self.on_stopped)
@@ -80,7 +82,11 @@ class ArenaTab:
         self.opener.bind_event(self.table.click, self.open_cell, *shown)
 
     def on_open(self, session: Session) -> Updates:
-        """The tab is opened: the server may have other run folders."""
+        """The tab is opened: the server may have other run folders. The worked example comes with its table."""
+        with suppress(DataError):
+            if (session.arena is None or not session.arena.fits(session.run)) and arena_file.stored().fits(session.run):
+                session.arena = arena_file.stored()
+                session.stale_tabs.add("arena")
         return {self.runs: gr.update(choices=[SHIPPED_RUN, *((name, name) for name in run_names(self.folders))])}
 
     def show_stored(self, run: str) -> Updates:
@@ -98,7 +104,9 @@ class ArenaTab:
         for name in names:
             for _ in context.models.load_steps(name):
                 yield context.progress("Loading the other model", 0)
-        known = session.arena if session.arena is not None and session.arena.fits(run) else None
+        known = session.arena
+        if known is not None and (known.stored or not known.fits(run)):  # a stored table is measured anew
+            known = None
         shown: ArenaTable | None = None
         for at in arena_steps([context.models.get(name) for name in names], run, asked, known):
             for _ in context.activity.wait_until_idle():
@@ -142,12 +150,12 @@ class ArenaTab:
             now = session.history.cache_before(request.picture.key)
             if tower.cache.pictures and (now is None or now.key != tower.cache.key):
                 snapshot = snapshot_of(tower.cache, request.names, None, None)
-                session.history = History().with_snapshot("The memory of the arena", snapshot)
+                session.replace_history(History().with_snapshot("The memory of the arena", snapshot))
             return request
 
         yield from self.opener.steps(session, find)
         assert session.run is not None
-        yield self.show_form(session.run, request.sample) | self.show_model(session.run.backbone)
+        yield self.show_model(session.run.backbone)
 
 
 def cell_request(session: Session, chosen: Mapping[str, JsonValue]) -> tuple[TowerTable, RunRequest]:

@@ -43,6 +43,25 @@ MEASURED_NOTE = (
 Column = tuple[str, int, int]  # attack, budget in 1/255, steps
 
 
+def says(session: Session) -> str:
+    """HTML: what is on screen, and how many defences stand, in each model."""
+    table = session.arena
+    if table is None or not table.fits(session.run):
+        return "<p class='says'>Which defences stand on the picture of the first tab, and against whom? Press “Fill the arena”.</p>"
+    mark = "<b class='stored'>Stored example.</b> " if table.stored else ""
+    name = table.run.class_prompts.names[table.run.label]
+    what = (
+        f"{len(table.methods)} defences against {len(COLUMNS) - 1} attackers on one picture ({name}), with a change of at most "
+        f"{table.run.settings.budget} of 255 per pixel."
+    )
+    found = " ".join(
+        f"{tower.backbone.title}: {text[0].lower()}{text[1:]}"
+        for tower in table.towers.values()
+        if (text := tower_sentence(tower, table.methods))
+    )
+    return f"<p class='says'>{mark}{escape(what)} {escape(found)}</p>"
+
+
 def arena_html(session: Session) -> str:
     """One table per model, and sentences on what they show."""
     table = session.arena

@@ -7,9 +7,9 @@ import numpy as np
 from rita_demo import analysis, plots
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.paper.kl_to_one_hot import kl_summary
-from rita_demo.records.measurement import FeatureCloud, Separability
+from rita_demo.records.measurement import PlacedCloud, Separability
 from rita_demo.ui.panels.figure_caption import with_caption
-from rita_demo.ui.session.figures_state import PlacedCloud, selected_class
+from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import html_table, table_row
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -19,17 +19,14 @@ MAX_LASSO_ROWS = 40
 KIND_TEXT = {"attacked": "as delivered", "view": "views", "cached": "in the memory"}  # kind of point -> column
 
 
-def placed_cloud(cloud: FeatureCloud, measure: analysis.KlFunction) -> PlacedCloud:
-    """A cloud projected by PCA. ``measure`` is ``engine.kl_to_one_hot``."""
-    points = analysis.to_points(cloud)
-    coordinates, share = analysis.pca(analysis.centre_by_kind(points))
-    caption = (
-        f"PCA: these two directions show {100 * share:.0f} % of the variance; pictures and sentences are each centred on "
-        "their own mean."
-    )
-    return PlacedCloud(
-        cloud, points, {"PCA": coordinates}, {"PCA": caption}, kl_to_one_hot=analysis.kl_to_one_hot(cloud, measure)
-    )
+def says(session: Session) -> str:
+    """HTML: which pictures are on screen, and how far their classes are apart."""
+    one = session.figures.placed_cloud
+    if one is None:
+        return ""
+    mark = "<b class='stored'>Stored example.</b> " if one.stored else ""
+    found = separability_text(one.separability) if one.separability else "Measuring how far the classes are apart …"
+    return f"<p class='says'>{mark}{escape(one.cloud.title)}. {escape(found)}</p>"
 
 
 def projection_shown(session: Session) -> str:
@@ -73,10 +70,7 @@ def class_chips(session: Session) -> str:
             f'<span aria-hidden="true" style="color:var(--rita-class-{number})">{shape}</span> '
             f"{escape(one.cloud.class_prompts.names[k])}</button>"
         )
-    return (
-        f'<p class="quiet small">{escape(one.cloud.title)}. True classes; press one to grey the '
-        f'others, again to show all:</p><div class="chips" role="group" aria-label="Classes">{buttons}</div>'
-    )
+    return f'<p class="quiet small">True classes; press one to grey the others, again to show all:</p><div class="chips" role="group" aria-label="Classes">{buttons}</div>'
 
 
 def separability_table(session: Session) -> str:
@@ -85,7 +79,7 @@ def separability_table(session: Session) -> str:
     if one is None:
         return ""
     if not one.separability:
-        return "<p class='quiet small'>Measuring how far the classes are apart …</p>"
+        return ""
     near = one.separability[0].neighbours
     nearest = f"{near} nearest points" if near > 1 else "nearest point"
     columns = ["in the original space", "points", "silhouette (−1 to 1)"]
@@ -95,7 +89,7 @@ def separability_table(session: Session) -> str:
         shares = (f"{_number(100 * share, 0)} %" for share in (row.purity, row.chance))
         rows.append(table_row(escape(row.points_name), str(row.count), _number(row.silhouette, 3), *shares))
     return (
-        f"<p class='says'>{escape(separability_text(one.separability))}</p>{html_table(columns, rows, 'separation')}"
+        f"{html_table(columns, rows, 'separation')}"
         "<p class='quiet small'>Cosine distance between features as the model gives them, not the plane above. Crops of one "
         "picture lie close together whatever it shows: the silhouette of the views counts them, the neighbours do not, and "
         f"the last line has one point per picture like (a). {_neighbour_note(one.cloud.label)}</p>"

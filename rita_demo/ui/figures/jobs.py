@@ -19,13 +19,13 @@ from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
-from rita_demo.ui.figures import feature_cloud
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 TEXTURES_SOURCE, DATASET_PREFIX = "textures", "dataset:"  # sources that need no stored run
+EXAMPLE_PREFIX = "example:"  # of the name of a stored example
 
 
 class FigureJobs:
@@ -48,7 +48,9 @@ class FigureJobs:
         """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream."""
         context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
         engine = context.engine_of(session)
-        if is_stored_stream(source):
+        if example_of(source) is not None:
+            raise DataError("A stored example is on screen already.", "Choose pictures to collect.")
+        if is_stored(source):
             yield context.progress("Reading the stored stream", 0.1)
             steps = Steps(evaluation_page.load_cloud_steps(self._folders, source, engine))
             text = "Encoding clean picture {} of {}"
@@ -59,7 +61,7 @@ class FigureJobs:
             text = "Attacking and deciding picture {} of {}"
         for done, total in steps:
             yield context.progress(text.format(done + 1, total), done / total, begin)
-        first = feature_cloud.placed_cloud(steps.value, engine.kl_to_one_hot)
+        first = analysis.placed_cloud(steps.value, engine.kl_to_one_hot)
         with session.lock:
             session.figures = replace(
                 session.figures, placed_cloud=first, projection="UMAP", k=None, picture=None, lasso_points=()
@@ -120,9 +122,16 @@ class FigureJobs:
         yield Finished(context.done("Measured."))
 
 
-def is_stored_stream(source: JsonValue) -> bool:
-    """Whether an untrusted source may name a stream: it names neither the drawn textures nor a dataset."""
+def is_stored(source: JsonValue) -> bool:
+    """Whether an untrusted source may name a stream or a stored example: it names neither the drawn textures nor a
+    dataset."""
     return isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX)
+
+
+def example_of(source: JsonValue) -> str | None:
+    """The dataset whose stored example an untrusted source names."""
+    named = isinstance(source, str) and source.startswith(EXAMPLE_PREFIX)
+    return str(source).removeprefix(EXAMPLE_PREFIX) if named else None
 
 
 def _cloud_settings(attack: JsonValue, budget: JsonValue, views: JsonValue) -> Settings:

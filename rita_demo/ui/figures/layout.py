@@ -5,11 +5,12 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures
-from rita_demo.ui.figures.jobs import DATASET_PREFIX, TEXTURES_SOURCE
+from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, TEXTURES_SOURCE
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
@@ -19,6 +20,9 @@ from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
+EXAMPLE_CHOICES = [
+    (f"Stored example: {DATASETS[name].title}", EXAMPLE_PREFIX + name) for name in evaluation_page.EXAMPLES
+]
 LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
 STRENGTH_INFO = "0 is no attack"
 POINT_TEXT = (
@@ -41,7 +45,7 @@ def build(panels: PanelRegistry) -> Parts:
 def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     """The run folders and stored streams that are on the server now."""
     runs = [SHIPPED_RUN, *((name, name) for name in evaluation_page.run_names(folders))]
-    streams = [(one.title, one.name) for one in evaluation_page.stored_streams(folders)]
+    streams = evaluation_page.stream_choices(evaluation_page.stored_streams(folders))
     datasets = [
         (f"{one.name}, attacked now. {one.skipped}".removesuffix(". "), DATASET_PREFIX + one.name)
         for one in evaluation_page.available(folders)
@@ -49,7 +53,7 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     ]
     value = chosen if (chosen, chosen) in runs else evaluation_page.SHIPPED
     return {
-        parts["source"]: gr.update(choices=[TEXTURES_CHOICE, *datasets, *streams]),
+        parts["source"]: gr.update(choices=[TEXTURES_CHOICE, *datasets, *EXAMPLE_CHOICES, *streams]),
         parts["run"]: gr.update(choices=runs, value=value),
     }
 
@@ -74,10 +78,11 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
         "The paper’s motivation: an attack scatters the pictures’ features, and in the crops of the attacked pictures the "
         "classes separate again. Here both are drawn and measured.",
     )
+    panels.add(gr.HTML(elem_id="fig-says"), feature_cloud.says, "cloud")
     parts: Parts = {}
     with gr.Row(elem_classes="ask-row"):
         info = "attacked now, or a stream that evaluate stored on the server"
-        parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE], TEXTURES_CHOICE[1], info)
+        parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE, *EXAMPLE_CHOICES], TEXTURES_CHOICE[1], info)
         parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures")
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
         attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default

@@ -4,6 +4,7 @@ Its panels share the selection of all tabs; they are drawn only while the tab is
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +14,10 @@ from rita_demo.analysis import UmapProcess
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
-from rita_demo.ui.figures.jobs import FigureJobs, is_stored_stream
+from rita_demo.ui.figures.jobs import FigureJobs, example_of, is_stored
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
@@ -50,13 +52,16 @@ class FiguresTab(SelectionEvents):
         """Connect the events, after the panels of all tabs are registered."""
         p, visitor = self.parts, self.context.visitor
         said, of = self.context.error_banner, self.context.outputs_of
-        filters, live = p["filters"].values(), [p[name] for name in layout.LIVE_CONTROLS]
+        filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
-            *((p[name].input, self.pick_source, [p["source"], p["attack"]], live) for name in ("source", "attack")),
+            *(
+                (p[name].input, self.pick_source, [visitor, p["source"], p["attack"]], sources)
+                for name in ("source", "attack")
+            ),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
             (p["one_hot"].click, self.on_cloud_class, [visitor], of("class", "cloud")),
             (p["brackets"].click, self.on_class, [visitor], of("class")),
@@ -100,13 +105,24 @@ class FiguresTab(SelectionEvents):
 
     # --- opening the tab
     def on_open(self, session: Session) -> Updates:
-        """The tab is opened: warm up UMAP, compute the bounds of Theorem 1, list the runs."""
+        """The tab is opened: warm up UMAP, compute the bounds of Theorem 1, list the runs. The first time it shows a stored
+        cloud."""
         self.jobs.worker.warm_up()
+        if session.figures.placed_cloud is None:
+            with suppress(DataError):
+                self._show_example(session, evaluation_page.EXAMPLES[0])
         self._compute_bounds(session)
         lists = layout.run_lists(self.parts, self.folders, session.figures.run_folder)
         self._load_run_folder(session, lists[self.parts["run"]]["value"])  # it may have more rows than before
         session.stale_tabs.add(self.tab)
         return lists
+
+    def _show_example(self, session: Session, dataset: str) -> None:
+        """A stored cloud. Raises DataError: its file is missing or damaged."""
+        placed = evaluation_page.shipped_cloud(self.folders, dataset)
+        session.figures = replace(
+            session.figures, placed_cloud=placed, projection="UMAP", k=None, picture=None, lasso_points=()
+        )
 
     def _compute_bounds(self, session: Session) -> None:
         run, known = session.run, session.figures.theorem_bounds
@@ -167,10 +183,15 @@ class FiguresTab(SelectionEvents):
 
         yield from self.opener.steps(session, find)
 
-    def pick_source(self, source: JsonValue, attack: JsonValue) -> Updates:
-        """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
-        live = not is_stored_stream(source)
+    def pick_source(self, visitor: str, source: JsonValue, attack: JsonValue) -> Updates:
+        """What is attacked now has controls; a stored stream has its own pictures, attack and views, and a stored example
+        is shown at once."""
+        live, example = not is_stored(source), example_of(source)
         updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
+        if example is not None:
+            session = self.context.sessions.get(visitor)
+            self._show_example(session, example)
+            updates |= self.context.panels.redraw(session, "cloud")
         return updates | {self.parts["budget"]: strength_update(attack, layout.STRENGTH_INFO, usable=live)}
 
     def on_chip(self, visitor: str, event: gr.EventData) -> Updates:

@@ -168,12 +168,13 @@ def contributions(session: Session) -> str:
 
 def log(session: Session) -> str:
     """What was inserted and what it replaced, newest first; the selected moment is marked."""
-    numbered = list(enumerate(session.history.entries))[::-1]
+    entries = session.shown_history.entries
+    numbered = list(enumerate(entries))[::-1]
     if not numbered:
         return "<p class='empty'>Nothing has happened yet.</p>"
     rows = []
     for number, entry in numbered[:MAX_ROWS]:
-        before = session.history.entries[number - 1].snapshot if number else entry.snapshot
+        before = entries[number - 1].snapshot if number else entry.snapshot
         entered = "; ".join(_event(before, e) for e in entry.events[:MAX_EVENTS])
         if len(entry.events) > MAX_EVENTS:
             entered += f"; and {len(entry.events) - MAX_EVENTS} more"

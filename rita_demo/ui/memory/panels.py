@@ -11,15 +11,44 @@ from rita_demo.plots.labels import escaped
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import ProcrustesPlane, Run, Trace
 from rita_demo.ui.framework.panels import PanelValue
+from rita_demo.ui.session.cache_history import HistoryEntry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
+OTHER_NAMES = (
+    "<p class='lead'>The stored example has other class names than the picture on screen. Press “Decide my own picture with "
+    "this memory” to see what it changes there.</p>"
+)
 EMPTY_TEXT = "Appears a few seconds after a picture is run."
 
 
 def slider(session: Session) -> PanelValue:
-    last = len(session.history.entries) - 1
+    last = len(session.shown_history.entries) - 1
     return gr.update(maximum=max(last, 1), value=session.selected_moment, visible=last > 0)
+
+
+def says(session: Session) -> str:
+    """HTML: whose memory is on screen, and what it says, in two sentences with numbers."""
+    entry, example = session.selected_entry, session.memory.example
+    if entry is None:
+        return "<p class='says'>The memory of this page, which starts empty: run a picture on the first tab.</p>"
+    snapshot = entry.snapshot
+    items = [(k, item) for k, held in snapshot.items_by_class.items() for item in held]
+    known = [item.truth == snapshot.names[k] for k, item in items if item.truth]
+    classes = len(snapshot.items_by_class)
+    what = "Your memory" if example is None else f"The memory of a stream ({example.recording.title})"
+    after = f"after {snapshot.pictures} picture{'s' * (snapshot.pictures != 1)}"
+    held = f"it holds {wording.view_count(snapshot.count)} under {classes} of {len(snapshot.names)} class names"
+    pure = f", {sum(known)} of {len(known)} under their true class" if known else ""
+    gone = sum(event.replaced_born is not None for one in _until(session) for event in one.events)
+    left = f"{wording.view_count(gone)} left for a surer one" if gone else "none has left for a surer one"
+    mark = "<b class='stored'>Stored example.</b> " if example is not None else ""
+    return f"<p class='says'>{mark}{escape(f'{what} {after}: {held}{pure}; {left}.')}</p>"
+
+
+def _until(session: Session) -> tuple[HistoryEntry, ...]:
+    """The moments up to the selected one."""
+    return session.shown_history.entries[: session.selected_moment + 1]
 
 
 def moment_heading(session: Session) -> str:
@@ -32,11 +61,28 @@ def moment_heading(session: Session) -> str:
 
 def remove_button(session: Session) -> PanelValue:
     """The button that removes the selected item, which only the latest moment allows."""
-    return gr.update(interactive=session.selected_item is not None and session.at_latest_moment)
+    chosen = session.selected_item is not None and session.at_latest_moment
+    return gr.update(interactive=chosen and session.memory.example is None)
+
+
+def own_memory_button(session: Session) -> PanelValue:
+    """A button of the visitor's own memory: it rests while a stored example is shown."""
+    return gr.update(interactive=session.memory.example is None)
+
+
+def bring_back_button(session: Session) -> PanelValue:
+    """The button that fetches the memory that was put aside last."""
+    if not session.put_aside:
+        return gr.update(visible=False)
+    now = session.put_aside[-1].entries[-1].snapshot
+    text = f"Bring back {wording.view_count(now.count)} of {len(now.names)} class names"
+    return gr.update(visible=session.memory.example is None, value=text)
 
 
 def comparison(session: Session) -> str:
     """Both answers, and the class whose cost the memory changes most."""
+    if session.memory.example is not None:
+        return OTHER_NAMES
     found = _both_traces(session)
     if found is None:
         return f"<p class='empty'>{EMPTY_TEXT}</p>"
@@ -66,13 +112,22 @@ def comparison(session: Session) -> str:
 def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
     """The displayed picture decided from the cache of the selected moment, and from an empty one."""
     run, bare, full = session.run, session.memory.empty_cache_result, session.memory.cache_result
-    if run is None or bare is None or full is None or bare[0] is not run or full[0] is not run:
+    if (
+        session.memory.example is not None
+        or run is None
+        or bare is None
+        or full is None
+        or bare[0] is not run
+        or full[0] is not run
+    ):
         return None
     return run, full[2], bare[1]
 
 
 def distances(session: Session) -> PanelValue:
     """d_cOT of every class with and without the memory."""
+    if session.memory.example is not None:
+        return plots.message_figure("Shown once a picture is decided with this memory.")
     found = _both_traces(session)
     if found is None or found[0].settings.protocol == "off":
         return None

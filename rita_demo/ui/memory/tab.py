@@ -8,12 +8,16 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline.rerun import leave_one_out_steps
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext, immediate_event
+from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
@@ -22,7 +26,8 @@ from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
-from rita_demo.ui.session.session import Contributions, Session
+from rita_demo.ui.session.session import Contributions, MemoryExample, Session
+from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
@@ -30,19 +35,34 @@ from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, parse_
 
 
 class MemoryTab(SelectionEvents):
-    """The tab. Build it inside its ``gr.Tab``."""
+    """The tab. Build it inside its ``gr.Tab``. ``folders``: datasets of the server, for thumbnails of a stored example."""
 
-    def __init__(self, context: AppContext, tab: gr.Tab) -> None:
+    def __init__(self, context: AppContext, tab: gr.Tab, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.tab, self.export_count = context, tab, 0
+        self.folders, self.opener = folders, opener
         with gr.Column(elem_id="memory"):
+            context.panels.add(gr.HTML(elem_id="memory-says"), memory_panels.says, "memory")
+            with gr.Row(elem_id="memory-whose"):
+                self._build_example_buttons()
             strip = gr.HTML(elem_id="memory-strip")
             context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
             self._build_contents()
             self._build_effect()
             self._build_bulk_add()
         context.panels.before_draw(str(tab.id), self._compare)
+        context.panels.on_open(str(tab.id), self.on_open)
 
     # --- layout
+    def _build_example_buttons(self) -> None:
+        """Buttons that are seen with a stored example; and one that fetches a memory that was put aside."""
+        add = self.context.panels.add
+        self.decide_button = gr.Button("Decide my own picture with this memory", size="sm", elem_id="decide-own")
+        self.own_button = gr.Button("Show my own memory", size="sm", elem_id="own-memory")
+        for button in (self.decide_button, self.own_button):
+            add(button, lambda session: gr.update(visible=session.memory.example is not None), "memory")
+        self.back_button = gr.Button("Bring back", size="sm", visible=False, elem_id="bring-back")
+        add(self.back_button, memory_panels.bring_back_button, "memory")
+
     def _build_contents(self) -> None:
         add = self.context.panels.add
         build_heading(
@@ -64,6 +84,8 @@ class MemoryTab(SelectionEvents):
             self.export_buttons = DownloadButtons(html.CACHE_FORMATS, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
         add(self.remove_button, memory_panels.remove_button, "memory")
+        for button in (self.undo_button, self.clear_button):
+            add(button, memory_panels.own_memory_button, "memory")
         left, right = build_columns(1, 2)
         with left:
             add(gr.HTML(elem_id="item-detail"), html.detail, "memory")
@@ -78,6 +100,7 @@ class MemoryTab(SelectionEvents):
         with gr.Row(elem_id="contribution-buttons"):
             self.contribute_button = gr.Button("What each stored view contributes", size="sm", elem_id="contribute")
             self.stop_contribute = gr.Button("Stop", size="sm", visible=False, elem_id="stop-contribute")
+        add(self.contribute_button, memory_panels.own_memory_button, "memory")
         add(gr.HTML(elem_id="contributions"), html.contributions, "memory")
         gr.HTML("<h3>Cost in the memory per class, with and without what it holds</h3>")
         aria = "Cost of every class in the memory, and with an empty one"
@@ -120,10 +143,13 @@ class MemoryTab(SelectionEvents):
             (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
+            (self.own_button.click, self.show_own),
+            (self.back_button.click, self.bring_back),
             (self.remove_button.click, self.on_remove),
             (self.import_button.upload, self.on_import, self.import_button),
         ):
             event(safe(handler), [visitor, *more], changed, **immediate_event(handler))
+        self.opener.bind_event(self.decide_button.click, self.decide_own)
         exported = [*changed, self.export_buttons]
         self.export_buttons.click(safe(self.on_export), visitor, exported, **immediate_event(self.on_export))
         # first what is known, then what has to be decided again
@@ -138,6 +164,48 @@ class MemoryTab(SelectionEvents):
         job(self.bulk_upload.upload, self.add_uploads, uploads, outputs, **LONG_EVENT)
         job(self.attacked_samples_button.click, self.add_attacked_samples, [visitor], outputs, **LONG_EVENT)
 
+    def on_open(self, session: Session) -> None:
+        """The tab is opened: until the visitor has a memory of their own, it shows that of the stored stream on screen."""
+        memory, shown = session.memory, session.stream.recording
+        examples = evaluation_page.shipped_streams()
+        if memory.own or session.run is not session.shared_run or not examples:
+            return
+        one = shown if shown is not None and shown.stored else examples[0]
+        if memory.example is None or memory.example.recording.name != one.name:
+            memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
+            session.select(item=replacing_item(memory.example.history), moment=None)
+            session.stale_tabs.add(str(self.tab.id))
+
+    def show_own(self, visitor: str) -> Updates:
+        """The visitor's own memory instead of the stored example."""
+        session = self.context.sessions.get(visitor)
+        session.memory.example, session.memory.own = None, True
+        return self._select(session, "memory", moment=None, item=None)
+
+    def bring_back(self, visitor: str) -> Updates:
+        """The memory that was put aside last."""
+        session = self.context.sessions.get(visitor)
+        if not session.put_aside:
+            raise DemoError("No memory was put aside.")
+        session.bring_back()
+        message = (
+            "The memory is back; that of before is put aside. The next picture with its class names is decided from it."
+        )
+        return self._replace_history(session, session.history, message)
+
+    def decide_own(self, visitor: str) -> Iterator[Updates]:
+        """Decide the picture on screen with the stored example's memory at the selected moment."""
+        session = self.context.sessions.get(visitor)
+        example, engine = session.memory.example, self.context.engine_of(session)
+        if example is None:
+            raise DemoError("There is no stored example on screen.", "Reload the page to see one.")
+        history = History(example.history.entries[: session.selected_moment + 1])
+
+        def find() -> RunRequest:
+            return own_picture_request(session, engine, example.recording, history)
+
+        yield from self.opener.steps(session, find, str(self.tab.id), "The picture with this memory")
+
     def on_compare(self, visitor: str) -> Updates:
         session, panels = self.context.sessions.get(visitor), self.context.panels
         self._compare(session)
@@ -145,10 +213,10 @@ class MemoryTab(SelectionEvents):
 
     def pick_moment(self, visitor: str, number: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
-        at = parse_int(number, 0, len(session.history.entries))
+        at = parse_int(number, 0, len(session.shown_history.entries))
         if at is None:
             return {}
-        place = session.history.entries[at].snapshot.find(session.selected_item)
+        place = session.shown_history.entries[at].snapshot.find(session.selected_item)
         updates = self._select(session, "memory", moment=at, item=place)
         updates.pop(self.moment, None)  # the slider itself has the new value
         return updates
@@ -216,8 +284,11 @@ class MemoryTab(SelectionEvents):
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
         kind = clicked_format(event, html.CACHE_FORMATS)
-        entries = session.history.entries[: session.selected_moment + 1]
-        about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, entries)
+        entries = session.shown_history.entries[: session.selected_moment + 1]
+        model, settings, example = run.backbone.name, run.settings, session.memory.example
+        if example is not None:
+            model, settings = example.recording.columns["backbone"], example.recording.header.requested
+        about = cache_file.describe(entry.snapshot, model, settings, entries)
         with self.context.downloads.slot():
             if kind == "json":
                 made = cache_file.to_json(entry.snapshot, about)
@@ -263,12 +334,14 @@ class MemoryTab(SelectionEvents):
 
     def add_uploads(self, visitor: str, paths: JsonValue, attack: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
+        session.memory.example, session.memory.own = None, True
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
         yield from bulk_add.add_steps(self.context, session, *found)
         yield self._select(session, "memory")
 
     def add_attacked_samples(self, visitor: str) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
+        session.memory.example, session.memory.own = None, True
         found = bulk_add.attacked_samples(session, self.context.engine_of(session))
         yield from bulk_add.add_steps(self.context, session, found)
         yield self._select(session, "memory")
@@ -279,7 +352,7 @@ class MemoryTab(SelectionEvents):
 
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
-            session.history = history
+            session.history, session.memory.example = history, None
         session.memory.before_after_html = ""
         updates = self._select(session, "memory", moment=None, item=None)
         return {self.context.error_banner: "", **self.context.done(message), **updates}
@@ -292,5 +365,5 @@ class MemoryTab(SelectionEvents):
 
     def _compare(self, session: Session) -> None:
         """Decide with and without the memory, while the tab is visible."""
-        if session.visible_tab == self.tab.id:
+        if session.visible_tab == self.tab.id and session.memory.example is None:
             bulk_add.compare_with_empty(self.context.engine_of(session), session)

@@ -118,6 +118,11 @@ class History:
         """The latest snapshot; None before the first picture."""
         return self.entries[-1].snapshot if self.entries else None
 
+    @property
+    def holds_views(self) -> bool:
+        """Whether the latest snapshot holds anything."""
+        return self.current is not None and self.current.count > 0
+
     def snapshot_without(self, picture_key: str, moment: int = -1) -> CacheSnapshot | None:
         """The snapshot at ``moment`` without a picture's own views; None before the first picture. If that picture made
         the moment, it is exactly the moment before; later, its own views are removed, and what they replaced meanwhile

@@ -5,26 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rita_demo.records import Run, TheoremBounds
-from rita_demo.records.measurement import AblationPoint, CloudPoints, FeatureCloud, KlToOneHot, Separability
+from rita_demo.records.measurement import AblationPoint, PlacedCloud
 
 if TYPE_CHECKING:
     from rita_demo.ui.session.session import Session
-
-
-@dataclass(frozen=True)
-class PlacedCloud:
-    """A cloud with everything that is computed from it once. ``coordinates`` maps "PCA" and, when it is ready, "UMAP" to
-    (P, 2); ``captions`` maps the same to a sentence on the projection."""
-
-    cloud: FeatureCloud
-    points: CloudPoints
-    coordinates: dict[str, np.ndarray]
-    captions: dict[str, str]
-    kl_to_one_hot: KlToOneHot
-    separability: tuple[Separability, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.analysis.crop_law import LawCurves
+from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.records import (
@@ -33,6 +34,7 @@ from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.stream_state import StreamState
 
 SIDES = ("attacked", "clean")
+MAX_PUT_ASIDE = 4  # memories that are kept beside the one in use
 NO_EXCLUSIONS = Exclusions()
 #: Ids of the first tab, which is visible when the page opens, and of the Lab's tab with the panels of the run on screen.
 HOME_TAB, RUN_TAB = "story", "run"
@@ -121,11 +123,23 @@ class Contributions:
     by_item: dict[int, ViewContribution]
 
 
+@dataclass(frozen=True)
+class MemoryExample:
+    """A stored stream, and its memory over time."""
+
+    recording: StreamRun
+    history: History
+
+
 @dataclass
 class MemoryState:
     """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, what each
-    of its views contributes, the Procrustes plane of the selected class, and HTML of what the last bulk add changed."""
+    of its views contributes, the Procrustes plane of the selected class, and HTML of what the last bulk add changed.
 
+    ``example``: what is shown instead of the visitor's own memory; with ``own`` they asked for their own."""
+
+    example: MemoryExample | None = None
+    own: bool = False
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, HistoryEntry, Trace] | None = None
     plane_cache: tuple[Run, tuple[CacheItem, ...], int, ProcrustesPlane | None] | None = None
@@ -154,6 +168,7 @@ class Session:
     shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
+    ``put_aside``: earlier histories that another one took the place of, oldest first.
     ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
     """
 
@@ -170,6 +185,7 @@ class Session:
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     selection: Selection = Selection()
     history: History = field(default_factory=History)
+    put_aside: tuple[History, ...] = ()
     visible_tab: str = HOME_TAB
     stale_tabs: set[str] = field(default_factory=set)
     pending_topics: frozenset[str] = frozenset()
@@ -191,6 +207,8 @@ class Session:
             self.crops, self.image_cache = {}, {}
             self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
             self.attack_defend.form_differs, self.inside.awaited = False, ""
+            if not shared:
+                self.memory.example = None
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 
@@ -250,15 +268,20 @@ class Session:
         return names.index(name) if name in names else None
 
     @property
+    def shown_history(self) -> History:
+        """The cache history that *Memory* shows: the stored example's while there is one."""
+        return self.history if self.memory.example is None else self.memory.example.history
+
+    @property
     def selected_moment(self) -> int:
         """Number of the selected moment of the cache history."""
-        last, at = max(len(self.history.entries) - 1, 0), self.selection.moment
+        last, at = max(len(self.shown_history.entries) - 1, 0), self.selection.moment
         return last if at is None else min(max(at, 0), last)
 
     @property
     def selected_entry(self) -> HistoryEntry | None:
         """The selected moment of the cache history; None before the first run."""
-        entries = self.history.entries
+        entries = self.shown_history.entries
         return entries[self.selected_moment] if entries else None
 
     @property
@@ -269,7 +292,7 @@ class Session:
 
     @property
     def at_latest_moment(self) -> bool:
-        return self.selected_moment == len(self.history.entries) - 1
+        return self.selected_moment == len(self.shown_history.entries) - 1
 
     def store_attack_step(self, result: AttackStepResult, crops: np.ndarray) -> None:
         """Add the next attack step, and its views for the screen."""
@@ -296,7 +319,27 @@ class Session:
         """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``."""
         with self.lock:
             title = title if run.attack is None else f"{title}, attacked"
-            self.history = self.history.with_picture(title, run.clean.picture.key, run, self.crops.get("attacked"))
+            before = self.history
+            self.history = before.with_picture(title, run.clean.picture.key, run, self.crops.get("attacked"))
+            if before.current is not None and before.current.key != run.class_prompts.key:
+                self._put_aside(before)
+
+    def replace_history(self, history: History) -> None:
+        """Another memory takes the place of this one, which is put aside if it holds anything."""
+        with self.lock:
+            before, self.history = self.history, history
+            self._put_aside(before)
+
+    def bring_back(self) -> None:
+        """The memory that was put aside last takes the place of this one, which is put aside as the first."""
+        with self.lock:
+            *others, last = self.put_aside
+            kept = (self.history,) if self.history.holds_views else ()
+            self.put_aside, self.history = (*kept, *others), last
+
+    def _put_aside(self, history: History) -> None:
+        if history.holds_views:
+            self.put_aside = (*self.put_aside, history)[-MAX_PUT_ASIDE:]
 
     def size_bytes(self) -> int:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
@@ -305,6 +348,9 @@ class Session:
         if self.same_picture(self.shared_run):
             shared |= {"run", "attack_steps", "crops", "budget_variants"}
             array_bytes(self.shared_run, known)  # other results may refer to it
+        array_bytes(self.memory.example, known)  # all visitors share stored examples
+        if self.figures.placed_cloud is not None and self.figures.placed_cloud.stored:
+            array_bytes(self.figures.placed_cloud, known)
         return array_bytes([getattr(self, one.name) for one in fields(self) if one.name not in shared], known)
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -11,13 +10,12 @@ import numpy as np
 
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, StreamPicture, StreamRun
-from rita_demo.records.errors import DataError, DemoError
+from rita_demo.evaluation.page import DataFolders, StreamRun
+from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory
 from rita_demo.settings.setting import number_text
 from rita_demo.ui.framework.panels import PanelValue
-from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, small_crop, snapshot_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
 from rita_demo.ui.widgets import wording
@@ -110,33 +108,6 @@ def _crop(shown: ShownStream, view: RememberedView, box: tuple[float, ...]) -> s
     return f'<span class="framed">{shown.image(view.name, 56)}<i style="{frame}"></i></span>'
 
 
-def snapshot_before(shown: ShownStream, met: StreamPicture, t: int) -> CacheSnapshot:
-    """The cache before picture ``t`` of the stream on screen; its items know their picture, true class and crop."""
-    snapshot = snapshot_of(met.cache, met.names, None, None)
-    views = [v for v in evaluation_page.remembered_views(shown.trajectory, t - 1) if v.left is None]
-    boxes, by_place = evaluation_page.view_boxes(shown.recording, views), {(v.label, v.slot): v for v in views}
-    squares: dict[str, np.ndarray | None] = {}
-    items: dict[int, tuple[CacheItem, ...]] = {}
-    for k, found in snapshot.items_by_class.items():
-        for slot, item in enumerate(found):
-            view = by_place[k, slot]
-            if view.name not in squares:
-                squares[view.name] = _square(shown, view.name)
-            pixels = squares[view.name]
-            crop = None if pixels is None else small_crop(pixels, boxes[view.id])
-            title = f"picture {view.picture + 1} of the stream, {view.name}{', attacked' if view.attacked else ''}"
-            known = replace(item, thumbnail=crop, picture=title, truth=met.names[view.truth])
-            items[k] = (*items.get(k, ()), known)
-    return replace(snapshot, items_by_class=items)
-
-
-def _square(shown: ShownStream, name: str) -> np.ndarray | None:
-    try:
-        return evaluation_page.picture_of(shown.folders, shown.recording, name).pixels
-    except DemoError:
-        return None
-
-
 # --- compared
 def other_choices(session: Session, folders: DataFolders) -> PanelValue:
     """The menu of what the stream is compared with."""
@@ -146,7 +117,7 @@ def other_choices(session: Session, folders: DataFolders) -> PanelValue:
     if stream.recording is None:
         return gr.update(choices=[MEMORY_OFF], value=OFF)
     moments = [f"{MOMENT}{n}" for n in sorted({last // 4, last // 2, 3 * last // 4}) if 0 < n < last]
-    streams = [(one.title, one.name) for one in _comparable(folders, stream.recording)]
+    streams = evaluation_page.stream_choices(_comparable(folders, stream.recording))
     if stream.other not in {OFF, *moments, *(name for _, name in streams)}:
         moments.append(stream.other)
     choices = [MEMORY_OFF, *((_moment_title(moment), moment) for moment in moments), *streams]
@@ -159,7 +130,7 @@ def _moment_title(moment: str) -> str:
 
 def _comparable(folders: DataFolders, one: StreamRun) -> list[StreamRun]:
     """Other stored streams of the same classes and model."""
-    runs = evaluation_page.stream_runs(folders.runs)
+    runs = evaluation_page.known_streams(folders)
     same = [run for run in runs if run.header.weights == one.header.weights and run.names == one.names]
     return [run for run in same if run.name != one.name]
 
@@ -293,4 +264,4 @@ def _views_html(shown: ShownStream, one: StreamRun, views: tuple[RememberedView,
 
 
 def _other_run(shown: ShownStream) -> StreamRun:
-    return evaluation_page.find_stream_run(shown.folders.runs, shown.state.other)
+    return evaluation_page.find_stream(shown.folders, shown.state.other)

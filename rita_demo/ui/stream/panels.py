@@ -8,9 +8,11 @@ from html import escape
 import gradio as gr
 
 from rita_demo import plots
+from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.memory.stream import MAX_CLASSES
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
@@ -23,6 +25,7 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
 
 MAX_THUMBNAILS = 8  # pictures shown as thumbnails
+STORED_MARK = "<b class='stored'>Stored example.</b>"
 SUBSET_TEXT = {"all": "all pictures", "clean": "clean ones", "attacked": "attacked ones"}
 SEPARATE_ATTACKER_TEXT = (
     "This attacker uses RITA’s memory. For CLIP and the other methods without that memory the same attack was made "
@@ -62,6 +65,29 @@ def shown_stream(session: Session, folders: DataFolders) -> ShownStream | None:
     return ShownStream(state, folders, state.recording, state.trajectory, state.shown_picture, k)
 
 
+def says(shown: ShownStream) -> str:
+    """HTML: what is on screen, and what it says, in two sentences with numbers."""
+    run, trajectory, t = shown.recording, shown.trajectory, shown.t
+    mark = f"{STORED_MARK} " if run.stored else ""
+    attacked = int(trajectory.attacked[:t].sum())
+    dataset = str(run.columns["dataset"]).removesuffix(PRESENT_SUFFIX)
+    title = DATASETS[dataset].title if dataset in DATASETS else dataset
+    what = (
+        f"{t} pictures of {title}, {attacked or 'none'} of them attacked, decided one after the other among "
+        f"{len(trajectory.names)} class names."
+    )
+    right = {method: int(curve.right[:t].sum()) for method, curve in trajectory.curves.items()}
+    found = f"RITA has {right['rita']} right with its memory"
+    if evaluation_page.WITHOUT_CACHE in right:
+        compared = evaluation_page.compare_answers(run, run, evaluation_page.WITHOUT_CACHE, t)
+        changed = 0 if compared is None else len(compared.different)
+        answers = f"{changed or 'no'} answer{'s' * (changed != 1)}"
+        found += f" and {right[evaluation_page.WITHOUT_CACHE]} without it: the memory changed {answers}"
+    if "clip" in right:
+        found += f". CLIP alone has {right['clip']} right"
+    return f"<p class='says'>{mark}{escape(what)} {escape(found)}.</p>"
+
+
 def status(shown: ShownStream) -> str:
     """HTML: how far the stream is, how fast, and how long it may still take."""
     done, wanted = shown.state.decided, shown.trajectory.expected_pictures
@@ -87,7 +113,7 @@ def heading(shown: ShownStream) -> str:
         facts.append(SEPARATE_ATTACKER_TEXT)
     items = "".join(f"<li>{escape(str(fact))}</li>" for fact in facts)
     return (
-        f"<h3>{escape(shown.recording.title)}</h3><p class='lead'>After picture {shown.t} of "
+        f"<h3>{escape(shown.recording.title)}</h3><p class='lead'>{shown.recording.about.capitalize()}. After picture {shown.t} of "
         f"{shown.trajectory.expected_pictures}. {escape(shown.recording.header.omission)}</p><details class='differs'><summary>What the attacker may do and "
         f"knows</summary><ul class='plain'>{items}</ul></details>"
     )

@@ -20,9 +20,10 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import FormValues, PanelRegistry, PanelValue, Parts, Updates
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, History
+from rita_demo.ui.session.cache_history import MAX_ENTRIES
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stream_history import own_picture_request, stream_history
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import memory_panels
 from rita_demo.ui.stream import panels as stream_panels
@@ -42,10 +43,18 @@ MAX_SEARCH = 100  # letters
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 TRAFFIC = [("clean", "clean"), ("mixed: half of them attacked", "mixed"), ("attacked", "attacked")]
 ORDERS = [("mixed at random", "random"), ("one class after the other", "classes")]
+NAMES = [("all class names", "all"), ("the names with pictures here", "present")]
+LEAD = (
+    f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them: does it help, and is what "
+    "it holds right? Attack, strength, views, memory and methods are those of the first tab; every picture is cut to the "
+    f"model’s square, as in all tables. {NOT_ZERO_SHOT}"
+)
 NO_STREAM = "<p class='empty'>Shown once a stream was run.</p>"
 REPLACES = (
-    "<p class='quiet small'>Opening one replaces the memory on screen; export it first (tab Memory) to keep it.</p>"
+    "<p class='quiet small'>The memory on screen is put aside: “Bring back” in the tab Memory fetches it. The first tab’s "
+    "picture, class names and settings become those of the stream.</p>"
 )
+DECIDE = "Decide my own picture with this memory"
 C = TypeVar("C", bound=Component)
 
 
@@ -56,21 +65,20 @@ class StreamTab:
         self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
         self.panels, self.figures, self.export_count = PanelRegistry(), dict[str, PlotlyView](), 0
         with gr.Column(elem_id="stream"):
-            self._build_request_form()
-            self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
-            lead = "Runs of this page, and those that <code>evaluate</code> made with RITA and the protocol <code>stream</code>."
-            with build_fold("Open a stored run", lead, elem_id="stored"):
-                self.stored_menu = build_menu([], label="Stored run", elem_id="stored-run")
-                with gr.Row(elem_classes="whatif-row"):
-                    self.open_button = gr.Button("Open it", size="sm", elem_id="open-run")
+            build_heading("A stream of pictures", LEAD)
+            self._add(gr.HTML(elem_id="stream-says"), stream_panels.says)
+            self.stored_menu = build_menu([], label="On screen", elem_id="stored-run", filterable=False)
             with gr.Row(elem_id="stream-buttons"):
-                start = gr.Button("Start the stream", variant="primary", elem_id="stream-start")
+                start = gr.Button("Start a stream of your own", variant="primary", elem_id="stream-start")
                 self.buttons = {"start": start}
                 self.panels.add(start, lambda session: gr.update(interactive=not session.stream.running))
                 self._add_button("pause", "Pause", lambda stream: stream.running)
                 for name, text in (("resume", "Resume"), ("step", "One picture")):
                     self._add_button(name, text, lambda stream: stream.unfinished and not stream.running)
                 self._add_button("cancel", "Cancel", lambda stream: stream.unfinished)
+            with build_fold("Which pictures, how many, attacked or not", elem_id="stream-settings"):
+                self._build_request_form()
+            self.dataset_download = DatasetDownload(context, folders, self.request_inputs["dataset"])
             self._add(gr.HTML(elem_id="stream-status"), stream_panels.status)
             self._build_accuracy()
             self._build_comparison()
@@ -80,12 +88,6 @@ class StreamTab:
     # --- layout
     def _build_request_form(self) -> None:
         """The form; ``request_inputs`` is named as the parameters of :func:`rita_demo.evaluation.page.request_for`."""
-        build_heading(
-            "A stream of pictures",
-            f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them: does it help, "
-            "and is what it holds right? Attack, strength, views, memory and methods are those of the first tab; every "
-            f"picture is cut to the model’s square, as in all tables. {NOT_ZERO_SHOT}",
-        )
         listed, asked = dataset_choices(self.folders), dict[str, Any]()
         with gr.Row(elem_classes="stream-form"):
             asked["dataset"] = build_menu(
@@ -98,6 +100,7 @@ class StreamTab:
         with gr.Row(elem_classes="stream-form"):
             asked["traffic"] = gr.Radio(TRAFFIC, value="mixed", label="They arrive", elem_id="stream-traffic")
             asked["order"] = gr.Radio(ORDERS, value="random", label="In which order", elem_id="stream-order")
+            asked["names"] = gr.Radio(NAMES, value="all", label="Asked among", elem_id="stream-names")
             asked["seed"] = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
         self.request_inputs = asked
 
@@ -137,7 +140,7 @@ class StreamTab:
         self.slider = self.panels.add(time_slider, p.slider)
         left, right = build_columns(2, 3)
         with left:
-            empty = "<p class='empty'>Press “Start the stream”, or open a stored run.</p>"
+            empty = "<p class='empty'>Start a stream, or choose a stored one.</p>"
             self._add(gr.HTML(elem_id="stream-standings"), p.accuracy_table, empty=empty)
         with right:
             title = "Accuracy over the stream"
@@ -149,6 +152,7 @@ class StreamTab:
                 ("memory", "Open the memory before picture {}"),
             ):
                 self._add_button(f"open-{name}", text, lambda stream: stream.shown_picture > 0, size="sm")
+            self._add_button("decide", DECIDE, lambda stream: stream.shown_picture > 0, size="sm")
             self.export = DownloadButtons(
                 {"jsonl": "Export the rows (JSON lines)"}, visible=False, elem_id="stream-export"
             )
@@ -226,7 +230,7 @@ class StreamTab:
             (self.other_menu.input, self.pick_other, self.other_menu),
             *((event, self.list_views, self.search, self.order, self.listed) for event in listing),
             *((figure.click, self.click_figure) for name, figure in self.figures.items() if name != "classes"),
-            (self.open_button.click, self.open_stored, self.stored_menu),
+            (self.stored_menu.input, self.open_stored, self.stored_menu),
             (self.export.click, self.on_export),
         ]
         for event, handler, *inputs in quick:
@@ -237,17 +241,22 @@ class StreamTab:
         classes.click(safe(self.click_class), visitor, shown, **immediate_event(self.click_class))
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
+        self.opener.bind_event(b["decide"].click, self.decide_own)
         self.opener.bind_event(self.views.click, self.open_remembered)
         self.dataset_download.bind_events()
 
-    def _stored_choices(self) -> Updates:
-        found = evaluation_page.stream_runs(self.folders.runs)
-        return {self.stored_menu: gr.update(choices=[(one.title, one.name) for one in found])}
+    def _stored_choices(self, session: Session) -> Updates:
+        found, shown = evaluation_page.known_streams(self.folders), session.stream.recording
+        value = None if shown is None else shown.name
+        return {self.stored_menu: gr.update(choices=evaluation_page.stream_choices(found), value=value)}
 
     def on_open(self, session: Session) -> Updates:
-        """The tab is opened: datasets and stored runs may have changed."""
+        """The tab is opened: datasets and stored runs may have changed. The first time it shows a stored example."""
+        if session.stream.recording is None and session.stream.request is None:
+            for one in evaluation_page.shipped_streams()[:1]:
+                session.stream.show(one)
         listed: Updates = {self.request_inputs["dataset"]: gr.update(choices=dataset_choices(self.folders))}
-        return listed | self._stored_choices() | self.panels.redraw(session, "run")
+        return listed | self._stored_choices(session) | self.panels.redraw(session, "run")
 
     # --- running
     def on_start(self, values: FormValues) -> Iterator[Updates]:
@@ -298,7 +307,7 @@ class StreamTab:
             self._reload(session)  # a stream that was complete before yields nothing
         finally:
             view.running = False
-        yield self._stored_choices() | self.panels.redraw(session, "run")
+        yield self._stored_choices(session) | self.panels.redraw(session, "run")
 
     def _reload(self, session: Session) -> None:
         view, request = session.stream, session.stream.request
@@ -320,7 +329,7 @@ class StreamTab:
         # The running event enables "Start" as it ends. An update here could arrive later and disable the button again.
         updates = self.panels.redraw(session, "run") | {self.buttons["pause"]: gr.update(visible=False)}
         updates.pop(self.buttons["start"], None)
-        return self._stored_choices() | updates
+        return self._stored_choices(session) | updates
 
     # --- selecting
     def pick_picture(self, visitor: str, number: JsonValue) -> Updates:
@@ -379,7 +388,7 @@ class StreamTab:
             raise SettingError("A stream of yours is running.", "Pause it first.")
         if not isinstance(name, str):
             raise DataError("No run is chosen.", "Choose one from the list.")
-        found = evaluation_page.find_stream_run(self.folders.runs, name)
+        found = evaluation_page.find_stream(self.folders, name)
         session.stream.close()
         session.stream.show(found)
         self.context.sessions.evict()
@@ -416,14 +425,25 @@ class StreamTab:
         def find() -> RunRequest:
             met = evaluation_page.open_stream_picture(engine, self.folders, shown.recording, t)
             methods = tuple(m for m in DEFENCES if m in shown.recording.cells or m in default_methods())
-            # the cache before that picture; Undo brings the visitor's own one back
-            snapshot, now = memory_panels.snapshot_before(shown, met, t), session.history.current
-            kept = session.history if now is not None and now.key == snapshot.key else History()
-            session.history = kept.with_snapshot(f"A stream, before its picture {t}", snapshot)
+            history = stream_history(self.folders, shown.recording, shown.trajectory, t - 1)
+            session.replace_history(history)
             found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
             # the picture itself adds a moment; the oldest one of a full history goes for it
-            moment = min(len(session.history.entries), MAX_ENTRIES - 1) - 1
+            moment = min(len(history.entries), MAX_ENTRIES - 1) - 1
             before = {"moment": moment} if tab == "memory" else {}
             return RunRequest(*found, methods=methods, selection=before)
 
         yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")
+
+    def decide_own(self, visitor: str) -> Iterator[Updates]:
+        """Decide the picture on screen with the memory after the selected picture, and show what that changes."""
+        session = self.context.sessions.get(visitor)
+        shown, engine = shown_stream(session, self.folders), self.context.engine_of(session)
+        if shown is None:
+            raise DataError("There is no memory to decide with.", "Start a stream first.")
+
+        def find() -> RunRequest:
+            history = stream_history(self.folders, shown.recording, shown.trajectory, shown.t)
+            return own_picture_request(session, engine, shown.recording, history)
+
+        yield from self.opener.steps(session, find, "memory", "The picture with this memory")

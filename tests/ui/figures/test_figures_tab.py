@@ -53,7 +53,7 @@ class FiguresClient:
         self.opened = open_tab(self.tab, self.name)
 
     def collected(self) -> None:
-        one = feature_cloud.placed_cloud(make_cloud(), ToyEngine().kl_to_one_hot)
+        one = analysis.placed_cloud(make_cloud(), ToyEngine().kl_to_one_hot)
         one = replace(one, separability=analysis.separabilities(one.cloud))
         self.session.figures = replace(self.session.figures, placed_cloud=one)
 
@@ -165,7 +165,9 @@ def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> Non
 
 def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
     for source, live in ((figures_jobs.TEXTURES_SOURCE, True), ("dataset:dtd", True), ("run/cells/x", False)):
-        assert {update["interactive"] for update in client.tab.pick_source(source, "pgd").values()} == {live}
+        assert {update["interactive"] for update in client.tab.pick_source(client.name, source, "pgd").values()} == {
+            live
+        }
     strength = client.tab.parts["budget"]
     for attack, info in (
         ("pgd", "0 is no attack"),
@@ -215,7 +217,7 @@ def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> Non
     ):  # 5 pictures per class
         assert said in table
     list(client.tab.jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 4, 1, "pgd", 4, 16))
-    assert "Cannot be measured: one picture per class" in feature_cloud.separability_table(client.session)
+    assert "Cannot be measured: one picture per class" in feature_cloud.says(client.session)
 
 
 def test_theorem_1_is_drawn_in_numbers_when_the_tab_opens_and_classes_can_be_selected(client: FiguresClient) -> None:

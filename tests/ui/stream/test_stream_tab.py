@@ -300,8 +300,9 @@ def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
     client.stream(traffic="clean")
     other = StreamClient(client.tab)
-    ((_, stored),) = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
+    (_, stored), *examples = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
     assert stored == client.view.recording.name
+    assert all(title.startswith("Stored example: ") for title, _ in examples)
     other.tab.open_stored(other.name, stored)
     assert other.view.shown_picture == 4
     assert not other.view.unfinished
@@ -332,7 +333,8 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     assert {k: n for k, n in enumerate(run.cache_before.count.tolist()) if n} == {k: held[k].count for k in held}
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
-    assert f"before its picture {t}" in client.session.history.entries[0].title
+    titles = [entry.title for entry in client.session.history.entries]
+    assert [f"picture {n} of the stream" in title for n, title in enumerate(titles)][1:t] == [True] * (t - 1)
     assert any("is being computed" in str(u) for u in updates)
     assert client.session.inside.awaited == ""
 
@@ -422,7 +424,7 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     both = len(evaluation_page.compare_caches(*views).both)
     assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(client.shown)
     tab.pick_other(client.name, other)
-    stored = evaluation_page.find_stream_run(tab.folders.runs, other)
+    stored = evaluation_page.find_stream(tab.folders, other)
     found = evaluation_page.compare_answers(one, stored, "rita", 6)
     assert sorted(numbers_in(memory_panels.help_html(client.shown))) == [d.picture + 1 for d in found.different]
     assert "slots=1" in memory_panels.contents_html(client.shown)
@@ -437,12 +439,12 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
 ) -> None:
     client.stream(pictures=4, traffic="mixed")
     list(client.tab.open_memory(client.name))
-    assert "Moment 0: A stream, before its picture 4" in moment_heading(client.session)
+    assert "Moment 3: picture 3 of the stream" in moment_heading(client.session)
     course, history = client.view.trajectory, client.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
-    assert history.entries[0].snapshot.count == len(views) > 0
+    assert history.entries[3].snapshot.count == len(views) > 0
     for view in views:
-        item = history.entries[0].snapshot.item(view.label, view.slot)
+        item = history.entries[3].snapshot.item(view.label, view.slot)
         assert (item.view, item.truth) == (view.view, course.names[view.truth])
         assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert item.thumbnail.shape == (48, 48, 3)

@@ -1,0 +1,119 @@
+"""Measure what the Lab shows when it is opened: ``python -m rita_demo.cli.measure_lab streams|clouds|arena``.
+
+``streams`` and ``clouds`` take ``--data-root DIR`` with DTD and Caltech101; a part that is missing there is left as it is.
+"""
+
+import argparse
+import shutil
+import tempfile
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from rita_demo import analysis
+from rita_demo.defences.registry import compared
+from rita_demo.engine.engine import Engine
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, examples
+from rita_demo.evaluation.request import Request, Traffic, points
+from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.evaluation.store.artifacts import unit_features
+from rita_demo.pipeline import arena, arena_file, example
+from rita_demo.process.environment import data_folder
+from rita_demo.process.generators import run_to_end
+from rita_demo.records.measurement import FeatureCloud, PlacedCloud
+from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm.catalogue import EMBEDDED
+
+PICTURES, SHARE = 40, 50  # of a stream, and percent of them attacked
+#: The first from 0 whose stream has a view that replaces another; with 40 pictures among 100 names there may be none.
+SEEDS = {"textures": 4, "dtd": 0, "caltech101": 0}
+METHODS = ("clip", "ensemble", "rita", evaluation_page.WITHOUT_CACHE)
+CLASSES, EACH, NEIGHBOURS = 6, 6, 15  # of a cloud: what the page asks for at first
+
+
+def stream_request(dataset: str, root: Path | None, out: Path) -> Request:
+    """The stream that is stored for a dataset: ``test``, all class names, PGD under the recommended settings."""
+    chosen, _ = points(attacks="pgd", budget=str(RECOMMENDED.budget), protocols="stream")
+    return Request(
+        datasets=(dataset,),
+        split="test",
+        methods=METHODS,
+        points=chosen,
+        out=out,
+        data_root=root,
+        seeds=(SEEDS[dataset],),
+        limit=PICTURES,
+        allow_partial=True,
+        traffic=Traffic(SHARE),
+    )
+
+
+def measure_stream(engine: Engine, dataset: str, root: Path | None) -> None:
+    """Stream 40 pictures, and keep the rows and the features of the memory alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / dataset
+        deque(evaluate_steps(stream_request(dataset, root, out), engine), maxlen=0)
+        kept = examples.STREAMS / dataset / "cells"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(out / "cells", kept)
+
+
+def measure_cloud(engine: Engine, dataset: str, root: Path | None) -> PlacedCloud:
+    """The cloud that the page collects at first, placed and measured, from features in half precision."""
+    settings = RECOMMENDED.replace(square="model", views=32)
+    pictures = evaluation_page.live_set(DataFolders(root or Path()), dataset, CLASSES, EACH)
+    cloud = half_precision(run_to_end(evaluation_page.collect_steps(engine, pictures, settings)))
+    if dataset != evaluation_page.TEXTURES:  # no photograph of a dataset comes with this project
+        cloud = replace(cloud, thumbs=None)
+    placed = analysis.placed_cloud(cloud, engine.kl_to_one_hot)
+    umap = analysis.umap(analysis.centre_by_kind(placed.points), NEIGHBOURS, placed.points.picture)
+    return replace(
+        placed,
+        coordinates=placed.coordinates | {"UMAP": umap},
+        captions=placed.captions | {"UMAP": analysis.umap_caption(NEIGHBOURS)},
+        separability=analysis.separabilities(cloud),
+    )
+
+
+def half_precision(cloud: FeatureCloud) -> FeatureCloud:
+    """The cloud with features of pictures and views that half precision can hold, of unit length again."""
+
+    def rounded(features: np.ndarray) -> np.ndarray:
+        return unit_features(features.astype(np.float16))
+
+    return replace(cloud, clean=rounded(cloud.clean), attacked=rounded(cloud.attacked), views=rounded(cloud.views))
+
+
+def measure_arena(engines: list[Engine]) -> arena.ArenaTable:
+    """Every defence against every attacker on the worked example, on both embedded towers."""
+    _, run = example.stored()
+    return run_to_end(arena.arena_steps(engines, run, compared()), lambda at: print(at.sentence, flush=True))
+
+
+def main() -> None:
+    """Measure one part and store it."""
+    parser = argparse.ArgumentParser(prog="python -m rita_demo.cli.measure_lab", description=__doc__)
+    parser.add_argument("part", choices=("streams", "clouds", "arena"))
+    parser.add_argument("--data-root", metavar="DIR", type=Path, default=data_folder())
+    asked = parser.parse_args()
+    engine = Engine(EMBEDDED)
+    if asked.part == "arena":
+        arena_file.STORED.parent.mkdir(parents=True, exist_ok=True)
+        arena_file.STORED.write_bytes(arena_file.pack(measure_arena([engine, Engine(arena.TOWERS[1])])))
+        return
+    here = {row.name for row in evaluation_page.available(DataFolders(asked.data_root or Path()))}
+    for dataset in (name for name in examples.EXAMPLES if name in here):
+        print(f"{asked.part}: {dataset}", flush=True)
+        if asked.part == "streams":
+            measure_stream(engine, dataset, asked.data_root)
+        else:
+            examples.CLOUDS.mkdir(parents=True, exist_ok=True)
+            placed = measure_cloud(engine, dataset, asked.data_root)
+            examples.cloud_path(dataset).write_bytes(examples.pack_cloud(placed))
+
+
+if __name__ == "__main__":
+    main()

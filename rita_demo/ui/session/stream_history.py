@@ -1,0 +1,108 @@
+"""The memory of a stream over time, as *Memory* shows it: one moment per picture, with every view that entered and left."""
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from rita_demo.data.samples import SAMPLES
+from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.grouping import group_by
+from rita_demo.evaluation.page import DataFolders, StreamRun
+from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.records import CacheEvent
+from rita_demo.records.errors import DemoError, PictureError
+from rita_demo.records.keys import class_prompts_key
+from rita_demo.records.measurement import RememberedView, StreamTrajectory
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, CacheItem, CacheSnapshot, History, HistoryEntry, small_crop
+from rita_demo.ui.session.session import Session
+
+MAX_THUMBNAILS = 160  # stored views with a thumbnail: those that are held, then the newest others
+BEGINNING = "The beginning of the stream"
+
+
+def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTrajectory, t: int) -> History:
+    """The memory of a stream before its first and after each of its first ``t`` pictures."""
+    names, features = one.names, evaluation_page.remembered_features(one)
+    views = evaluation_page.remembered_views(trajectory, t)
+    items = {view.id: _item(one, view, features[view.id]) for view in views}
+    items |= {at: replace(items[at], thumbnail=crop) for at, crop in _thumbnails(folders, one, views).items()}
+    by_picture: dict[int, list[RememberedView]] = {}
+    for view in views:
+        by_picture.setdefault(view.picture, []).append(view)
+    key = class_prompts_key(one.columns["backbone"], names)
+    snapshot = CacheSnapshot(key, names, trajectory.slots, features.shape[1])
+    entries, held = [HistoryEntry(BEGINNING, snapshot)], dict[int, tuple[CacheItem, ...]]()
+    for n, name in enumerate(trajectory.pictures[:t]):
+        events = []
+        for view in by_picture.get(n, ()):
+            row = list(held.get(view.label, ()))
+            gone = row[view.slot] if view.slot < len(row) else None
+            row[view.slot : view.slot + 1] = [items[view.id]]
+            held = held | {view.label: tuple(row)}
+            left = (None, None) if gone is None else (gone.entropy, gone.born)
+            events.append(CacheEvent(view.label, view.slot, view.view, view.entropy, *left))
+        snapshot = replace(snapshot, pictures=n + 1, items_by_class=held)
+        entries.append(HistoryEntry(_picture_title(n, name, bool(trajectory.attacked[n])), snapshot, tuple(events)))
+    return History(tuple(entries[-MAX_ENTRIES:]))
+
+
+def own_picture_request(session: Session, engine: Engine, one: StreamRun, history: History) -> RunRequest:
+    """The picture on screen among the class names of a stream, from the stream's memory, which takes the place of the
+    visitor's. The true class stays if the stream has it. Raises DemoError: no picture yet, or another model."""
+    run = session.run
+    if run is None:
+        raise PictureError("There is no picture yet.", "Run one on the first tab.")
+    evaluation_page.check_model(engine, one)
+    settings = run.settings.replace(protocol="stream", slots=history.entries[-1].snapshot.slots)
+    session.replace_history(history)
+    name = run.class_prompts.names[run.label]
+    label = one.names.index(name) if run.label_given and name in one.names else None
+    title = "Your picture" if session.run_sample is None else SAMPLES[session.run_sample].title
+    return RunRequest(
+        run.clean.picture, one.names, settings, label, None, title, session.run_sample, methods=run.methods
+    )
+
+
+@lru_cache(maxsize=8)
+def shipped_history(folders: DataFolders, name: str) -> History:
+    """The memory of a stored example, made once for all visitors."""
+    one = evaluation_page.find_stream(folders, name)
+    trajectory = evaluation_page.trajectory_of(one)
+    return stream_history(folders, one, trajectory, len(trajectory.pictures))
+
+
+def replacing_item(history: History) -> tuple[int, int] | None:
+    """Class and slot of the latest view that is held and took another one's place; else of the latest that is held."""
+    snapshot = history.entries[-1].snapshot
+    held = [(k, slot, item) for k, items in snapshot.items_by_class.items() for slot, item in enumerate(items)]
+    taken = {
+        (event.label, event.slot, entry.snapshot.pictures - 1)
+        for entry in history.entries
+        for event in entry.events
+        if event.replaced_born is not None
+    }
+    order = sorted(held, key=lambda at: ((at[0], at[1], at[2].born) in taken, at[2].born))
+    return order[-1][:2] if order else None
+
+
+def _picture_title(n: int, name: str, attacked: bool) -> str:
+    return f"picture {n + 1} of the stream, {name}{', attacked' if attacked else ''}"
+
+
+def _item(one: StreamRun, view: RememberedView, feature: np.ndarray) -> CacheItem:
+    title = _picture_title(view.picture, view.name, view.attacked)
+    return CacheItem(feature, view.entropy, view.picture, view.view, None, title, one.names[view.truth])
+
+
+def _thumbnails(folders: DataFolders, one: StreamRun, views: tuple[RememberedView, ...]) -> dict[int, np.ndarray]:
+    """Id of a view -> its crop, where the data folder has its picture."""
+    chosen = sorted(views, key=lambda view: (view.left is None, view.id))[-MAX_THUMBNAILS:]
+    boxes, found = evaluation_page.view_boxes(one, chosen), dict[int, np.ndarray]()
+    for name, same in group_by(chosen, lambda view: view.name).items():
+        with suppress(DemoError):
+            pixels = evaluation_page.picture_of(folders, one, name).pixels
+            found |= {view.id: small_crop(pixels, boxes[view.id]) for view in same}
+    return found

@@ -1,0 +1,199 @@
+"""No tab of the Lab is empty when it is opened, and what the visitor makes takes the example's place."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo import Engine
+from rita_demo.data.pictures import open_picture
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders
+from rita_demo.pipeline import example
+from rita_demo.records.errors import DemoError
+from rita_demo.ui.arena.tab import ArenaTab
+from rita_demo.ui.arena.table import arena_html
+from rita_demo.ui.arena.table import says as arena_says
+from rita_demo.ui.figures import feature_cloud
+from rita_demo.ui.figures.tab import FiguresTab
+from rita_demo.ui.memory import html
+from rita_demo.ui.memory import panels as memory_panels
+from rita_demo.ui.memory.tab import MemoryTab
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stream_history import shipped_history
+from rita_demo.ui.stream import panels as stream_panels
+from rita_demo.ui.stream.tab import StreamTab
+from tests.ui.conftest import build_tab
+
+NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
+
+
+@pytest.fixture(scope="module")
+def tabs() -> dict[type[Any], Any]:
+    engine = Engine("embedded")
+    return {kind: build_tab(kind, engine, folders=NOWHERE) for kind in (StreamTab, MemoryTab, FiguresTab, ArenaTab)}
+
+
+def visitor(tab: Any, opened: str) -> tuple[str, Session]:
+    """A visitor who sees the stored worked example and opens a tab."""
+    name = tab.context.sessions.open(model="embedded")
+    session = tab.context.sessions.get(name)
+    key, run = example.stored()
+    session.show(run, shared=True, sample=key)
+    session.add_to_history(run, "The example")
+    tab.context.panels.open_tab(session, opened)
+    return name, session
+
+
+def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[StreamTab]
+    name, session = visitor(tab, "stream")
+    shown = stream_panels.shown_stream(session, tab.folders)
+    right = int(shown.trajectory.curves["rita"].right.sum())
+    text = stream_panels.says(shown)
+    assert shown.t == len(shown.trajectory.pictures) == 40
+    assert "Stored example." in text
+    assert f"RITA has {right} right with its memory" in text
+    assert stream_panels.latest_pictures(shown).count("<img") == 8, "textures are drawn, wherever the page runs"
+    for title, value in tab._stored_choices(session)[tab.stored_menu]["choices"]:
+        assert title.startswith("Stored example: ")
+        tab.open_stored(name, value)
+        assert session.stream.recording.name == value
+        assert "class names" in stream_panels.heading(stream_panels.shown_stream(session, tab.folders))
+    missing = stream_panels.latest_pictures(stream_panels.shown_stream(session, tab.folders))
+    assert missing.count("<img") == 0, "no photograph comes with the page"
+
+
+def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[MemoryTab]
+    name, session = visitor(tab, "memory")
+    history = session.memory.example.history
+    assert session.selected_moment == len(history.entries) - 1 == 40
+    assert session.selected_item is not None
+    assert "Stored example." in memory_panels.says(session)
+    assert "1 view left for a surer one" in memory_panels.says(session)
+    assert "which left" in html.log(session)
+    assert html.contents(session).count("<img") == history.current.count
+    assert memory_panels.remove_button(session)["interactive"] is False
+    tab.pick_moment(name, 3)
+    assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
+    tab.show_own(name)
+    assert session.selected_entry is session.history.entries[-1]
+    tab.context.panels.open_tab(session, "memory")
+    assert session.memory.example is None, "asked for once, their own stays"
+
+
+def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[type[Any], Any]) -> None:
+    _, session = visitor(tabs[MemoryTab], "memory")
+    one, history = session.memory.example.recording, session.memory.example.history
+    empty = history.entries[0].snapshot.to_cache_state()
+    for t, entry in enumerate(history.entries):
+        state, wanted = entry.snapshot.to_cache_state(), one.cache_after(empty, t)
+        for part in ("features", "entropy", "born", "view", "count"):
+            assert np.array_equal(getattr(state, part), getattr(wanted, part)), (t, part)
+        assert (state.pictures, state.key) == (t, wanted.key)
+        assert len(entry.events) == (0 if t == 0 else len(one.rows()[t - 1]["entered"]))
+
+
+@pytest.mark.parametrize("kind", [MemoryTab, StreamTab])
+def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: type[Any], tabs, monkeypatch) -> None:
+    tab = tabs[kind]
+    name, session = visitor(tab, "memory" if kind is MemoryTab else "stream")
+    one = evaluation_page.shipped_streams()[0]
+    empty = tab.context.models.default.empty_cache
+    key, names = session.run.clean.picture.key, one.names
+    updates: dict[Any, Any] = {}
+    for update in tab.decide_own(name):
+        updates |= update
+    run = session.run
+    assert (run.clean.picture.key, run.class_prompts.names) == (key, names)
+    held = one.cache_after(empty(run.class_prompts, run.settings), 40)
+    assert run.cache_before.count.tolist() == held.count.tolist()
+    assert np.array_equal(run.cache_before.features, held.features)
+    assert session.memory.example is None
+    assert session.put_aside, "the memory of before is kept"
+    assert updates[tab.opener.show_form.__self__.form.fields["vocabulary"]] == "dtd"
+    monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
+    before = session.history, session.put_aside
+    with pytest.raises(DemoError, match="was made with the model"):
+        list(tab.decide_own(name) if kind is StreamTab else _again(tab, name, session))
+    assert (session.history, session.put_aside) == before, "a press that fails changes nothing"
+
+
+def _again(tab: Any, name: str, session: Session) -> Any:
+    session.shared_run = session.run
+    tab.context.panels.open_tab(session, "memory")
+    return tab.decide_own(name)
+
+
+def test_no_press_throws_a_memory_away(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[MemoryTab]
+    name, session = visitor(tab, "memory")
+    tab.show_own(name)
+    mine, other = session.history, session.run
+    assert mine.holds_views
+    session.replace_history(shipped_history(NOWHERE, evaluation_page.shipped_streams()[0].name))
+    assert session.put_aside == (mine,)
+    assert memory_panels.bring_back_button(session)["visible"]
+    tab.bring_back(name)
+    assert session.history is mine
+    assert len(session.put_aside) == 1, "the other one is put aside in its place"
+    assert other is session.run
+    tab.bring_back(name)
+    assert session.history is not mine
+    with pytest.raises(DemoError, match="No memory was put aside"):
+        tab.bring_back(visitor(tab, "memory")[0])
+
+
+def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[FiguresTab]
+    name, session = visitor(tab, "figures")
+    titles = [session.figures.placed_cloud.cloud.title]
+    for dataset in ("dtd", "caltech101"):
+        tab.pick_source(name, f"example:{dataset}", "pgd")
+        placed = session.figures.placed_cloud
+        titles.append(placed.cloud.title)
+        assert feature_cloud.projection_shown(session) == "UMAP"
+        assert "Stored example." in feature_cloud.says(session)
+        assert feature_cloud.draw_cloud(session) is not None
+        assert "KL to one-hot, median over 6 classes" in feature_cloud.kl_text(session)
+    assert [title.split(",")[0] for title in titles] == [
+        "36 drawn textures",
+        "36 pictures of dtd (test)",
+        "36 pictures of caltech101 (test)",
+    ]
+    with pytest.raises(DemoError, match="no stored example"):
+        tab.pick_source(name, "example:../x", "pgd")
+    list(tab.jobs.collect(name, "textures", 3, 2, "pgd", 4, 16))
+    assert "Stored example." not in feature_cloud.says(session)
+
+
+def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
+    tabs: dict[type[Any], Any], example_run
+) -> None:
+    tab = tabs[ArenaTab]
+    _, session = visitor(tab, "arena")
+    assert "Stored example." in arena_says(session)
+    assert arena_html(session).count("class='outcome") == sum(len(t.cells) for t in session.arena.towers.values())
+    table = session.arena
+    session.show(example_run)
+    tab.context.panels.open_tab(session, "arena")
+    assert "Press “Fill the arena”" in arena_says(session)
+    assert session.arena is table
+
+
+def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_first_tab(tabs) -> None:
+    tab = tabs[StreamTab]
+    name, session = visitor(tab, "stream")
+    one, fields = session.stream.recording, tab.opener.show_form.__self__.form.fields
+    session.attack_defend.sample = "motorcycle"
+    updates: dict[Any, Any] = {}
+    for update in tab.open_inside(name, 2):
+        updates |= update
+    row, chosen, run = one.rows()[1], session.attack_defend, session.run
+    assert chosen.sample is None
+    assert open_picture(chosen.source).key == run.clean.picture.key
+    assert updates[fields["truth"]]["value"] == row["label"]
+    assert (updates[fields["vocabulary"]], updates[fields["budget"]]) == ("dtd", run.settings.budget)
+    assert updates[fields["view_seed"]] == row["picture_seed"]
