@@ -201,14 +201,16 @@ def masked(tower: TowerTable, name: str) -> bool:
 
 
 def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
-    """One sentence on what a model's table shows; "" before anything is known.
+    """One sentence on what a model's table shows; "" before anything is known. While rows are incomplete it says so far.
 
     A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`."""
     blind = [all(answers) for answers in _answers(tower, methods, static_columns()).values()]
     known = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
     if not blind:
         return ""
-    counts = [f"{sum(found) or 'none'} of {len(found)}" for found in (blind, known)]
+    counts = [
+        f"{'so far ' * (len(found) < len(methods))}{sum(found) or 'none'} of {len(found)}" for found in (blind, known)
+    ]
     stand = ["stands" if sum(found) == 1 else "stand" for found in (blind, known)]
     text = f"{counts[0]} defences {stand[0]} against attackers who do not know them"
     if known:

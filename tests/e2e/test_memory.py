@@ -15,9 +15,14 @@ def page(shared_page: Page) -> Page:
 
 
 def open_memory(page: Page) -> int:
-    """Open the tab on the worked example, whose views entered the memory; how many stored views it shows."""
+    """Open the tab on the worked example, whose views entered the visitor's memory; how many stored views it shows."""
     page.get_by_role("tab", name="Memory (cache)").click()
     expect(page.locator("#contents section").first).to_be_visible()
+    if page.locator("#own-memory").is_visible():
+        expect(page.locator("#memory-says")).to_contain_text("Stored example.")
+        expect(page.locator("#contents button[aria-pressed=true]")).to_have_count(1)
+        page.locator("#own-memory").click()
+    expect(page.locator("#memory-says")).to_contain_text("Your memory")
     stored = page.locator("#contents button").count()
     assert stored >= 1
     return stored

@@ -48,10 +48,10 @@ def says(session: Session) -> str:
     table = session.arena
     if table is None or not table.fits(session.run):
         return "<p class='says'>Which defences stand on the picture of the first tab, and against whom? Press “Fill the arena”.</p>"
-    mark = "<b class='stored'>Stored example.</b> " if table.stored else ""
+    mark = wording.STORED_MARK if table.stored else ""
     name = table.run.class_prompts.names[table.run.label]
     what = (
-        f"{len(table.methods)} defences against {len(COLUMNS) - 1} attackers on one picture ({name}), with a change of at most "
+        f"{len(table.methods)} defences against {len(columns()) - 1} attackers on one picture ({name}), with a change of at most "
         f"{table.run.settings.budget} of 255 per pixel."
     )
     found = " ".join(
@@ -80,7 +80,7 @@ def arena_html(session: Session) -> str:
 
 
 def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
-    title, says = escape(tower.backbone.title), escape(tower_sentence(tower, table.methods))
+    title = escape(tower.backbone.title)
     rows = [
         table_row(
             wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in columns())
@@ -88,10 +88,10 @@ def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
         for name in table.methods
     ]
     html = html_table(["defence", *columns().values()], rows, "arena", title)
-    what = f" {ROBUST_NOTE}" * (tower.backbone.name == EMBEDDED_ROBUST)
+    what = f"<p class='small'>{ROBUST_NOTE}</p>" * (tower.backbone.name == EMBEDDED_ROBUST)
     if first:  # one stop for the tabulator; the arrow keys move on from there
         html = html.replace("tabindex='-1'", "tabindex='0'", 1)
-    return f"<section><h3>{title}</h3><p class='small'>{says}{what}</p>{html}</section>"
+    return f"<section><h3>{title}</h3>{what or '<p></p>'}{html}</section>"
 
 
 def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> str:

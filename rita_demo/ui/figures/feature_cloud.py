@@ -11,6 +11,7 @@ from rita_demo.records.measurement import PlacedCloud, Separability
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
@@ -24,7 +25,7 @@ def says(session: Session) -> str:
     one = session.figures.placed_cloud
     if one is None:
         return ""
-    mark = "<b class='stored'>Stored example.</b> " if one.stored else ""
+    mark = wording.STORED_MARK if one.stored else ""
     found = separability_text(one.separability) if one.separability else "Measuring how far the classes are apart …"
     return f"<p class='says'>{mark}{escape(one.cloud.title)}. {escape(found)}</p>"
 

@@ -35,6 +35,7 @@ class InsideTab(SelectionEvents):
 
     def __init__(self, context: AppContext) -> None:
         self.context, panels = context, context.panels
+        panels.add(gr.HTML(elem_id="inside-says"), run_summary_bar.says, "inside", "step")
         panels.add(gr.HTML(elem_id="inside-strip"), run_summary_bar.summary_bar, "inside")
         self.budget_choice = build_budget_choice(panels, "in-budget")
         self.step_slider = build_step_slider(panels, "in-scrubber", "inside")

@@ -42,7 +42,7 @@ def says(session: Session) -> str:
     pure = f", {sum(known)} of {len(known)} under their true class" if known else ""
     gone = sum(event.replaced_born is not None for one in _until(session) for event in one.events)
     left = f"{wording.view_count(gone)} left for a surer one" if gone else "none has left for a surer one"
-    mark = "<b class='stored'>Stored example.</b> " if example is not None else ""
+    mark = wording.STORED_MARK if example is not None else ""
     return f"<p class='says'>{mark}{escape(f'{what} {after}: {held}{pure}; {left}.')}</p>"
 
 

@@ -2,6 +2,8 @@
 
 from html import escape
 
+import numpy as np
+
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.session.session import Session
@@ -29,6 +31,24 @@ def summary_bar(session: Session) -> str:
         parts += f"<div class='added'><img src='{jpeg_uri(pixels)}' alt='{alt}' width='64' height='64'></div>"
         parts += _side_html(run, "attacked", what_if)
     return f"<div class='thread'>{parts}</div>"
+
+
+def says(session: Session) -> str:
+    """HTML: which decision is on screen, and what it says, in two sentences with numbers."""
+    run = session.displayed_run
+    if run is None:
+        return ""
+    names, trace, verdict = run.class_prompts.names, run.attacked.trace, run.attacked.verdicts["rita"]
+    kind = "attacked" if run.attack is not None else "clean"
+    what = (
+        f"One decision of RITA, step by step: {len(run.attacked.encoded_views.features)} crops of the {kind} picture against "
+        f"{len(names)} class names{', what if' if session.inside.what_if.run else ''}."
+    )
+    second = int(np.argsort(np.asarray(trace.total), kind="stable")[1])
+    found = f"It answers {names[verdict.label]}, {verdict.margin:.4f} cosine distance ahead of {names[second]}"
+    if run.label_given:
+        found += f", which is {'right' if verdict.label == run.label else f'wrong: it is {names[run.label]}'}"
+    return f"<p class='says'>{escape(what)} {escape(found)}.</p>"
 
 
 def _side_html(run: Run, side: str, what_if: str) -> str:

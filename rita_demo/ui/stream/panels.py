@@ -25,7 +25,6 @@ from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
 
 MAX_THUMBNAILS = 8  # pictures shown as thumbnails
-STORED_MARK = "<b class='stored'>Stored example.</b>"
 SUBSET_TEXT = {"all": "all pictures", "clean": "clean ones", "attacked": "attacked ones"}
 SEPARATE_ATTACKER_TEXT = (
     "This attacker uses RITA’s memory. For CLIP and the other methods without that memory the same attack was made "
@@ -68,7 +67,7 @@ def shown_stream(session: Session, folders: DataFolders) -> ShownStream | None:
 def says(shown: ShownStream) -> str:
     """HTML: what is on screen, and what it says, in two sentences with numbers."""
     run, trajectory, t = shown.recording, shown.trajectory, shown.t
-    mark = f"{STORED_MARK} " if run.stored else ""
+    mark = wording.STORED_MARK if run.stored else ""
     attacked = int(trajectory.attacked[:t].sum())
     dataset = str(run.columns["dataset"]).removesuffix(PRESENT_SUFFIX)
     title = DATASETS[dataset].title if dataset in DATASETS else dataset

@@ -18,6 +18,8 @@ from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 
 UNKNOWN_WORD = "(unknown word)"  # in place of a probability
+#: HTML in front of what comes with this project, until the visitor's own takes its place.
+STORED_MARK = "<b class='stored'>Stored example.</b> "
 MAX_WORDS, MAX_WORD_LENGTH = 6, 24  # unknown words that are listed, and letters of each
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.

@@ -49,6 +49,7 @@ def address() -> Iterator[str]:
 def client(address: str) -> MemoryHttpClient:
     one = MemoryHttpClient(address)
     assert "agreement" in one.open_tab()
+    assert "Your memory" in one.press("own-memory")  # instead of the stored example
     return one
 
 
