@@ -74,7 +74,9 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     assert not findings, "\n".join(findings)
     press(page, f"Open the memory before picture {PICTURES}")
     expect_tab(page, "Memory (cache)")
-    expect(page.locator("#moment-title")).to_contain_text(f"Moment {PICTURES - 1}: picture {PICTURES - 1} of the stream")
+    expect(page.locator("#moment-title")).to_contain_text(
+        f"Moment {PICTURES - 1}: picture {PICTURES - 1} of the stream"
+    )
     press(page, "What each stored view contributes")
     expect(page.locator("#contributions")).to_contain_text("was left out once")
     page.locator("#contents button").first.click()
@@ -121,7 +123,9 @@ def test_a_cancelled_stream_stays_a_stored_run(stream_page: Page) -> None:
     page.get_by_role("option", name=re.compile("Stored example: dtd test, 47 class names")).click()
     expect(page.locator("#stream-says")).to_contain_text("Describable Textures")
     page.locator("#stored-run input").click()
-    page.get_by_role("option", name=re.compile("textures test, 47 class names, 40 pictures.*seed 7.*unfinished")).click()
+    page.get_by_role(
+        "option", name=re.compile("textures test, 47 class names, 40 pictures.*seed 7.*unfinished")
+    ).click()
     expect(page.locator("#stream-heading")).to_contain_text("seed 7")
     expect(page.locator("#stream-status")).to_contain_text(re.compile(r"^\s*[1-9]\d? of 40 pictures are decided"))
     press(page, "Download a public dataset")

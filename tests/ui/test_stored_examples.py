@@ -1,5 +1,10 @@
 """No tab of the Lab is empty when it is opened, and what the visitor makes takes the example's place."""
 
+import base64
+import csv
+import io
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +172,24 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
         tab.pick_source(name, "example:../x", "pgd")
     list(tab.jobs.collect(name, "textures", 3, 2, "pgd", 4, 16))
     assert "Stored example." not in feature_cloud.says(session)
+
+
+def test_points_inside_the_lasso_leave_as_a_csv_file(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[FiguresTab]
+    name, session = visitor(tab, "figures")
+    with pytest.raises(DemoError, match="No points are selected"):
+        tab.on_export(name)
+    placed = session.figures.placed_cloud
+    kinds = ("attacked", "view", "cached", "prompt")
+    chosen = [int((placed.points.kind == kind).argmax()) for kind in kinds]
+    session.figures = replace(session.figures, lasso_points=tuple(chosen))
+    code = json.loads(tab.on_export(name)[tab.parts["export"]])["address"].partition("base64,")[2]
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(code).decode())))
+    assert [row["kind"] for row in rows] == ["attacked", "view", "cached"], "a prompt is of no picture"
+    for row, i in zip(rows, chosen):
+        n = int(placed.points.picture[i])
+        assert (row["file"], row["true_class"]) == (placed.cloud.ids[n], row["file"].split("/")[0])
+    assert rows[2]["stored_as"] in placed.cloud.class_prompts.names
 
 
 def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(

@@ -14,7 +14,7 @@ from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, TEXTURES_S
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
@@ -106,7 +106,10 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
     with gr.Row(elem_classes="pair"):
         parts["mark"] = panels.add(gr.HTML(elem_id="fig-mark"), _selected_point, "cloud")
         parts["mark"].value = POINT_TEXT
-        parts["lassoed"] = panels.add(HtmlButtons(elem_id="fig-lassoed"), feature_cloud.lasso_table, "cloud")
+        with gr.Column():
+            parts["export"] = DownloadButtons({"csv": "Selected points as CSV"}, visible=False, elem_id="fig-export")
+            panels.add(parts["export"], lambda session: gr.update(visible=bool(session.figures.lasso_points)), "cloud")
+            parts["lassoed"] = panels.add(HtmlButtons(elem_id="fig-lassoed"), feature_cloud.lasso_table, "cloud")
     panels.add(gr.HTML(elem_id="fig-separation"), feature_cloud.separability_table, "cloud")
     return parts
 

@@ -26,6 +26,7 @@ from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.html_buttons import download_value
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 from rita_demo.ui.widgets.setting_controls import strength_update
 
@@ -41,7 +42,7 @@ class FiguresTab(SelectionEvents):
     def __init__(
         self, context: AppContext, folders: DataFolders, opener: RunOpener, worker: UmapProcess | None = None
     ) -> None:
-        self.context, self.folders, self.opener = context, folders, opener
+        self.context, self.folders, self.opener, self.export_count = context, folders, opener, 0
         self.jobs = FigureJobs(context, folders, worker or UmapProcess())
         self.parts: Parts = layout.build(context.panels)
         context.panels.before_draw(self.tab, self._compute_bounds)
@@ -56,7 +57,8 @@ class FiguresTab(SelectionEvents):
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
-            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"]]),
+            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], p["export"]]),
+            (p["export"].click, self.on_export, [visitor], [said, p["export"]]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
             *(
                 (p[name].input, self.pick_source, [visitor, p["source"], p["attack"]], sources)
@@ -164,7 +166,18 @@ class FiguresTab(SelectionEvents):
             return {}
         chosen = selected_points(event, len(one.points.kind))
         session.figures = replace(session.figures, lasso_points=chosen)
-        return {self.parts["lassoed"]: feature_cloud.lasso_table(session)}
+        return self.context.panels.draw_only(session, [self.parts["lassoed"], self.parts["export"]])
+
+    def on_export(self, visitor: str) -> Updates:
+        """The points inside the lasso as a file."""
+        figures = self.context.sessions.get(visitor).figures
+        if figures.placed_cloud is None or not figures.lasso_points:
+            raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
+        self.export_count += 1
+        with self.context.downloads.slot():
+            one = figures.placed_cloud
+            data = evaluation_page.points_csv(one.cloud, one.points, figures.lasso_points)
+            return {self.parts["export"]: download_value("points.csv", data, self.export_count)}
 
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """A picture of the table was pressed: attack it again as in the cloud, and show it in all tabs."""

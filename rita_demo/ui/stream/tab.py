@@ -31,7 +31,7 @@ from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choice
 from rita_demo.ui.stream.panels import ShownStream, shown_stream
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.setting_controls import settings_from
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
@@ -54,6 +54,7 @@ REPLACES = (
     "<p class='quiet small'>The memory on screen is put aside: “Bring back” in the tab Memory fetches it. The first tab’s "
     "picture, class names and settings become those of the stream.</p>"
 )
+EXPORTS = {"jsonl": "Export the rows (JSON lines)", "csv": "Export every stored view (CSV)"}
 DECIDE = "Decide my own picture with this memory"
 C = TypeVar("C", bound=Component)
 
@@ -153,9 +154,7 @@ class StreamTab:
             ):
                 self._add_button(f"open-{name}", text, lambda stream: stream.shown_picture > 0, size="sm")
             self._add_button("decide", DECIDE, lambda stream: stream.shown_picture > 0, size="sm")
-            self.export = DownloadButtons(
-                {"jsonl": "Export the rows (JSON lines)"}, visible=False, elem_id="stream-export"
-            )
+            self.export = DownloadButtons(EXPORTS, visible=False, elem_id="stream-export")
             self.panels.add(self.export, lambda session: gr.update(visible=session.stream.shown_picture > 0))
         self._add(gr.HTML(elem_id="stream-replaces"), lambda shown: REPLACES)
 
@@ -290,7 +289,8 @@ class StreamTab:
             request = view.request
             view.running, view.pause_requested = True, False
         try:
-            yield {self.context.error_banner: "", **self.panels.redraw(session, "run")}
+            shown: Updates = {} if new is None else {self.stored_menu: gr.update(value=None)}
+            yield {self.context.error_banner: "", **self.panels.redraw(session, "run"), **shown}
             with closing(evaluation_page.stream_steps(engine, request)) as steps:
                 for done, _ in enumerate(steps, 1):
                     self.context.sessions.get(visitor)  # raises when the page was closed
@@ -394,15 +394,20 @@ class StreamTab:
         self.context.sessions.evict()
         return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
 
-    def on_export(self, visitor: str) -> Updates:
-        """All rows of the stream, as ``evaluate`` wrote them, as a file."""
+    def on_export(self, visitor: str, event: gr.EventData) -> Updates:
+        """All rows of the stream, as ``evaluate`` wrote them, or every view that entered the memory up to the selected
+        picture, as a file."""
         view = self.context.sessions.get(visitor).stream
-        if view.recording is None:
+        if view.recording is None or view.trajectory is None:
             raise DataError("There is no stream to export.", "Start one or open a stored run.")
         self.export_count += 1
         with self.context.downloads.slot():
-            data = evaluation_page.rows_text(view.recording).encode()
-            return {self.export: download_value("rows.jsonl", data, self.export_count)}
+            if clicked_format(event, EXPORTS) == "jsonl":
+                name, data = "rows.jsonl", evaluation_page.rows_text(view.recording).encode()
+            else:
+                views = evaluation_page.remembered_views(view.trajectory, view.shown_picture)
+                name, data = "stored-views.csv", evaluation_page.stored_views_csv(view.recording, views)
+            return {self.export: download_value(name, data, self.export_count)}
 
     def open_memory(self, visitor: str) -> Iterator[Updates]:
         """Show the memory before the selected picture in *Memory*, where every stored view can be left out."""

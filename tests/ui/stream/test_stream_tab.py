@@ -1,6 +1,8 @@
 """The tab Stream with the toy engine: running, pausing, earlier pictures, stored runs, downloads, malformed requests."""
 
 import base64
+import csv
+import io
 import json
 import re
 import shutil
@@ -309,10 +311,29 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
     for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
             other.tab.open_stored(other.name, name)
-    code = json.loads(other.tab.on_export(other.name)[other.tab.export])["address"].partition("base64,")[2]
+    code = json.loads(other.tab.on_export(other.name, Event({"kind": "jsonl"}))[other.tab.export])["address"].partition(
+        "base64,"
+    )[2]
     rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
     methods = [row["method"] for row in rows]
     assert (len(methods), set(methods)) == (16, {"clip", "ensemble", "rita", "rita_prompts"})
+
+
+def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
+    client.stream(pictures=6, traffic="mixed")
+    code = json.loads(client.tab.on_export(client.name, Event({"kind": "csv"}))[client.tab.export])["address"]
+    table = list(csv.DictReader(io.StringIO(base64.b64decode(code.partition("base64,")[2]).decode())))
+    rows = client.view.recording.rows()
+    entered = [(t, *event) for t, row in enumerate(rows, 1) for event in row["entered"]]
+    assert len(table) == len(entered) > 0
+    for line, (t, k, _, view, entropy) in zip(table, entered):
+        assert (int(line["picture"]), line["file"]) == (t, rows[t - 1]["picture"])
+        assert (line["true_class"], line["stored_as"]) == (rows[t - 1]["label"], client.view.recording.names[k])
+        assert (int(line["view"]), float(line["entropy"])) == (view, pytest.approx(entropy, abs=1e-6))
+        left, top, right, bottom = (float(line[edge]) for edge in ("left", "top", "right", "bottom"))
+        assert 0 <= left < right <= 1
+        assert 0 <= top < bottom <= 1
+        assert (line["attacked"] == "True") == (rows[t - 1]["attack"] != "none")
 
 
 @pytest.mark.parametrize("t", [1, 3])
