@@ -33,7 +33,8 @@ UI_LADDER = (
     ("framework",),
     ("panels",),
     ("background",),
-    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "learn", "header", "api"),
+    ("story",),
+    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "terms", "header", "api"),
     ("page",),
 )
 # Libraries that belong to one side of the engine only.

@@ -36,7 +36,7 @@ from rita_demo.evaluation.page.streams import (
 from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, same_backbone
 from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_choices, stream_runs
+from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
     accuracy_summaries,
