@@ -61,6 +61,21 @@ def test_no_font_of_a_pdf_is_of_type_3_also_where_letters_are_bold(figure, tmp_p
         assert "Type 3" not in listed
 
 
+@pytest.mark.slow
+def test_room_that_nothing_was_drawn_in_is_cut_off_above_and_below(figure) -> None:
+    def rows(margin: int) -> tuple[float, float]:
+        figure.layers["margin"] |= {"t": margin, "b": margin}
+        drawn, pdf = print_figure(figure, 180, 420, 480)
+        _, top, _, high = map(float, ElementTree.fromstring(drawn).get("viewBox").split())
+        assert pdf.count(b"/Type /Page\n") == 1
+        return top, high
+
+    (top, high), (wide_top, wide_high) = rows(40), rows(120)
+    assert wide_top == pytest.approx(top + 80, abs=1)
+    assert wide_high == pytest.approx(high - 160, abs=2)
+    assert top < 40
+
+
 def test_without_chromium_a_sentence_says_how_to_get_it(figure, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("RITA_BROWSER", str(tmp_path / "none"))
     with pytest.raises(DataError, match="apt install chromium"):

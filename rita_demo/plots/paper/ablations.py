@@ -15,7 +15,7 @@ PROTOCOLS = {"off": ("dot", "┈"), "reset": ("dash", "╌"), "stream": ("solid"
 MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "hexagon")  # filled or open
 MAX_NAMED_LINES = 12  # lines in one figure
 LABELS_PER_AXIS = 14  # labels of lines that fit above each other
-LETTER_WIDTH = 6.3  # pixels of a label's letter
+LETTER_WIDTH = 5.4  # pixels of a label's letter
 DODGE = 0.05  # distance of two lines' marks, of that between two values
 
 
