@@ -174,7 +174,7 @@ def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: Figur
         ("patch", setting_controls.RESTS),
         ("typographic", setting_controls.RESTS),
     ):
-        update = client.tab.pick_source(figures_jobs.TEXTURES_SOURCE, attack)[strength]
+        update = client.tab.pick_source(client.name, figures_jobs.TEXTURES_SOURCE, attack)[strength]
         assert update == gr.update(interactive=attack == "pgd", info=info)
     assert [figures_jobs._cloud_settings(name, 0, 32).attack for name in ("pgd", "patch")] == ["none", "patch"]
 
