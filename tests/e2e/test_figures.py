@@ -14,6 +14,7 @@ LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked, and UMAP starts it
 @pytest.fixture
 def figures_page(page: Page) -> Page:
     """The tab, opened on the worked example."""
+    page.locator("[data-level=lab]").click()
     page.get_by_role("tab", name="Figures of the paper").click()
     expect(page.locator("#fig-brackets .js-plotly-plot svg").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
     return page
@@ -59,7 +60,7 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     opened = page.locator("#fig-lassoed button").first
     name = opened.get_attribute("aria-label")
     opened.click()  # it is attacked again, and is shown in all tabs
-    expect(page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("html.on-story")).to_have_count(1)  # the Story is in front
     expect(page.locator("#verdicts")).to_contain_text(name.split()[1].split("/")[0], timeout=LONG_TIMEOUT_MS)
 
 
@@ -84,7 +85,7 @@ def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_ever
     page.locator("#fig-stop").click()
     expect(status).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
     expect(page.locator("#fig-stop")).to_be_hidden()
-    expect(page.locator("#fig-cloud")).to_contain_text("No pictures yet")
+    expect(page.locator("#fig-says")).to_contain_text("Stored example.")
     figure = page.locator("#fig-brackets .rita-figure")
     figure.focus()
     for _ in range(3):

@@ -16,6 +16,7 @@ def page(shared_page: Page) -> Page:
 
 def open_memory(page: Page) -> int:
     """Open the tab on the worked example, whose views entered the visitor's memory; how many stored views it shows."""
+    page.locator("[data-level=lab]").click()
     page.get_by_role("tab", name="Memory (cache)").click()
     expect(page.locator("#contents section").first).to_be_visible()
     if page.locator("#own-memory").is_visible():
@@ -43,7 +44,7 @@ def test_a_stored_view_is_selected_removed_by_keyboard_and_restored(page: Page) 
     page.get_by_role("button", name="How are the chosen class’s views turned").click()
     for name in ("distances", "plane"):
         expect(page.locator(f"#{name} .js-plotly-plot svg").first).to_be_visible()
-    page.get_by_role("tab", name="Attack & defend").click()
+    page.get_by_role("tab", name="This run").click()
     expect(page.locator("#view-detail")).to_contain_text("may enter the memory")
     page.get_by_role("tab", name="Memory (cache)").click()
     expect(page.locator("#remove")).to_be_enabled()

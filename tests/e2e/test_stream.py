@@ -16,6 +16,7 @@ PICTURES = 12  # a second each: on a busy machine four end before "Pause" is pre
 @pytest.fixture
 def stream_page(page: Page) -> Page:
     """The tab, set to a short stream of drawn textures."""
+    page.locator("[data-level=lab]").click()
     page.get_by_role("tab", name="Stream").click()
     expect(page.locator("#stream-says")).to_contain_text("Stored example.")
     expect(page.locator("#stream-heading")).to_contain_text("After picture 40 of 40")
