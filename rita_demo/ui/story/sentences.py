@@ -1,5 +1,7 @@
 """Sentences of the Story, made of a run."""
 
+import re
+
 from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
@@ -10,6 +12,9 @@ from rita_demo.records import Run
 KNOWS = {"": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
 DOUBT = 1 / 3  # CLIP's probability below which no name fits well
 Part = tuple[str, str]  # words and their css class
+#: How a name begins that sounds like a vowel: not as "unicycle", "euphonium" and "one-way street" do.
+VOWEL = re.compile(r"(?!eu|uni|one\b)[aeiou]|hour|heir")
+SINGULAR = ("us", "ss", "is")  # ends of names that are no plurals
 
 
 def claim(run: Run) -> list[Part]:
@@ -76,9 +81,9 @@ def _textures(run: Run) -> bool:
 
 def _noun(run: Run, name: str) -> str:
     """A class name with its article: none before a name of its own, a plural, or the word for a texture."""
-    if _textures(run) or not name[:1].islower() or (name.endswith("s") and not name.endswith(("us", "ss"))):
+    if _textures(run) or not name[:1].islower() or (name.endswith("s") and not name.endswith(SINGULAR)):
         return _name(name)
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {_name(name)}"
+    return f"{'an' if VOWEL.match(name) else 'a'} {_name(name)}"
 
 
 def _name(name: str) -> str:
