@@ -41,12 +41,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A button that leads to a place of its own tab or of the first one opens tab and fold, and focuses what one can type in.
+// A button that leads to a place of its own tab or of the form opens Story, drawer and fold, and focuses what one can type in.
 document.addEventListener("click", (event) => {
   const to = event.target.closest("[data-to]")?.dataset.to, place = to && document.querySelector(to);
   if (!place) return;
   const seen = (node) => node.getClientRects().length;
-  if (!seen(place)) [...document.querySelectorAll("#tabs button[role=tab]")].find(seen).click();
+  if (!seen(place)) tabs()[0].click();
+  if (place.closest("#settings")) document.querySelector("#settings > button:not(.open)")?.click();
   if (place.matches(".fold > button:not(.open)")) place.click();
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   setTimeout(() => (place.scrollIntoView({ behavior, block: "center" }), place.focus({ preventScroll: true })), 100);
@@ -63,7 +64,8 @@ function showAnswer(event) {
   const asks = { change: "#pick input", mousedown: "html:has(.banner .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";
   if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-  document.getElementById("banner").scrollIntoView({ behavior, block: "center" });
+  const answers = [".story .headline", "#banner"].map((query) => document.querySelector(query));
+  answers.find((node) => node?.getClientRects().length)?.scrollIntoView({ behavior, block: "center" });
 }
 for (const kind of ["click", "change", "mousedown"]) document.addEventListener(kind, showAnswer, true);
 
