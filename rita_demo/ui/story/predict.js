@@ -31,6 +31,14 @@ const QUESTIONS = {
 };
 const HIDES = { noise: [], push: [".push .bars", ".push .lead"], rules: [], knows: [".bars-knows", ".knows .lead"] };
 
+// Out of sight, also for those who hear the page.
+function veil(about, veiled) {
+  for (const part of HIDES[about].map((query) => find(query))) {
+    part.classList.toggle("veiled", veiled);
+    veiled ? part.setAttribute("aria-hidden", "true") : part.removeAttribute("aria-hidden");
+  }
+}
+
 // A presenter's key reveals without a prediction.
 for (const box of all(".predict")) box.addEventListener("reveal", () => box.onreveal());
 
@@ -44,7 +52,7 @@ built.push(() => {
     const about = box.dataset.about;
     const asked = QUESTIONS[about]();
     box.hidden = !asked;
-    for (const hidden of HIDES[about]) find(hidden).classList.toggle("veiled", !!asked && !box.classList.contains("revealed"));
+    veil(about, !!asked && !box.classList.contains("revealed"));
     const now = `${data.key} ${JSON.stringify(asked)}`;
     if (!asked || box.asked === now) continue; // what is focused stays
     box.asked = now;
@@ -55,7 +63,7 @@ built.push(() => {
       box.classList.add("revealed");
       find(".because", box).textContent = `${choices[right][0].toUpperCase()}${choices[right].slice(1)}. ${because}`;
       all("button", box).forEach((one, m) => one.classList.toggle("right", m === right));
-      for (const hidden of HIDES[about]) find(hidden).classList.remove("veiled");
+      veil(about, false);
     };
     find(".choices", box).replaceChildren(
       ...choices.map((text, n) => {
