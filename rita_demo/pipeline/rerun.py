@@ -105,7 +105,7 @@ def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace
         SettingError: for a setting of the attack, which would make another picture.
     """
     if any(SETTINGS[name].group == "attack" for name in settings.differs_from(run.settings)):
-        raise SettingError("Another attack makes another picture.", "Run it on the first tab.")
+        raise SettingError("Another attack makes another picture.", "Run it in the Story.")
     class_prompts = engine.encode_classes(run.class_prompts.names, settings)
     encoded_views = engine.encode_views(run.attacked.picture, settings)
     return engine.decide(encoded_views, class_prompts, run.cache_before, settings)[0]

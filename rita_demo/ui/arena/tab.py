@@ -49,7 +49,7 @@ class ArenaTab:
         self.show_model = show_model
         build_heading(
             "Every defence against every attacker",
-            "On the picture of the first tab, at its strength. Only the last column compares the defences: there each "
+            "On the picture of the Story, at its strength. Only the last column compares the defences: there each "
             "one is attacked by somebody who knows it.",
         )
         context.panels.add(gr.HTML(elem_id="arena-says"), says, "arena")
@@ -98,7 +98,7 @@ class ArenaTab:
         context, session = self.context, self.context.sessions.get(visitor)
         run, begin = session.run, time.perf_counter()
         if run is None or not isinstance(methods, list) or not methods:
-            raise DemoError("The arena needs a picture and at least one defence.", "Run a picture on the first tab.")
+            raise DemoError("The arena needs a picture and at least one defence.", "Run a picture in the Story.")
         asked = [name for name in compared() if name in validated(methods)]
         names = context.models.arena_names(context.chosen_engine(session).info.name)
         for name in names:

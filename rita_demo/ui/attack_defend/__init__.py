@@ -1,1 +1,1 @@
-"""The tab Attack & defend."""
+"""The form above the Story, and the Lab's tab This run."""

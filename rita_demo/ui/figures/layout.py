@@ -30,7 +30,7 @@ POINT_TEXT = (
     "picture.</p>"
 )
 SHIPPED_RUN = ("measured for this copy: DTD and Caltech101, val", evaluation_page.SHIPPED)
-NO_RUN = "Attack and defend a picture on the first tab."
+NO_RUN = "Attack a picture in the Story."
 
 
 def build(panels: PanelRegistry) -> Parts:

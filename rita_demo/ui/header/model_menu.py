@@ -79,7 +79,7 @@ class ModelMenu:
         finally:
             self._loading.pop(visitor, None)
         session.model, info = name, context.models.get(name).info
-        ready = notice.done_html(f"{info.title} is ready: press “Attack and defend”.")
+        ready = notice.done_html(f"{info.title} is ready: press “Attack” in the Story.")
         yield {context.status: ready, **self._show_stop(False), **self.show_model(info)}
 
     def stop_download(self, visitor: str) -> str:

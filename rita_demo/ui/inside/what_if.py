@@ -41,7 +41,7 @@ EXCLUDABLE = {
 def run_of(session: Session) -> Run:
     """The run on screen; SettingError when there is none."""
     if session.run is None:
-        raise SettingError("There is no picture yet.", "Run one on the first tab.")
+        raise SettingError("There is no picture yet.", "Run one in the Story.")
     return session.run
 
 

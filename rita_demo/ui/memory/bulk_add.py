@@ -38,7 +38,7 @@ def current_run(session: Session, engine: Engine) -> Run:
     """The displayed run, if the chosen model decided it."""
     run = session.run
     if run is None:
-        raise PictureError("There is no picture yet.", "Run one on the first tab.")
+        raise PictureError("There is no picture yet.", "Run one in the Story.")
     if engine.info.name != run.backbone.name:
         raise SettingError("Another model was chosen since this picture was decided.", "Run a picture with it first.")
     return run

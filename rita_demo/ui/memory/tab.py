@@ -117,7 +117,7 @@ class MemoryTab(SelectionEvents):
         build_heading(
             "Poisoning the memory",
             "Views enter under the class they answer with, right or wrong. Add pictures, or attacked ones, and see what "
-            "that changes for the picture on the first tab. Undo takes them out again, one by one. At the recommended settings "
+            "that changes for the picture of the Story. Undo takes them out again, one by one. At the recommended settings "
             "this changed the answer of no picture that was tried: see docs/results.md of the repository.",
         )
         with gr.Row(elem_id="fill"):

@@ -55,7 +55,7 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
         clean = clean_part(run.clean.picture, run.clean.verdicts["clip"], run.class_prompts)
         shown["clean"] = clean | wording.heading_clean(run)
     if run.attack is None:
-        missing = placeholder("Press “Attack and defend” to see it attacked.") | wording.heading_attacked(run)
+        missing = placeholder("Press “Attack” in the Story to see it attacked.") | wording.heading_attacked(run)
         clean = shown["clean"] | {"kind": "The picture as it came"}
         return {"clean": clean, "noise": placeholder("Nothing was added here."), "attacked": missing}
     if f"noise {step}" not in shown:

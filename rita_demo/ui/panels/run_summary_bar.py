@@ -18,7 +18,7 @@ def summary_bar(session: Session) -> str:
     """HTML: the clean picture, the perturbation, the attacked picture, and the answers on both."""
     run = session.displayed_run
     if run is None:
-        return "<p class='empty'>There is no run yet: run a picture on the first tab.</p>"
+        return "<p class='empty'>There is no run yet: run a picture in the Story.</p>"
     what_if = ", what if" if session.inside.what_if.run else ""
     parts = _side_html(run, "clean", what_if)
     if run.attack is not None:

@@ -69,7 +69,7 @@ class BudgetVariant:
 
 @dataclass
 class AttackDefendState:
-    """*Attack & defend*: the picture of the next run, either the bytes ``source`` of an upload or the name of a
+    """The form: the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
     knowing attacker took its place; the results of the run on screen with new sets of crops; and whether the form asks for
     another run."""

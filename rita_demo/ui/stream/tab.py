@@ -89,6 +89,15 @@ class StreamTab:
     # --- layout
     def _build_request_form(self) -> None:
         """The form; ``request_inputs`` is named as the parameters of :func:`rita_demo.evaluation.page.request_for`."""
+<<<<<<< HEAD
+=======
+        build_heading(
+            "A stream of pictures",
+            f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them: does it help, "
+            "and is what it holds right? Attack, strength, views, memory and methods are those of the form above the Story; every "
+            f"picture is cut to the model’s square, as in all tables. {NOT_ZERO_SHOT}",
+        )
+>>>>>>> 586e0f0 (Messages lead to the Story, not to a first tab that is called otherwise)
         listed, asked = dataset_choices(self.folders), dict[str, Any]()
         with gr.Row(elem_classes="stream-form"):
             asked["dataset"] = build_menu(

@@ -1,1 +1,1 @@
-"""The tab Learn."""
+"""The Lab's page Terms."""
