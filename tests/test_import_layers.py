@@ -31,9 +31,8 @@ UI_LADDER = (
     ("widgets", "theme", "__init__"),
     ("session",),
     ("framework",),
-    ("panels",),
+    ("panels", "story"),
     ("background",),
-    ("story",),
     ("attack_defend", "inside", "arena", "memory", "stream", "figures", "terms", "header", "api"),
     ("page",),
 )

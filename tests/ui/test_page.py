@@ -1,5 +1,6 @@
 """The page with the toy engine: built, launched, and driven over HTTP."""
 
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,8 +37,12 @@ def http_client(address: str) -> HttpClient:
 
 def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_to_reload(address: str) -> None:
     assert "Press again in a moment. If that does not help, reload the page" in HttpClient(address).press("go")
-    answer = HttpClient(address).open()
-    for text in ("Stored example.", "CLIP was fooled", "RITA says motorbike", "Here are 64 crops"):
+    visitor = HttpClient(address)
+    (story,) = (c for c in visitor.components.values() if c["props"].get("elem_id") == "story")
+    assert "sees a crab" in "".join(text for text, _ in json.loads(story["props"]["value"])["claim"]), "with the page"
+    assert "Stored example." in visitor.open()
+    answer = visitor.choose_tab("run")
+    for text in ("CLIP was fooled", "RITA says motorbike", "Here are 64 crops"):
         assert text in answer
 
 
@@ -59,7 +64,8 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
     clicks = [
         one
         for one in http_client.config["dependencies"]
-        if not one["queue"] and any(parts.get(i, {}).get("type") == "html" for i, _ in one["targets"])
+        if not one["queue"]
+        and any(parts.get(i, {}).get("type") == "html" and kind != "submit" for i, kind in one["targets"])
     ]
     assert len(clicks) > 30
     assert {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]} == {
@@ -74,6 +80,7 @@ def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tab, "PROGRESS_SECONDS", 0.0)  # the status line names every step
+    http_client.choose_tab("run")
     answer = http_client.press("go")
     for text in ("Attacking CLIP: step 3 of 7, loss ", "Defending the attacked picture", "Done in"):
         assert text in answer
@@ -86,10 +93,15 @@ def test_the_button_attacks_and_defends_with_the_selected_methods(
 
 
 def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpClient) -> None:
+    http_client.choose_tab("run")
     answer = http_client.press("know", known_defence="mta")
     assert "<tr class='mta'>" in answer
     assert "The attacker knew MTA: MTA " in answer
     assert '"success":false' in http_client.press("know", known_defence="nobody")
+    http_client.choose_tab("story")
+    answer = http_client.press("story", "submit", {"what": "know"})
+    assert "the attacker knows the defence" in answer
+    assert "Done in" in answer
     kinds = [http_client.press("samples", data={"sample": "cat"}, setting_attack=kind) for kind in ("adaptive", "fgsm")]
     assert ['"pgd"' in kind for kind in kinds] == [True, False], "another picture is attacked as the one before"
 
@@ -131,6 +143,8 @@ def test_hostile_values_over_http_are_refused_and_the_page_keeps_working(
         ("plan", {"curve": 0, "index": 0, "data": [10**9, -1]}),
         ("plan", {"curve": "x", "index": None, "data": "abc"}),
         ("costs", {"curve": 0, "index": 0, "data": [1.5]}),
+        ("story", {"data": [10**9]}),
+        ("story", {"data": "abc"}),
         ("views", {"index": "0"}),
         ("views", {"index": -1}),
         ("entropies", None),

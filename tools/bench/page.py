@@ -20,12 +20,12 @@ _SEEN_JS = """() => new Promise(done => {
   const look = () => READY ? requestAnimationFrame(() => done(performance.now() / 1000)) : requestAnimationFrame(look);
   look();
 })"""
-# The pictures and the verdict of the worked example are on the screen (opening.html); the page itself is in their place.
+# The picture and the sentence of the worked example are on the screen (opening.html); the Story is in their place.
 EXAMPLE_JS = _SEEN_JS.replace(
-    "READY", "[...document.images].filter(i => i.closest('#opening') && i.complete).length === 3"
+    "READY", "[...document.images].some(i => i.closest('#opening') && i.complete && i.naturalWidth)"
 )
 USABLE_JS = _SEEN_JS.replace(
-    "READY", "!document.querySelector('#opening') && document.querySelector('#verdicts table')"
+    "READY", "!document.querySelector('#opening') && document.querySelector('.story:not([hidden]) .answers td')"
 )
 PLAN_SELECTOR = "#in-plan-attacked"
 BUDGETS_READY_JS = "() => document.querySelectorAll('#budget-shown input').length === 4"
@@ -45,7 +45,7 @@ TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
   pressed.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 })"""
 FRAMES = 60
-# Draws that many frames of the crop field, each after a move of its control.
+# Draws that many frames of the crop field, or of the Story, each after a move of its control.
 FIELD_FRAMES_JS = """(slider, frames) => new Promise((done) => { let n = 0; const step = () => {
   if (n++ === frames) return done();
   slider.value = 7 * ((n - 1) / (frames - 1)); slider.dispatchEvent(new Event('input')); requestAnimationFrame(step); };
@@ -90,7 +90,12 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
             return seconds
 
         page.goto(address)
-        page.wait_for_selector("#verdicts table")  # the worked example is shown
+        page.wait_for_selector(".story .tile")  # the worked example is shown
+        page.wait_for_timeout(2000)
+        step = page.locator(".story input.step")
+        frame = _median_of(lambda: main_thread_seconds(step, FIELD_FRAMES_JS, FRAMES) / FRAMES)
+        found["page: a frame of the Story (processor)"] = frame
+        page.locator("[data-level=lab]").click()  # its first tab is the run on screen
         page.wait_for_selector("#views button")
         page.wait_for_timeout(2000)
         field = page.locator("#field input[type=range]")

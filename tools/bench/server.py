@@ -30,7 +30,7 @@ REST_SECONDS = 25.0  # after the visits: every 20 s the server returns freed pag
 TIMEOUT_SECONDS = 180.0  # until the server must answer
 FORM = {"vocabulary": "caltech101", "truth": "not given"}  # 100 classes; the rest as the page opens: PGD, seven steps
 #: What the page shows first, and a text that only that part of an answer has.
-TIMED_TEXTS = {"verdict of the clean picture": "The model says:", "all verdicts": "class='outcome "}
+TIMED_TEXTS = {"the clean picture": '\\"clean\\": \\"data:', "the answer": '\\"claim\\":'}
 _NUMBER = count(1)
 
 

@@ -11,8 +11,9 @@ from rita_demo import plots
 from rita_demo.pipeline.attack_steps import attack_step_results
 from rita_demo.records import Run
 from rita_demo.ui.header.standalone_page import standalone
-from rita_demo.ui.panels.crop_field import crop_field_value
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.story.record import story_steps, story_value
+from rita_demo.ui.story.view import dump
 from tests.toy_model import ToyEngine
 
 
@@ -31,12 +32,12 @@ def figures(html: str) -> dict[str, dict]:
 def test_standalone_page_shows_the_record_and_loads_nothing_from_the_network(example_run: Run, crops: dict) -> None:
     html, k = standalone(example_run, crops), example_run.attacked.verdicts["rita"].label
     drawn = figures(html)
-    assert set(drawn) == {"field", "steps", "entropies", "costs", "plan"}
+    assert set(drawn) == {"story", "steps", "entropies", "costs", "plan"}
     assert json.loads(drawn["costs"]["value"]) == json.loads(plots.class_costs(example_run, k).to_json())
-    said = ("CLIP was fooled", "RITA says motorbike, and so does Ensemble", "Here are 64 crops")
-    for text in (*said, "The attacker knows", "no pixel value moves", "entropy_weight"):
+    claim = "".join(text for text, _ in json.loads(drawn["story"]["value"])["claim"])
+    assert claim == "This is a motorbike. Change every pixel by at most 4 of 255, and CLIP sees a crab."
+    for text in ("Here are 64 crops", "The attacker knows", "no pixel value moves", "entropy_weight"):
         assert text in html, text
-    assert html.count("<img src='data:image/png;base64,") == 3
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=['\"](?!data:)", html)
 
 
@@ -51,10 +52,12 @@ def test_the_saved_page_has_the_axes_of_the_page_with_the_stored_steps_and_witho
         session.attack_steps = stored
         drawn = figures(standalone(example_run, crops, stored))
         live = plots.class_costs(example_run, session.selection.k, along=session.attacked_by_step)
-        assert drawn["field"]["value"] == crop_field_value(session)
+        assert drawn["story"]["value"] == dump(story_value(session))
+        assert drawn["story"]["steps"] == dump(story_steps(session))
+        assert bool(drawn["story"]["steps"]) == bool(stored)
         assert json.loads(drawn["costs"]["value"]) == json.loads(live.to_json())
         assert live.layout.xaxis.range == plots.class_costs(example_run, session.selection.k).layout.xaxis.range
-        reaches.add(json.loads(drawn["field"]["value"])["reach"])
+        reaches.add(json.loads(drawn["story"]["value"])["reach"])
     assert len(reaches) == 1
 
 
@@ -66,5 +69,6 @@ def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
 
 def test_a_defend_only_page_shows_no_attack(defend_only_run: Run, crops: dict) -> None:
     html = standalone(defend_only_run, crops)
-    assert set(figures(html)) == {"field", "entropies", "costs", "plan"}
-    assert "Nothing was added here" in html
+    drawn = figures(html)
+    assert set(drawn) == {"story", "entropies", "costs", "plan"}
+    assert "Nothing was changed yet." in drawn["story"]["value"]

@@ -15,7 +15,7 @@ from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
 from rita_demo.ui.panels import selection_details
-from rita_demo.ui.session.session import HOME_TAB, Selection, Session
+from rita_demo.ui.session.session import RUN_TAB, Selection, Session
 from tests.ui.conftest import NAMES, both_updates, open_tab
 from tests.ui.memory_client import Event
 
@@ -64,10 +64,10 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) 
     names = {c.elem_id for c in updates}
     assert {"in-plan-attacked", "in-cell", "share"} <= names
     assert names.isdisjoint({"plan", "cell-detail"}), "out of sight: drawn when they come back"
-    first = {c.elem_id: value for c, value in tab.context.panels.open_tab(session, HOME_TAB).items()}
+    first = {c.elem_id: value for c, value in tab.context.panels.open_tab(session, RUN_TAB).items()}
     assert first["cell-detail"] == selection_details.cell_detail(session)
     assert "plan" in first
-    assert tab.context.panels.open_tab(session, HOME_TAB) == {}, "once"
+    assert tab.context.panels.open_tab(session, RUN_TAB) == {}, "once"
 
 
 def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab, visitor, session) -> None:

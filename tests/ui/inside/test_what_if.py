@@ -13,10 +13,10 @@ from rita_demo.records import Exclusions, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import sections, what_if
-from rita_demo.ui.learn.tab import formulas
 from rita_demo.ui.panels import selection_details
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
+from rita_demo.ui.terms.tab import formulas
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 

@@ -17,7 +17,7 @@ from rita_demo.ui.inside import comparisons, what_if
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
-from rita_demo.ui.session.session import HOME_TAB, array_bytes
+from rita_demo.ui.session.session import RUN_TAB, array_bytes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run, make_inside_tab, open_tab
 
@@ -49,10 +49,11 @@ class Visit:
     def __init__(self, inside: InsideTab, engine: EncodingForbidden) -> None:
         engine.forbidden = False
         self.engine, self.inside, context, self.first = engine, inside, inside.context, SelectionEvents()
-        self.first.context, self.first.two_stage = context, TwoStageUpdate(context, HOME_TAB)
+        self.first.context, self.first.two_stage = context, TwoStageUpdate(context, RUN_TAB)
         self.name, self.panels = context.sessions.open(), context.panels
         self.session, self.run = context.sessions.get(self.name), completed_run(engine)
         self.session.show(self.run)
+        self.session.visible_tab = RUN_TAB
         context.crop_views(self.session, "attacked")
         self.session.select(view=3, atom=1)
         self.session.inside.open_folds = frozenset({"entropy-fold", "mass-fold"})
@@ -159,8 +160,8 @@ def test_changing_the_step_updates_both_tabs_and_encodes_nothing(stepped: Visit)
     for name in ("in-views-clean", "in-entropies-clean"):
         assert str(shown[1][name]) == str(shown[5][name]), name
     assert "attacked, step 5 of 7" in run_summary_bar.summary_bar(session)
-    assert "views" not in shown[5]  # the first tab is drawn when it is seen again
-    opened, drawn = stepped.panels.open_tab(session, HOME_TAB), stepped.panels.redraw(session, "step")
+    assert "views" not in shown[5]  # *This run* is drawn when it is seen again
+    opened, drawn = stepped.panels.open_tab(session, RUN_TAB), stepped.panels.redraw(session, "step")
     assert by_name(opened)["views"] == by_name(drawn)["views"]
 
 
@@ -199,7 +200,7 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     comparisons.pin(session)
     assert session.inside.pinned is not None
     assert "step 2 of 7" in session.inside.pinned.title
-    open_tab(stepped.inside, stepped.name, HOME_TAB)
+    open_tab(stepped.inside, stepped.name, RUN_TAB)
     stepped.choose(stepped.first, step=3)
     open_tab(stepped.inside, stepped.name)
     assert session.inside.what_if.run is not None

@@ -1,18 +1,13 @@
-"""The tab Learn: the formulas' numbers are the record's, and the tour's stops are on the page."""
+"""The page Terms: the formulas' numbers are the record's."""
 
 import re
 
 import numpy as np
 import pytest
-from rita_demo.ui.learn.tab import formulas
-from rita_demo.ui.learn.tour import TOUR_STEPS
 
 from rita_demo.records import Run
-from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import build
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.store import Sessions
-from tests.toy_model import ToyEngine
+from rita_demo.ui.terms.tab import formulas
 
 
 def plain(html: str) -> str:
@@ -37,19 +32,3 @@ def test_the_formulas_have_the_numbers_of_the_record_and_their_terms_sum_to_the_
     assert len(sums) == 2
     for prompt, sign, memory, total in sums:
         assert float(prompt) + float(sign + memory) == pytest.approx(float(total), abs=2e-4)
-
-
-def test_every_tour_step_is_on_a_tab_and_has_two_sentences_and_a_task() -> None:
-    engine = ToyEngine()
-    page = build(engine, example=WorkedExample(engine, candidates=()), sessions=Sessions())
-    parts = page.get_config_file()["components"]
-    tabs = {p["props"].get("label") for p in parts if p["type"] == "tabitem"}
-    ids = {p["props"].get("elem_id") for p in parts}
-    assert 8 <= len(TOUR_STEPS) <= 10
-    for stop in TOUR_STEPS:
-        assert stop.tab in tabs
-        for selector in (stop.target, stop.control):
-            assert selector.startswith(".pic") or selector.split()[0][1:] in ids, selector
-        assert 1 <= len(re.findall(r"[.!?](?= |$)", stop.text)) <= 2, stop.title
-        assert stop.task
-    assert any("knows the defence" in stop.title for stop in TOUR_STEPS)

@@ -1,0 +1,132 @@
+"""The Story's numbers of many pictures, counted again from the shipped tables."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rita_demo.data import shipped_results
+from rita_demo.records.intervals import wilson
+from rita_demo.ui.story import measured as story_measured
+from rita_demo.ui.story.measured import ATTACKERS, METHODS, TOWERS, measured
+
+Cells = list[dict[str, str]]
+
+
+def rows(path: Path, **wanted: str) -> Cells:
+    """The lines of a shipped table with these values."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if all(row[name] == value for name, value in wanted.items())]
+
+
+def columns(path: Path) -> list[str]:
+    """The head of a table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def counted(cells: Cells) -> tuple[int, int]:
+    """Right answers and answers."""
+    right = sum(round(float(row["accuracy"]) * int(row["n"]) / 100) for row in cells)
+    return right, sum(int(row["n"]) for row in cells)
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """What the browser gets."""
+    return json.loads(json.dumps(measured()))
+
+
+def test_the_one_table_has_every_method_on_every_tower_with_n_and_interval(found: dict[str, Any]) -> None:
+    table = found["table"]
+    lines = iter(table["rows"])
+    for tower in TOWERS:
+        for method in METHODS:
+            line = next(lines)
+            assert line["tower"] == TOWERS[tower]
+            for attack, cell in zip(ATTACKERS, line["cells"], strict=True):
+                cells = rows(shipped_results.ARENA, backbone=tower, method=method, attack=attack, protocol="off")
+                if not cells:
+                    assert cell is None
+                    continue
+                right, n = counted(cells)
+                low, high = wilson(right, n)
+                assert cell["share"].startswith(f"{100 * right / n:.0f} %")
+                assert cell["interval"] == f"n = {n}, {100 * low:.0f} to {100 * high:.0f}"
+    assert next(lines, None) is None
+    assert len(table["columns"]) == 1 + len(ATTACKERS)
+    assert "at most 4 of 255" in table["lead"]
+    budgets = {row["budget"] for row in rows(shipped_results.ARENA) if row["attack"] in ATTACKERS[1:]}
+    assert budgets == {"4"}, "the sentence above the table names one strength"
+
+
+def test_the_attacker_who_knows_is_told_with_the_numbers_of_the_table(found: dict[str, Any]) -> None:
+    kept = {}
+    for tower in TOWERS:
+        kept[tower] = counted(
+            rows(shipped_results.ARENA, backbone=tower, method="rita", attack="adaptive", protocol="off")
+        )
+    (right, n), (robust, of) = kept["embedded"], kept["embedded-robust"]
+    assert found["knows_sentence"].startswith(
+        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures; with the tower that was trained on attacks "
+        f"{100 * robust / of:.0f} % of {of}."
+    )
+    (told,) = found["knows"]
+    assert told["kept"] == pytest.approx(100 * right / n)
+    bars = {row["title"]: row for row in found["knows_rows"]}
+    assert set(bars) == {f"{method}, {tower}" for method in ("CLIP", "RITA") for tower in TOWERS.values()}
+    for row in bars.values():
+        assert row["low"] <= row["share"] < row["high"]
+    assert bars[f"RITA, {TOWERS['embedded']}"]["share"] == pytest.approx(right / n)
+
+
+def test_the_memory_is_told_as_the_difference_of_two_counts_over_the_same_answers(found: dict[str, Any]) -> None:
+    with_it = rows(shipped_results.ATTACKERS, method="rita", protocol="stream")
+    same = {
+        (row["dataset"], row["backbone"], row["attack"], row["budget"], row["steps"], row["split"]) for row in with_it
+    }
+    without = [
+        row
+        for row in rows(shipped_results.ATTACKERS, method="rita", protocol="off")
+        if (row["dataset"], row["backbone"], row["attack"], row["budget"], row["steps"], row["split"]) in same
+    ]
+    (right, n), (plain, of) = counted(with_it), counted(without)
+    assert n == of
+    more = right - plain
+    change = f"{abs(more)} {'more' if more > 0 else 'fewer'} right than" if more else "as many right as"
+    assert f"Over {n} answers of the embedded model (" in found["memory"]["sentence"]
+    assert found["memory"]["sentence"].endswith(f"it has {change} without the memory.")
+    assert [row["share"] for row in found["memory"]["rows"]] == pytest.approx([right / n, plain / n])
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in place of the shipped tables, with no table in it."""
+    for name in ("ARENA", "ATTACKERS"):
+        monkeypatch.setattr(story_measured.shipped_results, name, tmp_path / f"{name}.csv")
+    return tmp_path
+
+
+def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
+    assert measured() == {"table": None, "memory": None, "knows": None}
+    (shipped / "ARENA.csv").write_text("not a table\n")
+    assert measured()["table"] is None
+
+
+def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipped: Path) -> None:
+    head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
+    lines = [
+        f"caltech101,embedded,{method},{attack},4,7,off,test,50.00,10,20.00,80.00,0,x"
+        for method in METHODS
+        for attack in ("pgd", "adaptive")
+    ]
+    (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
+    found = measured()
+    _, pgd, auto, knows = found["table"]["rows"][0]["cells"]
+    assert (pgd["share"], auto, knows["share"]) == ("50 %", None, "50 %‡")
+    assert "‡" in found["table"]["note"]
+    assert found["knows"][0]["mark"] == "‡"
+    assert [row["tower"] for row in found["table"]["rows"]] == [TOWERS["embedded"]] * 3, "no row without a number"
+    assert "with the tower" not in found["knows_sentence"]

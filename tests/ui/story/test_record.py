@@ -1,0 +1,236 @@
+"""What the Story is told of a run: the numbers are those of the run's records, the pictures bit for bit."""
+
+import base64
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from rita_demo.analysis.crop_field import crop_field
+from rita_demo.analysis.push_left import push_left
+from rita_demo.analysis.rules import rules
+from rita_demo.pipeline.attack_steps import attack_step_results, last_step
+from rita_demo.records import Run
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.story.record import ANSWERS, NAME_LENGTH, change, loading_value, story_crops, story_steps, story_value
+from rita_demo.ui.story.view import StoryView, dump, story_script
+from rita_demo.ui.widgets.views_grid import magnified_perturbation
+from tests.toy_model import ToyEngine
+from tests.ui.conftest import NAMES, completed_run
+
+GREY = np.array([0.299, 0.587, 0.114])  # a JPEG keeps brightness better than colour
+RUNS = ("example_run", "failed_run", "defend_only_run")
+
+
+def decoded(uri: str) -> np.ndarray:
+    """The pixels of a picture as the browser gets it."""
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))))
+
+
+def restored(clean: np.ndarray, stored: dict[str, str]) -> np.ndarray:
+    """The picture that the browser makes of a stored one: ``core.js``, in integers."""
+    if "pixels" in stored:
+        return decoded(stored["pixels"])
+    moved = decoded(stored["change"]).astype(int) - 128
+    return (clean.astype(int) + moved).astype(np.uint8)
+
+
+def shown(run: Run) -> Session:
+    visitor = Session()
+    visitor.show(run)
+    return visitor
+
+
+def told(run: Run) -> dict[str, Any]:
+    """The value as the browser reads it."""
+    return json.loads(dump(story_value(shown(run))))
+
+
+@pytest.fixture(scope="module")
+def stepped(example_run: Run) -> Session:
+    """A visitor for whom every stored step is there."""
+    visitor = shown(example_run)
+    visitor.attack_steps = tuple(attack_step_results(ToyEngine(spread=0.2), example_run))
+    return visitor
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_three_answers_before_and_after_are_those_of_the_run(name: str, request: pytest.FixtureRequest) -> None:
+    run: Run = request.getfixturevalue(name)
+    value = told(run)
+    assert [one["name"] for one in value["answers"]] == list(ANSWERS)
+    assert value["answers"][1]["title"] == f"average of {len(run.clean.encoded_views.features)} crops"
+    ends = (value["steps"][0], run.clean), (value["steps"][-1], run.attacked)
+    for step, side in ends:
+        for method in ANSWERS:
+            said, verdict = step["says"][method], side.verdicts[method]
+            assert value["names"][said["label"]] == NAMES[verdict.label]
+            assert said["value"] == pytest.approx(verdict.probability[verdict.label], abs=1e-4)
+            assert said["right"] is (None if run.given_label is None else verdict.label == run.label)
+    assert value["last"] == value["steps"][-1]["step"] == last_step(run)
+    assert value["given"] is run.label_given
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_crop_stands_where_the_crop_field_has_it_and_says_its_own_class(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(name)
+    value, found = told(run), crop_field(run)
+    assert value["names"][:2] == [NAMES[found.reference], NAMES[found.rival]]
+    assert np.allclose(value["boxes"], found.boxes, atol=1e-4)
+    assert value["flipped"] == run.attacked.encoded_views.views.flipped.tolist()
+    assert value["reach"] == found.reach
+    for step, at in zip(value["steps"], found.steps, strict=True):
+        assert np.allclose(step["crops"], at.crops, atol=1e-4)
+        assert [value["names"][k] for k in step["answers"]] == [NAMES[k] for k in at.answers]
+
+
+def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_two_pictures(example_run: Run) -> None:
+    value, attack = told(example_run), example_run.attack
+    assert attack is not None
+    curve = np.array(value["curve"])
+    pair = [NAMES.index(name) for name in value["names"][:2]]
+    assert curve.shape == (last_step(example_run) + 1, 2)
+    assert np.allclose(curve, attack.probability[:, pair], atol=1e-4)
+    for end, side in ((0, example_run.clean), (-1, example_run.attacked)):
+        assert np.allclose(curve[end], side.verdicts["clip"].probability[pair], atol=1e-3)
+
+
+def test_the_push_and_the_rules_are_the_analysis_of_this_run(example_run: Run) -> None:
+    value, push, found = told(example_run), push_left(example_run), rules(example_run, example_run.attacked)
+    assert push is not None
+    assert np.allclose(value["push"]["share"], push.share, atol=1e-4)
+    assert value["push"]["median"] == push.median
+    assert value["mass"] == example_run.settings.transported_mass
+    for said, rule in zip(value["rules"], (found.average, found.balanced, found.rita), strict=True):
+        assert (said["name"], said["unit"]) == (rule.name, rule.unit)
+        assert (said["answer"], said["runner_up"]) == (NAMES[rule.label], NAMES[rule.runner_up])
+        assert said["lead"] == pytest.approx(rule.lead)
+        assert said["right"] is (rule.label == example_run.label)
+        assert sum(said["weight"]) == pytest.approx(1, abs=1e-3)
+        assert np.allclose(said["weight"], rule.weight, atol=1e-5)
+    assert value["plan"] == pytest.approx({"effect": found.plan_effect, "lead": found.rita.lead})
+
+
+def test_without_an_attack_nothing_of_an_attack_is_told(defend_only_run: Run) -> None:
+    value = told(defend_only_run)
+    assert (value["attacked"], value["push"], value["last"]) == (None, None, 0)
+    assert "curve" not in value
+    visitor = shown(defend_only_run)
+    assert story_steps(visitor) is None
+    assert [story_value(Session()), story_crops(Session()), story_steps(Session())] == [None] * 3
+
+
+def test_where_the_attack_did_not_lower_the_margin_there_is_no_push_to_show(example_run: Run) -> None:
+    assert told(replace(example_run, attacked=example_run.clean))["push"] is None
+    assert told(completed_run(ToyEngine(spread=0.2), views=1))["push"] is None, "no crops"
+
+
+@pytest.mark.parametrize("attack", ["pgd", "noise", "patch", "typographic", "cw_l2"])
+def test_the_attacked_picture_comes_back_bit_for_bit(attack: str) -> None:
+    run = completed_run(ToyEngine(spread=0.2), attack=attack, views=8)
+    value = told(run)
+    clean = decoded(value["clean"])
+    assert np.array_equal(clean, run.clean.picture.pixels)
+    assert np.array_equal(restored(clean, value["attacked"]), run.attacked.picture.pixels)
+
+
+@pytest.mark.parametrize(("most", "kind"), [(1, "change"), (127, "change"), (128, "pixels"), (255, "pixels")])
+def test_a_change_of_any_size_and_sign_comes_back_bit_for_bit(example_run: Run, most: int, kind: str) -> None:
+    random = np.random.default_rng(most)
+    clean = random.integers(0, 256, (32, 32, 3))
+    now = np.clip(clean + random.integers(-most, most + 1, clean.shape), 0, 255)
+    clean[0, 0], now[0, 0], clean[0, 1], now[0, 1] = 0, most, 255, 255 - most  # both ends of the range
+    assert example_run.attack is not None
+    stored = change(replace(example_run.attack, frames=np.stack([clean, now]).astype(np.uint8)), 1)
+    assert list(stored) == [kind]
+    assert np.array_equal(restored(clean.astype(np.uint8), stored), now)
+
+
+def test_the_stored_steps_are_sent_once_all_are_there_each_picture_bit_for_bit(stepped: Session) -> None:
+    run = stepped.run
+    assert run is not None
+    assert run.attack is not None
+    waiting = shown(run)
+    assert story_steps(waiting) is None
+    waiting.attack_steps, waiting.pending_steps = stepped.attack_steps[:3], 6
+    assert story_steps(waiting) is None, "some are missing"
+    value = json.loads(dump(story_steps(stepped)))
+    kept = [result.step for result in stepped.attack_steps]
+    assert [one["step"] for one in value["steps"]] == kept
+    assert value["key"] == told(run)["key"]
+    assert [int(step) for step in value["pictures"]] == kept[1:-1], "the two ends are there already"
+    for step, stored in value["pictures"].items():
+        assert np.array_equal(restored(run.clean.picture.pixels, stored), run.attack.frames[int(step)])
+    for one, result in zip(value["steps"], stepped.attack_steps, strict=True):
+        for method in ANSWERS:
+            verdict = result.image_result.verdicts[method]
+            assert value["names"][one["says"][method]["label"]] == NAMES[verdict.label]
+            assert one["says"][method]["value"] == pytest.approx(verdict.probability[verdict.label], abs=1e-4)
+
+
+def test_the_crops_are_two_sheets_whose_cells_are_the_crops_and_what_the_attack_added_to_them(
+    example_run: Run, engine: ToyEngine
+) -> None:
+    visitor = shown(example_run)
+    assert story_crops(visitor) is None, "before they are cut"
+    sides = {side: getattr(example_run, side).picture for side in ("clean", "attacked")}
+    visitor.crops = {side: engine.view_pixels(picture, example_run.settings) for side, picture in sides.items()}
+    value, crops = story_crops(visitor), visitor.crops["attacked"]
+    assert value is not None
+    assert value["columns"] == 8
+    noise = magnified_perturbation(visitor.crops["clean"], crops)
+    for name, wanted in (("sheet", crops), ("noise", noise)):
+        sheet = decoded(value[name]) @ GREY
+        side = sheet.shape[1] // 8
+        for n in (0, 9, 63):
+            cell = sheet[n // 8 * side :, n % 8 * side :][:side, :side]
+            error = [np.abs(cell - one @ GREY).mean() for one in wanted]
+            assert np.argmin(error) == n, (name, n)
+
+
+def test_a_picture_is_encoded_once_for_a_run_and_anew_for_the_next(example_run: Run, failed_run: Run) -> None:
+    visitor = shown(example_run)
+    first, again = story_value(visitor), story_value(visitor)
+    assert first is not None
+    assert again is not None
+    assert first["attacked"] is again["attacked"]
+    visitor.show(failed_run)
+    other = story_value(visitor)
+    assert other is not None
+    assert other["attacked"] != first["attacked"]
+    assert loading_value(failed_run.clean.picture)["clean"] == other["clean"]
+
+
+def test_class_names_are_one_short_line_in_every_value(engine: ToyEngine) -> None:
+    run = completed_run(engine, views=8)
+    hostile = ("<img src=x onerror=alert(1)>" * 3, "a\nb\u202ec", "cup", "piano")
+    value = told(replace(run, class_prompts=replace(run.class_prompts, names=hostile)))
+    listed = [*value["names"], *(rule[key] for rule in value["rules"] for key in ("answer", "runner_up"))]
+    assert hostile[0][: NAME_LENGTH - 1] + "…" in listed
+    for name in listed:
+        assert len(name) <= NAME_LENGTH
+        assert name.isprintable()
+
+
+def test_a_list_with_a_word_that_the_model_does_not_know_has_no_shares(example_run: Run) -> None:
+    value = told(example_run)
+    assert value["known"]
+    assert value["steps"][0]["says"]["clip"]["share"].endswith(" %")
+    prompts = replace(example_run.class_prompts, unknown=(("motorbike",), (), (), ()))
+    value = told(replace(example_run, class_prompts=prompts))
+    assert not value["known"]
+    assert {one["share"] for step in value["steps"] for one in step["says"].values()} == {"", "(unknown word)"}
+
+
+def test_the_view_takes_values_and_its_script_has_what_was_measured() -> None:
+    view = StoryView({"claim": []})
+    assert json.loads(str(view.value)) == {"claim": []}
+    assert '"table"' in story_script()
+    assert 'watch("value"' in story_script()
+    assert dump(None) == ""
