@@ -14,12 +14,23 @@ from urllib.parse import urlparse
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from tests.live_server import start_server
 
 TIMEOUT_MS = 60_000  # ms; generous, since the machine may be busy
 LOCAL = {"127.0.0.1", "localhost"}
+#: The server knows the page, and its run, or that of its link, is there.
+TOLD_JS = """() => {
+  const status = document.querySelector("#status");
+  return document.querySelector(".story:not([hidden]) .answers td") && status?.textContent.trim()
+    && !status.querySelector(".stale") && !document.documentElement.classList.contains("awaited");
+}"""
+#: The pixels of a canvas, without its opacity.
+CANVAS_JS = """(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return [canvas.height, canvas.width, btoa(Array.from(data, (v) => String.fromCharCode(v)).join(""))];
+}"""
 
 
 @pytest.fixture(scope="session")
@@ -51,8 +62,7 @@ def visit(browser: Browser, address: str) -> Iterator[Page]:
     page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
     page.goto(address)
-    for finished in ("#verdicts table", "#views button"):  # a link may open another tab
-        page.wait_for_selector(finished, state="attached")
+    page.wait_for_function(TOLD_JS)
     yield page
     context.close()
     assert not complaints, complaints
@@ -88,8 +98,46 @@ def saved(page: Page, folder: Path, press: Callable[[], object]) -> Path:
     return path
 
 
+def open_lab(page: Page, name: str) -> Locator:
+    """Open a tab of the Lab, by its name; returns the tab."""
+    if page.locator("html.on-story").count():
+        page.locator("[data-level=lab]").click()
+    tab = page.get_by_role("tab", name=name, exact=True)
+    tab.click()
+    expect(tab).to_have_attribute("aria-selected", "true")
+    return tab
+
+
+def open_story(page: Page) -> None:
+    """Go back to the Story."""
+    page.locator("[data-level=story]").click()
+    expect_level(page, "story")
+
+
+def expect_level(page: Page, level: str) -> None:
+    """The page is at the Story or in the Lab."""
+    expect(page.locator(f"[data-level={level}]")).to_have_attribute("aria-current", "page")
+
+
+def open_settings(page: Page) -> None:
+    """Open the drawer of the form."""
+    page.get_by_role("button", name="All settings").click()
+    expect(page.locator("#truth")).to_be_visible()
+
+
+def canvas_shown(page: Page, query: str) -> np.ndarray:
+    """The pixels (H, W, 3) of a canvas of the Story."""
+    high, wide, data = page.locator(query).evaluate(CANVAS_JS)
+    return np.frombuffer(base64.b64decode(data), np.uint8).reshape(high, wide, 4)[..., :3]
+
+
+def story_shown(page: Page, kind: str) -> np.ndarray:
+    """The pixels of the Story's large picture; kind: clean or attacked."""
+    return canvas_shown(page, f".photo .{'before' if kind == 'clean' else 'now'}")
+
+
 def square_shown(page: Page, kind: str) -> np.ndarray:
-    """The pixels of a picture on the page; kind: clean or attacked."""
+    """The pixels of a picture of *This run*; kind: clean or attacked."""
     source = page.locator(f".pic.{kind} img:not(.before)").get_attribute("src")
     assert source is not None
     assert source.startswith("data:image/png;base64,")

@@ -1,4 +1,4 @@
-"""Everybody can use the page: what axe-core finds on every tab, and a visit with the keyboard alone."""
+"""Everybody can use the page: what axe-core finds on the Story and every tab, and a visit with the keyboard alone."""
 
 import re
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.conftest import open_lab, open_settings
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
@@ -25,7 +26,7 @@ FOCUSED_ELEMENT_JS = """() => {
       && Number(style.opacity) > 0.5 && box.width > 0 && box.height > 0
       && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
   };
-  const where = [now, now.closest(".frame")].filter(Boolean);
+  const where = [now, now.closest(".frame, .photo")].filter(Boolean);
   const name = now.getAttribute("aria-label") || now.textContent.trim() || now.id;
   return { seen: now.matches(":focus-visible") && where.some(ring), what: `${now.tagName} ${name.slice(0, 60)}` };
 }"""
@@ -39,7 +40,10 @@ UNREACHED_CONTROLS_JS = """() => [...document.querySelectorAll(
 
 
 def tabs(page: Page) -> Iterator[str]:
-    """Open every tab with all its folds, one after the other, and wait for what it shows."""
+    """The Story, then every tab of the Lab, with all folds, one after the other, once it shows what it has."""
+    open_settings(page)
+    yield "Story"
+    page.locator("[data-level=lab]").click()
     for tab in page.get_by_role("tab").all():
         name = tab.inner_text()
         tab.click()
@@ -75,9 +79,9 @@ def test_axe_detects_low_contrast_and_an_unnamed_button(page: Page) -> None:
     assert {re.search(r"\] (\S+)", one)[1] for one in found} == {"color-contrast", "button-name"}
 
 
-def tab_to(page: Page, wanted: str, key: str = "Tab") -> Locator:
+def tab_to(page: Page, wanted: str, key: str = "Tab", most: int = 90) -> Locator:
     """Press ``key`` until an element of the selector ``wanted`` has the focus; every stop must be visible."""
-    for _ in range(90):
+    for _ in range(most):
         page.keyboard.press(key)
         stop = page.evaluate(FOCUSED_ELEMENT_JS)
         assert stop["seen"], f"the focus cannot be seen at {stop['what']} on the way to {wanted}"
@@ -94,6 +98,13 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     expect(page.locator("#status")).to_contain_text("Done in")
     expect(page.locator(":focus")).to_have_attribute("data-sample", str(sample))
     tab_to(page, "#go")
+    # the Story: the wipe is moved, a rule is chosen, a prediction made; then to the Lab
+    tab_to(page, ".story .wipe")
+    tab_to(page, ".story .switch [data-rule=average]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".story .rules .verdict")).to_contain_text("average: ")
+    tab_to(page, "[data-level=lab]", "Shift+Tab", most=200)
+    page.keyboard.press("Enter")
     tab_to(page, ".pic.attacked input[type=range]")
     # its views are walked and one is chosen; the focus stays on it though the grid is drawn anew
     first = tab_to(page, "#views button").get_attribute("data-index")
@@ -105,7 +116,7 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     expect(page.locator("#view-detail")).to_contain_text(f"View {view}:")
     expect(page.locator(":focus")).to_have_attribute("data-index", str(view))
     # Inside RITA: the same view is left out, and one key goes back to the run
-    tab_to(page, "[role=tab]:nth-of-type(2)", "Shift+Tab")
+    tab_to(page, "[role=tab]:nth-of-type(3)", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
@@ -117,7 +128,7 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     tab_to(page, "#whatif-back", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(banner).to_contain_text("This is the run as it was made")
-    tab_to(page, "[role=tab]:nth-of-type(1)", "Shift+Tab")
+    tab_to(page, "[role=tab]:nth-of-type(2)", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#view-detail")).to_be_visible()
 
@@ -125,7 +136,7 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
 @pytest.mark.nightly
 def test_every_control_is_reachable_with_the_tab_key_and_visible(page: Page) -> None:
     for name in tabs(page):
-        page.get_by_role("tab", name=name).focus()
+        page.locator("[data-level=story]").focus() if name == "Story" else page.get_by_role("tab", name=name).focus()
         for _ in range(400):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement === document.body"):
@@ -138,6 +149,7 @@ def test_every_control_is_reachable_with_the_tab_key_and_visible(page: Page) -> 
 
 
 def test_a_figure_is_zoomed_with_plus_and_reset_with_0_and_escape_closes_an_explanation(page: Page) -> None:
+    open_lab(page, "This run")
     page.locator("#costs .rita-figure").focus()
     page.wait_for_selector("#costs .js-plotly-plot svg")  # what comes into sight is drawn then
     span = "document.querySelector('#costs .rita-plot')._fullLayout.xaxis.range"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import expect_level, open_lab
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
@@ -43,8 +44,9 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
     assert name.startswith("Ensemble, PGD")
     assert rows["embedded-robust", "ensemble", "pgd"]["answer"] in name
     page.keyboard.press("Enter")
-    expect(page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
+    expect_level(page, "story")
     expect(page.locator("#status")).to_contain_text("Done in")
+    open_lab(page, "This run")
     expect(page.locator("#model")).to_contain_text("robust")
     opened = page.locator("#verdicts tr", has_text="Ensemble").inner_text()
     assert re.search(rf"\b{rows['embedded-robust', 'ensemble', 'pgd']['answer']}\b", opened)

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import TOLD_JS, open_lab
 from tools.bench.page import FIELD_FRAMES_JS, FRAMES, main_thread_seconds
 
 pytestmark = pytest.mark.e2e
@@ -14,7 +15,8 @@ POSITIONS = "() => [...document.querySelectorAll('#field circle[data-index]')].m
 
 @pytest.fixture
 def field(page: Page) -> Page:
-    """The page, once every step that is kept has arrived."""
+    """*This run*, once every step that is kept has arrived."""
+    open_lab(page, "This run")
     expect(page.locator("#field circle[data-index]")).to_have_count(64)
     page.locator("#along-fold > button").click()
     expect(page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=60_000)
@@ -71,6 +73,8 @@ def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(fi
 
 @pytest.mark.parametrize("page", ["?sample=coffee&budget=4"], indirect=True)
 def test_a_method_that_answers_a_third_class_is_pale_and_says_which(page: Page) -> None:
+    open_lab(page, "This run")
+    expect(page.locator("#verdicts tbody tr")).to_have_count(3)
     answers = {
         row.locator("th").inner_text().split()[0]: row.locator("td b").nth(1).inner_text()
         for row in page.locator("#verdicts tbody tr").all()
@@ -172,6 +176,8 @@ def test_a_finger_that_moves_down_over_the_slider_scrolls_and_sideways_it_moves_
 def test_with_reduced_motion_the_dots_jump_from_step_to_step(field: Page) -> None:
     field.emulate_media(reduced_motion="reduce")
     field.reload()
+    field.wait_for_function(TOLD_JS)
+    open_lab(field, "This run")
     expect(field.locator("#field circle[data-index]")).to_have_count(64, timeout=60_000)
     expect(field.locator("#verdicts table")).to_be_visible()
     field.get_by_role("button", name="Play the attack").click()

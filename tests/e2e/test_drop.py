@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import square_shown, visit
+from tests.e2e.conftest import expect_level, open_lab, open_settings, story_shown, visit
 from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -47,29 +47,31 @@ def text_file(name: str = "diary.txt") -> File:
 
 def expect_shown(page: Page, pixels: np.ndarray) -> None:
     """The page shows this picture, pixel for pixel, and takes it for an upload."""
-    assert wait_until(lambda: np.array_equal(square_shown(page, "clean"), pixels), 60)
+    assert wait_until(lambda: np.array_equal(story_shown(page, "clean"), pixels), 60)
     expect(page.locator("#chosen")).to_contain_text("Your picture.")
     expect(page.locator("#status")).to_contain_text("Done in")
 
 
 def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload(page: Page) -> None:
-    for turn, (how, query) in enumerate(((DROP, "body"), (DROP, "#field"), (PASTE, "body"), (PASTE, "#truth input"))):
+    for turn, (how, query) in enumerate(
+        ((DROP, "body"), (DROP, "#story"), (PASTE, "body"), (PASTE, "#vocabulary input"))
+    ):
         file, pixels = picture(turn)
         assert page.evaluate(how, [query, [file], ""]), "the browser itself would open the file"
         expect_shown(page, pixels)
 
 
-def test_a_drop_on_another_tab_goes_to_the_first_one(page: Page) -> None:
+def test_a_drop_in_the_lab_goes_to_the_story(page: Page) -> None:
     file, pixels = picture(9)
-    page.get_by_role("tab", name="Memory (cache)").click()
+    open_lab(page, "Memory (cache)")
     expect(page.locator("#memory-strip")).to_be_visible()
     assert page.evaluate(DROP, ["#memory", [file], ""]) == [True] * 3
-    expect(page.get_by_role("tab", name="Attack & defend")).to_have_attribute("aria-selected", "true")
+    expect_level(page, "story")
     expect_shown(page, pixels)
 
 
 def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> None:
-    address, before = page.url, page.locator("#verdicts").inner_text()
+    address, before = page.url, page.locator(".story .claim").inner_text()
     (one, _), alert = picture(1), page.get_by_role("alert")
     for files, text, sentence in (
         ([text_file()], "", "Expected a picture, but the file is plain text."),
@@ -83,11 +85,12 @@ def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> No
         expect(alert).to_be_hidden()
     assert page.evaluate(PASTE, ["body", [text_file()], ""])
     expect(alert).to_contain_text("Expected a picture, but the file is plain text.")
-    assert (page.url, page.locator("#verdicts").inner_text()) == (address, before)
+    assert (page.url, page.locator(".story .claim").inner_text()) == (address, before)
 
 
 def test_text_stays_text_in_a_field(page: Page) -> None:
     file, _ = picture(2)
+    open_settings(page)
     for files in ([], [file]):  # a word processor copies both
         assert not page.evaluate(PASTE, ["#truth input", files, "fox"]), "the field takes the text"
     assert page.evaluate(DROP, ["#truth input", [], "fox"]) == [False] * 3

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import expect_level, open_lab
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
@@ -14,8 +15,7 @@ LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked, and UMAP starts it
 @pytest.fixture
 def figures_page(page: Page) -> Page:
     """The tab, opened on the worked example."""
-    page.locator("[data-level=lab]").click()
-    page.get_by_role("tab", name="Figures of the paper").click()
+    open_lab(page, "Figures of the paper")
     expect(page.locator("#fig-brackets .js-plotly-plot svg").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
     return page
 
@@ -60,8 +60,9 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     opened = page.locator("#fig-lassoed button").first
     name = opened.get_attribute("aria-label")
     opened.click()  # it is attacked again, and is shown in all tabs
-    expect(page.locator("html.on-story")).to_have_count(1)  # the Story is in front
-    expect(page.locator("#verdicts")).to_contain_text(name.split()[1].split("/")[0], timeout=LONG_TIMEOUT_MS)
+    expect_level(page, "story")
+    claim = page.locator(".story .headline")
+    expect(claim).to_contain_text(name.split()[1].split("/")[0], timeout=LONG_TIMEOUT_MS)
 
 
 def lasso(page: Page) -> None:
@@ -93,5 +94,5 @@ def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_ever
     page.wait_for_timeout(500)  # the text for screen readers follows the last step
     name = page.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
     figure.press("Enter")
-    page.get_by_role("tab", name="Inside RITA").click()
+    open_lab(page, "Inside RITA")
     expect(page.locator("#in-class input")).to_have_value(name)

@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from safetensors.numpy import load
 
+from tests.e2e.conftest import open_lab
+
 pytestmark = pytest.mark.e2e
 
 
@@ -16,8 +18,7 @@ def page(shared_page: Page) -> Page:
 
 def open_memory(page: Page) -> int:
     """Open the tab on the worked example, whose views entered the visitor's memory; how many stored views it shows."""
-    page.locator("[data-level=lab]").click()
-    page.get_by_role("tab", name="Memory (cache)").click()
+    open_lab(page, "Memory (cache)")
     expect(page.locator("#contents section").first).to_be_visible()
     if page.locator("#own-memory").is_visible():
         expect(page.locator("#memory-says")).to_contain_text("Stored example.")
@@ -44,9 +45,9 @@ def test_a_stored_view_is_selected_removed_by_keyboard_and_restored(page: Page) 
     page.get_by_role("button", name="How are the chosen class’s views turned").click()
     for name in ("distances", "plane"):
         expect(page.locator(f"#{name} .js-plotly-plot svg").first).to_be_visible()
-    page.get_by_role("tab", name="This run").click()
+    open_lab(page, "This run")
     expect(page.locator("#view-detail")).to_contain_text("may enter the memory")
-    page.get_by_role("tab", name="Memory (cache)").click()
+    open_lab(page, "Memory (cache)")
     expect(page.locator("#remove")).to_be_enabled()
     page.locator("#remove").focus()
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""What a visitor does on the first tab, on the real server with the embedded model."""
+"""What a visitor does with a run, in the form, the Story and *This run*, on the real server with the embedded model."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.samples import SAMPLES
-from tests.e2e.conftest import saved, square_shown, upload
+from tests.e2e.conftest import TOLD_JS, open_lab, open_settings, open_story, saved, square_shown, story_shown, upload
+from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -20,11 +21,12 @@ def press_and_wait(page: Page, name: str) -> None:
     before = page.evaluate(status)
     page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_function(f"before => {status} !== before", arg=before)
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
+    expect(page.locator("#stop")).to_be_hidden()
 
 
 def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("alert")).to_be_hidden()
+    open_lab(page, "This run")
     expect(page.locator(".pic.clean .says")).to_contain_text("This is a picture.")
     expect(page.locator(".pic.attacked .says")).to_contain_text("almost the same")
     rows = page.locator("#verdicts tbody tr")
@@ -52,17 +54,17 @@ def test_the_example_stands_there_before_the_page_is_built_and_nothing_of_it_sta
     page = browser.new_page()
     page.goto(address, wait_until="commit")
     opening = page.locator("#opening")
-    expect(opening.locator("img")).to_have_count(3)
-    verdict = opening.locator(".says").inner_text()
+    expect(opening.locator("img")).to_have_count(1)
+    claim = opening.locator(".says").inner_text()
     expect(opening).to_have_count(0)
-    assert page.locator("#banner").inner_text() == verdict
+    assert page.locator(".story .headline").inner_text() == claim
     page.close()
     page = browser.new_page()
     page.goto(f"{address}?sample=coffee", wait_until="commit")
     opening = page.locator("#opening")
     expect(opening).to_contain_text("The picture of this link is being opened")
     expect(opening).to_have_count(0)
-    expect(page.locator("#verdicts")).to_contain_text("true class, cup")
+    expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
     page.close()
 
 
@@ -75,10 +77,12 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     page.locator("#vocabulary input").click()
     page.get_by_role("option", name="My own list").click()
     page.locator("#own-names textarea").fill("cat")
-    page.get_by_role("button", name="Attack and defend", exact=True).click()
+    page.get_by_role("button", name="Attack", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("At least 2 different class names")
     page.locator("#own-names textarea").fill("cat, crab, <b>camera</b>, piano")
-    press_and_wait(page, "Attack and defend")
+    press_and_wait(page, "Attack")
+    expect(page.locator(".story .headline")).to_contain_text("CLIP says ")
+    open_lab(page, "This run")
     expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
     clean, attacked = square_shown(page, "clean"), square_shown(page, "attacked")
     assert clean.shape == attacked.shape
@@ -86,34 +90,46 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     page.locator("#banner").get_by_role("button", name="Choose the true class").click()
     expect(page.locator("#truth input")).to_be_focused()
     page.get_by_role("option", name="cat", exact=True).click()
-    expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")  # again by itself
+    expect(page.locator(".story .headline")).to_contain_text("This is a cat.")  # again by itself
+    open_lab(page, "This run")
+    expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")
 
 
 @pytest.mark.parametrize("page", ["?sample=cat&classes=cat,crab,piano"], indirect=True)
 def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_and_in_the_verdict(page: Page) -> None:
     note, names = page.locator("#names-note"), page.locator("#own-names textarea")
-    expect(page.locator("#verdicts")).to_contain_text("%")
+    expect(page.locator(".story .answers")).to_contain_text("%")
     expect(note).to_have_text("")
     names.fill("Cat, Pferd, cow, yxcv")  # “Pferd” is spelt with pieces that training met
     expect(note).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
-    press_and_wait(page, "Attack and defend")
+    press_and_wait(page, "Attack")
+    expect(page.locator(".story .answers")).to_contain_text("(unknown word)")
+    assert not re.search(r"\d %", page.locator(".story .hero").inner_text())
+    open_lab(page, "This run")
     expect(page.locator("#banner")).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
     for place in ("#verdicts", "#banner", ".pic.clean .says", ".pic.attacked .says", "#field .chips"):
         shown = page.locator(place).inner_text()
         assert not re.search(r"\d %", shown), (place, shown)
+    open_story(page)
     names.fill("cat, crab, piano")
     expect(note).to_have_text("")
 
 
 def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:
+    open_lab(page, "This run")
     shown = square_shown(page, "attacked")
     path = saved(page, tmp_path, page.locator("a.save").click)
     assert path.suffix == ".png"
     assert np.array_equal(np.array(Image.open(path)), shown)
+    open_story(page)
     upload(page, path)
     expect(page.locator("#chosen")).to_contain_text("pixel for pixel")
     expect(page.locator("#status")).to_contain_text("Done in")
+    open_settings(page)
     press_and_wait(page, "Only defend")
+    expect(page.locator(".story .headline")).to_contain_text("Nothing was changed yet.")
+    expect(page.locator(".story .play")).to_be_hidden()
+    open_lab(page, "This run")
     expect(page.locator(".pic.attacked .says")).to_contain_text("not attacked here")
     assert np.array_equal(square_shown(page, "clean"), shown)
 
@@ -123,8 +139,9 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_a
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#samples [data-sample=brick]").click()
-    expect(page.locator("#verdicts")).to_contain_text("true class, grid")
+    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
+    open_lab(page, "This run")
     page.get_by_role("button", name="Along the attack").click()
     note = page.locator("#steps-note")
     expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
@@ -136,6 +153,7 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_a
 
 def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
     name = "anchor"
+    open_lab(page, "This run")
     page.get_by_role("button", name="Every crop and every sentence").click()
     page.locator("#class input").fill(name)
     page.get_by_role("option", name=name, exact=True).click()
@@ -158,6 +176,7 @@ def assert_redrawn(page: Page, names: tuple[str, ...], before: dict[str, str]) -
 
 
 def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None:
+    open_lab(page, "This run")
     clean, strip = square_shown(page, "clean"), page.locator("#inside-strip")
     page.get_by_role("button", name="Along the attack").click()
     expect(page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
@@ -173,7 +192,7 @@ def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None
     expect(page.locator("#heading-views")).to_contain_text("step 2 of 7")
     expect(page.locator(".pic.attacked .says")).to_contain_text("After 2 steps of 7")
     assert_redrawn(page, names, before)
-    page.get_by_role("tab", name="Inside RITA").click()
+    open_lab(page, "Inside RITA")
     expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     names = ("in-views-attacked", "in-plan-attacked", "in-costs")
     for name in names:
@@ -185,7 +204,7 @@ def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None
     expect(page.locator("#in-scrubber-note")).to_contain_text("everything shows step 5")
     expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     assert_redrawn(page, names, before)
-    page.get_by_role("tab", name="Attack & defend").click()
+    open_lab(page, "This run")
     expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     for _ in range(8):
         slider.press("ArrowLeft")
@@ -194,7 +213,8 @@ def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None
     assert np.array_equal(square_shown(page, "attacked"), clean)
 
 
-def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: Page) -> None:
+def test_another_budget_is_shown_immediately_in_both_tabs_in_the_form_and_in_the_story(page: Page) -> None:
+    open_lab(page, "This run")
     shown = page.locator("#budget-shown input")
     expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
     page.get_by_label("8/255").first.check()
@@ -203,14 +223,17 @@ def test_another_budget_is_shown_immediately_in_both_tabs_and_in_the_form(page: 
     expect(page.locator("#setting-budget input[type=number]")).to_have_value("8")
     attacked, clean = (square_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
     assert np.abs(attacked - clean).max() == 8
-    page.get_by_role("tab", name="Inside RITA").click()
+    open_lab(page, "Inside RITA")
     expect(page.locator("#in-budget input[value='8']")).to_be_checked()
     strip = page.locator("#inside-strip .attacked")
     before = strip.inner_html()
     page.locator("#in-budget input[value='1']").check()
     expect(strip).not_to_have_js_property("innerHTML", before)
-    page.get_by_role("tab", name="Attack & defend").click()
+    open_lab(page, "This run")
     expect(page.locator(".pic.noise .says")).to_contain_text("at most 1 of 255")
+    open_story(page)
+    expect(page.locator(".story .headline")).to_contain_text("at most 1 of 255")
+    assert wait_until(lambda: np.abs(story_shown(page, "attacked").astype(int) - clean).max() == 1)
 
 
 def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page: Page) -> None:
@@ -219,10 +242,11 @@ def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page
     box.fill("6")
     box.press("Tab")
     expect(note).to_contain_text("Settings changed. Run it again.")
-    page.get_by_role("tab", name="Inside RITA").click()
-    page.locator("#in-views-clean button").first.click()  # the first tab is drawn again when it is opened
-    page.get_by_role("tab", name="Attack & defend").click()
+    open_lab(page, "Inside RITA")
+    page.locator("#in-views-clean button").first.click()  # *This run* is drawn again when it is opened
+    open_lab(page, "This run")
     expect(page.locator("#view-detail")).to_contain_text("View")
+    open_story(page)
     expect(note).to_contain_text("Settings changed")
     box.fill(asked)
     box.press("Tab")
@@ -232,14 +256,15 @@ def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page
 def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_range_is_clipped(
     page: Page, tmp_path: Path
 ) -> None:
-    before = page.locator("#verdicts").inner_text()
+    claim = page.locator(".story .claim")
+    before = claim.inner_text()
     for name in ("holiday.jpg", "memory.safetensors"):
         fake = tmp_path / name
         fake.write_text("Dear diary, this is not a picture.")
         upload(page, fake)
         alert = page.get_by_role("alert")
         expect(alert).to_contain_text("Expected a picture")
-        assert page.locator("#verdicts").inner_text() == before
+        assert claim.inner_text() == before
         page.get_by_role("button", name="Dismiss this message").click()
         expect(alert).to_be_hidden()
     box = page.locator("#setting-budget input[type=number]")
@@ -247,22 +272,22 @@ def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_ran
     box.press("Tab")
     expect(box).to_have_value("16")
     expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
-    press_and_wait(page, "Attack and defend")
-    expect(page.locator("#threat")).to_contain_text("more than 16/255")
+    press_and_wait(page, "Attack")
+    expect(claim).to_contain_text("at most 16 of 255")
 
 
 def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> None:
     """The page's fixture fails on every error in the console."""
-    for moment in ("#opening", "#verdicts table", "#stop:visible", "#heading-views"):
+    for moment in ("#opening", ".story .answers", "#stop:visible", "#status .done"):
         page.reload(wait_until="commit")
         if moment == "#stop:visible":
             page.locator("#samples [data-sample=coffee]").click()
         page.wait_for_selector(moment, state="attached")
     page.reload(wait_until="commit")
-    page.wait_for_selector("#views button", state="attached")
+    page.wait_for_function(TOLD_JS)
     page.wait_for_timeout(1000)
     page.reload()  # while the other steps are computed
-    page.wait_for_selector("#verdicts table", state="attached")
+    page.wait_for_function(TOLD_JS)
 
 
 def test_the_strength_rests_where_it_limits_nothing_and_keeps_its_value(page: Page) -> None:
@@ -282,12 +307,13 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
     Image.new("RGB", (96, 96), "white").save(path)
     upload(page, path)
     expect(page.locator("#status")).to_contain_text("Done in")
-    edges = """() => [...document.querySelectorAll("img, .rita-view .crop")].filter((one) => one.checkVisibility()).map((one) => {
-      const edge = getComputedStyle(one.closest(".pic .frame") || one).boxShadow;
+    edges = """() => [...document.querySelectorAll("img, .rita-view .crop, .story :is(canvas, .cell):not(.inset)")].filter((one) => one.checkVisibility()).map((one) => {
+      const edge = getComputedStyle(one.closest(".pic .frame, .photo, .drag") || one).boxShadow;
       return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
     })"""
-    for tab in ("Attack & defend", "Inside RITA", "Memory (cache)"):
-        page.get_by_role("tab", name=tab).click()
+    for tab in ("Story", "This run", "Inside RITA", "Memory (cache)"):
+        if tab != "Story":
+            open_lab(page, tab)
         page.wait_for_timeout(1500)
         found = page.evaluate(edges)
         assert len(found) > 2
@@ -295,6 +321,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
 
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
+    open_lab(page, "This run")
     before = page.locator("#verdicts").inner_text()
     page.get_by_role("button", name="Model: Embedded model").click()
     page.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
@@ -312,12 +339,14 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: P
 def test_a_share_link_restores_the_page(page: Page) -> None:
     expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-index", "5")
-    page.get_by_role("tab", name="Attack & defend").click()
+    open_story(page)
+    expect(page.locator(".story .claim")).to_contain_text("at most 2 of 255")
+    open_lab(page, "This run")
     expect(page.locator("#threat")).to_contain_text("more than 2/255, in 3 steps")
     expect(page.locator("#verdicts")).to_contain_text("among all 3 classes")
     expect(page.locator("#own-names textarea")).to_have_value("cat,crab,piano")
     assert "budget=2" in page.url
-    assert "tab=" not in page.url
+    page.wait_for_url(re.compile("tab=run"))
     page.get_by_label("The attacker knows").click()
     page.get_by_role("option", name="CLIP", exact=True).click()
     press_and_wait(page, "Attack that defence")
@@ -328,12 +357,12 @@ def test_a_share_link_restores_the_page(page: Page) -> None:
 @pytest.mark.parametrize("page", ["?sample=nothing"], indirect=True)
 def test_a_broken_link_gives_an_error_message_beside_the_worked_example(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("sample is one of")
-    expect(page.locator("#verdicts table")).to_be_visible()
+    expect(page.locator(".story .answers")).to_contain_text("motorbike")
 
 
 def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
-    table = page.locator("#verdicts table")
-    before = table.inner_text()
+    claim, square = page.locator(".story .headline"), story_shown(page, "attacked")
+    before = claim.inner_text()
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#stop").dispatch_event("click")  # at once: a run takes little more than a second
@@ -341,14 +370,17 @@ def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
     expect(status).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before it could be stopped"))
     expect(page.locator("#stop")).to_be_hidden()
     if "Nothing was lost" in status.inner_text():
-        expect(table).to_have_text(before, use_inner_text=True)
+        expect(claim).to_have_text(before, use_inner_text=True)
+        assert wait_until(lambda: np.array_equal(story_shown(page, "attacked"), square)), (
+            "not the cup without an answer"
+        )
     page.locator("#go").click()
     expect(page.locator("#status")).to_contain_text("Done in")
-    expect(table).not_to_have_text(before, use_inner_text=True)
+    expect(claim).not_to_have_text(before, use_inner_text=True)
 
 
-@pytest.mark.parametrize("page", ["?lecture&sample=motorcycle&step=0"] * 2, indirect=True)
-def test_every_part_of_the_page_shows_the_step_of_the_link(page: Page) -> None:
+@pytest.mark.parametrize("page", ["?sample=motorcycle&step=0&tab=run"] * 2, indirect=True)
+def test_every_part_of_this_run_shows_the_step_of_the_link(page: Page) -> None:
     expect(page.locator("#banner")).to_contain_text("Before the attack")
     expect(page.locator(".pic.attacked .says")).to_contain_text("Before the attack")
     expect(page.locator(".field-bar output")).to_have_text("step 0 of 7")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from rita_demo.cli import main as cli
 from rita_demo.data.samples import SAMPLES
@@ -23,10 +23,15 @@ def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path
     page.goto(html.as_uri())
     for name in ("steps", "entropies", "costs", "plan"):
         page.wait_for_selector(f"#{name} .js-plotly-plot svg")
+    expect(page.locator(".story .headline")).to_contain_text("This is a cat.")
+    expect(page.locator(".story .tile")).to_have_count(64)
+    for needs_server in (".own", ".know", ".door"):
+        expect(page.locator(f".story {needs_server}").first).to_be_hidden()
     page.get_by_role("button", name="Play the attack").click()
-    page.wait_for_function("document.querySelector('#field output').textContent === 'step 7 of 7'")
-    page.get_by_role("button", name="boxes").click()
-    assert page.locator(".three canvas").count() == 1
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.get_by_role("button", name="Play the attack")).to_be_visible(timeout=20_000)
+    page.get_by_role("button", name="average", exact=True).click()
+    expect(page.locator(".story .rules .verdict")).to_contain_text("average: ")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.emulate_media(media="print")
     assert "the attacker does not know" in page.locator("#threat").inner_text()  # it stands on paper, too

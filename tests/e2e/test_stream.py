@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import open_lab
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
@@ -16,8 +17,7 @@ PICTURES = 12  # a second each: on a busy machine four end before "Pause" is pre
 @pytest.fixture
 def stream_page(page: Page) -> Page:
     """The tab, set to a short stream of drawn textures."""
-    page.locator("[data-level=lab]").click()
-    page.get_by_role("tab", name="Stream").click()
+    open_lab(page, "Stream")
     expect(page.locator("#stream-says")).to_contain_text("Stored example.")
     expect(page.locator("#stream-heading")).to_contain_text("After picture 40 of 40")
     press(page, "Which pictures, how many")
@@ -82,7 +82,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     expect(page.locator("#contributions")).to_contain_text("was left out once")
     page.locator("#contents button").first.click()
     expect(page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
-    page.get_by_role("tab", name="Stream").click()
+    open_lab(page, "Stream")
     page.wait_for_timeout(1500)  # its panels are drawn again when it is opened
     page.locator("#stream-time input[type=number]").fill("2")
     page.locator("#stream-time input[type=number]").press("Enter")
@@ -98,14 +98,14 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     press(page, "Open picture 2 in Inside RITA")
     expect_tab(page, "Inside RITA")
     expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
-    page.get_by_role("tab", name="Memory (cache)").click()
+    open_lab(page, "Memory (cache)")
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
     expect(page.locator("#bring-back")).to_be_visible()
-    page.get_by_role("tab", name="Stream").click()
+    open_lab(page, "Stream")
     number = rows.first.locator("button").get_attribute("data-t")
     rows.first.locator("button").click()
     expect_tab(page, "Inside RITA")
-    page.get_by_role("tab", name="Memory (cache)").click()
+    open_lab(page, "Memory (cache)")
     expect(page.locator("#log")).to_contain_text(f"picture {int(number) - 1} of the stream")
 
 

@@ -9,6 +9,7 @@ import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from rita_demo.method.sinkhorn import transport
+from tests.e2e.conftest import TOLD_JS, open_lab
 from tests.e2e.scan import severe_findings
 from tools.bench.page import main_thread_seconds
 
@@ -54,14 +55,14 @@ def check_sums(toy: Locator, mass: float = 1) -> None:
         assert total == pytest.approx(float((shares * costs).sum()) / mass, abs=3e-4)
 
 
-@pytest.mark.parametrize("tab", ["Attack & defend", "Learn"])
+@pytest.mark.parametrize("tab", ["This run", "Terms"])
 def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
-    page.get_by_role("tab", name=tab).click()
-    toy = page.locator("#toy" if tab != "Learn" else "#toy-learn")
+    open_lab(page, tab)
+    toy = page.locator("#toy" if tab != "Terms" else "#toy-terms")
     result, regularisation = toy.locator(".result"), toy.locator("input[type=range]")
     toy.scroll_into_view_if_needed()
     expect(result).to_contain_text(
-        "decide for motorbike, as do all 64 and the plain mean." if tab != "Learn" else "here the plan decides."
+        "decide for motorbike, as do all 64 and the plain mean." if tab != "Terms" else "here the plan decides."
     )
     check_sums(toy)
     before = sums(toy)
@@ -84,7 +85,7 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
     regularisation.fill("-2")
     page.wait_for_timeout(200)
     assert [one[2] for one in sums(toy)] == [one[2] for one in before]
-    if tab == "Learn":
+    if tab == "Terms":
         regularisation.fill("1")
         expect(result).not_to_contain_text("plain mean")
     else:
@@ -95,8 +96,9 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
 
 @pytest.fixture
 def phone(page: Page) -> Page:
-    """The first tab on a phone, with the small plan in sight."""
+    """*This run* on a phone, with the small plan in sight."""
     page.set_viewport_size({"width": 390, "height": 844})
+    open_lab(page, "This run")
     page.get_by_role("button", name="Show the transport").click()
     page.locator("#toy svg").scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
@@ -122,7 +124,8 @@ def test_a_touch_screen_is_told_of_no_keys(browser: Browser, address: str) -> No
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     phone = context.new_page()
     phone.goto(address)
-    phone.get_by_role("tab", name="Memory").tap()
+    phone.wait_for_function(TOLD_JS)
+    open_lab(phone, "Memory (cache)")
     expect(phone.locator("#contents .keys")).to_contain_text("Arrow keys")
     expect(phone.locator("#contents .keys")).to_be_hidden()
     context.close()

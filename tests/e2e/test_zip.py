@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import SAMPLES
-from tests.e2e.conftest import saved, upload
+from tests.e2e.conftest import open_lab, saved, upload
 from tests.live_server import start_server
 
 pytestmark = pytest.mark.e2e
@@ -31,6 +31,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
     picture.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
     upload(page, picture)
     expect(page.locator("#status")).to_contain_text("Done in")
+    open_lab(page, "This run")
     page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#plan .js-plotly-plot svg").first).to_be_visible()
     before = verdicts(page)
@@ -43,8 +44,11 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
         again = context.new_page()
         again.goto(address)
         expect(again.locator("#status")).to_contain_text("all 6 answers and every pixel are those in the file")
-        assert verdicts(again) == before
         expect(again.locator("#chosen")).to_contain_text("pixel for pixel")
+        assert again.evaluate("document.documentElement.scrollWidth") <= 390
+        open_lab(again, "This run")
+        expect(again.locator("#verdicts tbody tr")).to_have_count(3)
+        assert verdicts(again) == before
         assert again.evaluate("document.documentElement.scrollWidth") <= 390
         context.close()
     assert "Traceback" not in (tmp_path / "log.txt").read_text()

@@ -1,0 +1,513 @@
+"""The Story on the real server with the embedded model: every figure follows one state, and says what the run says."""
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from rita_demo.data.samples import SAMPLES
+from tests.e2e.conftest import (
+    TOLD_JS,
+    canvas_shown,
+    expect_level,
+    open_lab,
+    open_story,
+    saved,
+    square_shown,
+    story_shown,
+    upload,
+)
+from tests.e2e.scan import severe_findings
+from tests.live_server import wait_until
+
+pytestmark = pytest.mark.e2e
+
+#: What the Story shows of the attack: step, the picture and the noise (a sample of their pixels), each answer, each crop.
+STATE_JS = """() => {
+  const one = (query) => document.querySelector(`.story ${query}`);
+  const sum = (canvas) => canvas.width && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
+    .reduce((found, v, i) => i % 53 ? found : (31 * found + v) % 1000003, 0);
+  return { step: Number(one("input.step").value), picture: sum(one(".photo .now")), noise: sum(one(".attack .noise")),
+    seen: sum(one(".attack .seen")), clip: one(".answers .clip").innerText, curve: one(".curve .cursor").getAttribute("x1"),
+    crops: [...document.querySelectorAll(".story .tile")].map((tile) => tile.style.transform).join(),
+    sides: one(".sides").innerText, fell: one(".fell").textContent, time: performance.now() };
+}"""
+#: The states of a whole play, one for each frame that differs in its step.
+PLAY_JS = f"""() => new Promise((done) => {{
+  const seen = [], state = {STATE_JS}, play = document.querySelector(".story .play");
+  const look = () => {{
+    seen.push(state());
+    play.textContent.includes("Pause") ? requestAnimationFrame(look) : done(seen);
+  }};
+  play.click();
+  requestAnimationFrame(look);
+}})"""
+#: Words in sight that a person reads: text of the viewport, without what assistive technology alone gets.
+WORDS_JS = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const holder = node.parentElement;
+    if (!node.textContent.trim() || holder.closest("script, style, .sr") || !holder.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect(), clip = getComputedStyle(holder).clipPath;
+    if (box.width < 2 || box.top >= innerHeight || box.bottom <= 0 || box.left >= innerWidth || clip !== "none") continue;
+    found.push(...node.textContent.trim().split(/\\s+/).filter((word) => /[\\p{L}\\p{N}]/u.test(word)));
+  }
+  return found;
+}"""
+
+
+@pytest.fixture
+def story(page: Page) -> Page:
+    """The page, once the crops and every stored step have arrived."""
+    expect(page.locator(".story .tile")).to_have_count(64)
+    wait_for_steps(page)
+    return page
+
+
+def wait_for_steps(page: Page) -> None:
+    """Until one press of the left arrow key leads to the step before the last, not to the clean picture."""
+    slider, output = page.locator(".story input.step"), page.locator(".story .scrub output").first
+
+    def arrived() -> bool:
+        slider.press("ArrowLeft")
+        page.wait_for_timeout(200)
+        found = "step 5" in output.inner_text()
+        slider.press("End") if found else slider.press("ArrowRight")
+        return found
+
+    slider.focus()
+    assert wait_until(arrived, 60, 1.0)
+    for _ in range(3):
+        slider.press("ArrowRight")
+    expect(output).to_have_text("all 7 steps")
+
+
+def shown_answers(page: Page) -> dict[str, str]:
+    return {
+        str(row.get_attribute("class")): row.locator(".answer").inner_text()
+        for row in page.locator(".story .answers tr").all()
+    }
+
+
+def push_of(page: Page) -> str:
+    return page.locator(".story .push .bar-row .value").nth(2).inner_text()
+
+
+def reveal(page: Page, about: str, choice: int = 0) -> Locator:
+    """Answer a prediction; returns its box."""
+    box = page.locator(f".story .predict[data-about={about}]")
+    box.locator(".choices button").nth(choice).click()
+    return box
+
+
+def test_the_canvases_are_the_pictures_of_the_run_pixel_for_pixel(story: Page) -> None:
+    clean, attacked = story_shown(story, "clean"), story_shown(story, "attacked")
+    change, seen = canvas_shown(story, ".attack .noise"), canvas_shown(story, ".attack .seen")
+    open_lab(story, "This run")
+    assert np.array_equal(clean, square_shown(story, "clean"))
+    assert np.array_equal(attacked, square_shown(story, "attacked"))
+    assert np.array_equal(seen, attacked)
+    moved = attacked.astype(int) - clean
+    assert np.abs(moved).max() == 4
+    assert np.array_equal(change, np.clip(128 + 20 * moved, 0, 255))
+
+
+def test_the_first_screen_says_what_the_run_says(story: Page) -> None:
+    claim = story.locator(".story .headline")
+    expect(claim).to_have_text(
+        "This is a motorbike. Change every pixel by at most 4 of 255, and CLIP sees a wheelchair."
+    )
+    assert "wheelchair" in claim.locator(".attack").inner_text()
+    answers = shown_answers(story)
+    threat = story.locator(".story .claim .threat")
+    expect(threat).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
+    assert list(answers) == ["clip", "ensemble", "rita"]
+    open_lab(story, "This run")
+    for method, title in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
+        attacked = story.locator("#verdicts tbody tr", has_text=title).first.locator("td b").nth(1).inner_text()
+        assert answers[method].removesuffix(" ✗") == attacked
+        assert answers[method].endswith("✗") == (attacked != "motorbike")
+
+
+def test_play_drives_picture_noise_answers_crops_and_curve_together_and_pauses_where_clip_falls(story: Page) -> None:
+    states = story.evaluate(PLAY_JS)
+    assert states[0]["step"] < 0.5
+    assert states[-1]["step"] == 7
+    assert 5 < (states[-1]["time"] - states[0]["time"]) / 1000 < 25
+    for part in ("picture", "noise", "seen", "clip", "crops", "curve", "sides"):
+        assert len({state[part] for state in states}) >= 4, part
+    assert len({state["crops"] for state in states}) > 30, "the crops glide"
+    for state in states:  # of one step, all in the same frame
+        assert float(state["curve"]) == pytest.approx(at_curve(states, state["step"]), abs=1.5)
+    falls = [state for state in states if "CLIP falls" in state["fell"]]
+    rest = falls[-1]["time"] - falls[0]["time"]
+    assert len({round(state["step"], 3) for state in falls}) == 1
+    assert rest > 1_000
+    before = next(state for state in states if state["step"] < falls[0]["step"] - 0.5)
+    assert "wheelchair" in falls[0]["clip"]
+    assert "motorbike" in before["clip"]
+    assert states[-1]["fell"] == ""
+    expect(story.locator(".story .play")).to_have_text("▶ Play the attack")
+
+
+def at_curve(states: list[dict], step: float) -> float:
+    """Where the curve's line stands at a step, by its ends."""
+    first, last = states[0], states[-1]
+    begin, end = float(first["curve"]), float(last["curve"])
+    return begin + (end - begin) * (step - first["step"]) / (last["step"] - first["step"])
+
+
+def test_play_can_be_paused_and_goes_on_from_there(story: Page) -> None:
+    play = story.locator(".story .play")
+    play.click()
+    story.wait_for_function("Number(document.querySelector('.story input.step').value) > 0.5")
+    play.click()
+    expect(play).to_have_text("▶ Play the attack")
+    at = story.evaluate(STATE_JS)
+    story.wait_for_timeout(500)
+    assert story.evaluate(STATE_JS)["step"] == at["step"]
+    assert 0.5 < at["step"] < 7
+    play.click()
+    story.wait_for_timeout(100)
+    assert story.evaluate(STATE_JS)["step"] >= at["step"]
+    expect(play).to_have_text("▶ Play the attack", timeout=20_000)
+
+
+def test_every_stored_step_is_reached_with_the_keyboard_and_the_lab_follows(story: Page) -> None:
+    slider, output = story.locator(".story input.step"), story.locator(".story .scrub output").first
+    shown = [story.evaluate(STATE_JS)["picture"]]
+    for step in (5, 3, 2):
+        slider.press("ArrowLeft")
+        expect(output).to_have_text(f"step {step} of 7")
+        story.wait_for_timeout(100)
+        shown.append(story.evaluate(STATE_JS)["picture"])
+    assert len(set(shown)) == 4
+    picture, answers = story_shown(story, "attacked"), shown_answers(story)
+    open_lab(story, "This run")
+    expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
+    assert np.array_equal(square_shown(story, "attacked"), picture)
+    row = story.locator("#verdicts tbody tr").first.locator("td b").nth(1)
+    expect(row).to_have_text(answers["clip"].removesuffix(" ✗"))
+
+
+def test_the_wipe_moves_once_by_itself_and_then_with_the_keyboard(page: Page) -> None:
+    page.reload()
+    page.wait_for_selector(".story:not([hidden]) .answers td")
+    cut = "parseFloat(document.querySelector('.photo .cut').style.left)"
+    page.wait_for_function(f"Math.abs({cut} - 50) > 5")
+    page.wait_for_function(TOLD_JS)
+    page.wait_for_timeout(2_500)
+    wipe = page.get_by_label("Left of the line the clean picture")
+    assert wipe.input_value() == "50"
+    wipe.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    assert float(wipe.input_value()) > 50
+    assert page.evaluate(cut) == float(wipe.input_value())
+    clip = page.locator(".photo .before").evaluate("(canvas) => canvas.style.clipPath")
+    assert float(re.search(r"inset\(0(?:px)? ([\d.]+)%", clip)[1]) == pytest.approx(100 - float(wipe.input_value()))
+    page.keyboard.press("Home")
+    assert page.evaluate(cut) == 0
+
+
+def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(story: Page) -> None:
+    reveal(story, "push")
+    handle = story.locator(".story .drag")
+    handle.scroll_into_view_if_needed()
+    area = handle.bounding_box()
+    seen = []
+    for u, v in ((0.2, 0.2), (0.8, 0.75)):
+        story.mouse.move(area["x"] + area["width"] * u, area["y"] + area["height"] * v)
+        story.mouse.down() if not seen else None
+        story.wait_for_timeout(300)
+        seen.append((handle.get_attribute("aria-valuetext"), story.locator(".push .sees").inner_text(), push_of(story)))
+    story.mouse.up()
+    assert len(set(seen)) == 2
+    said, sees, share = seen[-1]
+    crop = re.search(r"\d+", said)[0]
+    assert f"What crop {crop} sees: " in sees
+    assert said == f"crop {crop}, {share} of the push"
+    box = story.locator(".story .drag .box").bounding_box()
+    middle = box["x"] + box["width"] / 2 - area["x"], box["y"] + box["height"] / 2 - area["y"]
+    assert middle[0] > 0.45 * area["width"], "the box is where the pointer is"
+    expect(story.locator(".story .tile.chosen")).to_have_attribute("aria-label", re.compile(f"^Crop {crop} says"))
+    handle.focus()
+    shares = []
+    for _ in range(6):
+        story.keyboard.press("ArrowRight")
+        story.wait_for_timeout(60)
+        shares.append(int(re.search(r"-?\d+", push_of(story))[0]))
+    assert shares == sorted(shares), "the arrow keys go through the crops by how much is left"
+    chosen = re.search(r"\d+", handle.get_attribute("aria-valuetext"))[0]
+    assert chosen != crop
+    story.locator(".story .tile").nth(5).click(force=True)
+    expect(handle).to_have_attribute("aria-valuenow", "5")
+    open_lab(story, "This run")
+    expect(story.locator("#view-detail")).to_contain_text("View 5:")
+
+
+def test_the_rule_is_switched_and_what_it_leaves_out_is_pale(story: Page) -> None:
+    verdict, pale = story.locator(".story .rules .verdict"), story.locator(".story .tile.out")
+    names = ("average", "balanced", "rita")
+    said, left = {}, {}
+    for name in names:
+        button = story.locator(f".story .switch [data-rule={name}]")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(story.locator(".story .switch [aria-pressed=true]")).to_have_count(1)
+        expect(verdict).to_contain_text(f"{button.inner_text()}: ")
+        said[name], left[name] = verdict.inner_text(), pale.count()
+    assert left["rita"] > left["average"] == 0
+    assert len(set(said.values())) == 3
+    assert re.search(r"✓ RITA, cheapest 35 %: motorbike, ahead of .+ by 0\.\d+ cosine distance\.", said["rita"])
+    expect(story.locator(".story .rules .scale")).to_have_text(
+        re.compile(r"the plan changes this class’s cost by \S+; the lead is \S+")
+    )
+    sides = story.locator(".story .sides").inner_text()
+    assert sum(map(int, re.findall(r"(\d+) crops? fit", sides))) == 64
+
+
+def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(story: Page) -> None:
+    for about, hidden in (
+        ("push", (".push .bars", ".push .lead")),
+        ("rules", ()),
+        ("knows", (".bars-knows", ".knows .lead")),
+    ):
+        box = story.locator(f".story .predict[data-about={about}]")
+        expect(box.locator(".because")).to_have_text("")
+        for query in hidden:
+            part = story.locator(f".story {query}")
+            expect(part).to_have_class(re.compile("veiled"))
+            assert part.evaluate("(node) => node.closest('[aria-hidden=true]') !== null"), f"{query} is read out before"
+        buttons = box.locator(".choices button")
+        for wrong in range(buttons.count()):
+            buttons.nth(wrong).click()
+            expect(buttons.nth(wrong)).to_have_attribute("aria-pressed", "true")
+            right = box.locator("button.right").inner_text()
+            start = "Yes. " if buttons.nth(wrong).inner_text() == right else f"No: {right}. "
+            expect(box.locator(".because")).to_have_text(re.compile(f"^{re.escape(start)}.+\\.$"))
+        for query in hidden:
+            part = story.locator(f".story {query}")
+            expect(part).not_to_have_class(re.compile("veiled"))
+            assert part.evaluate("(node) => node.closest('[aria-hidden=true]') === null")
+    share = int(re.search(r"\d+", story.locator(".story .bar-row .value").nth(1).inner_text())[0])
+    wanted = "less than a third" if share < 33 else "a third to two thirds" if share < 67 else "more"
+    expect(story.locator(".predict[data-about=push] button.right")).to_have_text(wanted)
+    story.locator("#samples [data-sample=coffee]").click()
+    expect(story.locator(".story .headline")).to_contain_text("This is a cup.")
+    expect(story.locator(".story .push .bars")).to_have_class(re.compile("veiled"))  # a new run asks anew
+
+
+def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:
+    box = reveal(story, "rules", 1)
+    box.locator(".choices button").nth(1).focus()
+    story.set_viewport_size({"width": 1200, "height": 900})
+    story.wait_for_timeout(500)
+    expect(box.locator(".choices button").nth(1)).to_be_focused()
+    expect(box.locator(".choices button").nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(box.locator(".because")).not_to_have_text("")
+
+
+def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
+    for tab, name in (("memory", "Memory (cache)"), ("arena", "Arena")):
+        story.locator(f".story .door[data-tab={tab}]").click()
+        expect_level(story, "lab")
+        expect(story.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+        assert story.evaluate("scrollY") == 0
+        open_story(story)
+        expect(story.locator("#tabs > .tab-wrapper")).to_be_hidden()
+    story.locator("[data-level=lab]").click()
+    expect(story.get_by_role("tab", name="Arena", exact=True)).to_have_attribute("aria-selected", "true")
+    assert story.get_by_role("tab").all_inner_texts() == [
+        "This run",
+        "Inside RITA",
+        "Arena",
+        "Memory (cache)",
+        "Stream",
+        "Figures of the paper",
+        "Terms",
+    ]
+
+
+def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page, tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (96, 96, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "holiday.png")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Try your own picture").click()
+    chooser.value.set_files(tmp_path / "holiday.png")
+    expect(page.locator("#status")).to_contain_text("Done in")
+    assert wait_until(lambda: np.array_equal(story_shown(page, "clean"), pixels))
+    expect(page.locator(".story .headline")).to_have_text(re.compile("^CLIP says .+ Change every pixel"))
+    expect(page.locator(".story .answers")).not_to_contain_text("✗")
+    assert page.locator(".story .rules .verdict").inner_text()[0] not in "✓✗", "nothing is right without a true class"
+
+
+def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_stop(story: Page) -> None:
+    know, halt = story.locator(".story .know"), story.locator(".story .halt")
+    expect(halt).to_be_hidden()
+    know.click()
+    expect(halt).to_be_visible()
+    expect(know).to_be_disabled()
+    expect(story.locator(".story .progress-note")).not_to_have_text("")
+    halt.click()
+    expect(story.locator("#status")).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before"))
+    expect(halt).to_be_hidden()
+    expect(know).to_be_enabled()
+    know.click()
+    expect(story.locator("#status")).to_contain_text("Done in", timeout=120_000)
+    expect(story.locator(".story .claim .threat")).to_contain_text("the attacker knows the defence. n = 1.")
+
+
+def test_what_belongs_to_the_picture_before_is_pale_until_the_answer_is_there(story: Page) -> None:
+    story.evaluate("""() => {
+      window.seen = [];
+      new MutationObserver(() => window.seen.push([document.querySelector(".photo .hole").textContent,
+        getComputedStyle(document.querySelector(".story .claim")).opacity, document.querySelector(".story .headline").textContent]))
+        .observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
+    }""")
+    story.locator("#samples [data-sample=coffee]").click()
+    expect(story.locator("#status")).to_contain_text("Done in")
+    story.wait_for_timeout(500)
+    seen = story.evaluate("window.seen")
+    waiting = [opacity for _, opacity, text in seen if "motorbike" in text]
+    assert min(map(float, waiting)) < 0.9, "the sentence of the picture before"
+    assert float(story.locator(".story .claim").evaluate("(node) => getComputedStyle(node).opacity")) == 1
+
+
+def test_the_shared_picture_is_1200_by_630_without_metadata_also_of_an_upload(page: Page, tmp_path: Path) -> None:
+    secret = tmp_path / "secret-holiday.jpg"
+    exif = Image.Exif()
+    exif[0x010E] = "home address"  # ImageDescription
+    Image.fromarray(SAMPLES["coffee"].load().pixels).save(secret, exif=exif)
+    upload(page, secret)
+    expect(page.locator("#status")).to_contain_text("Done in")
+    page.locator("#share button").click()
+    dialog = page.locator(".story dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("button", name="Your own picture has no link")).to_be_disabled()
+    assert severe_findings(page, ".story dialog") == []
+    path = saved(page, tmp_path, dialog.get_by_role("link", name="Save the picture").click)
+    data = path.read_bytes()
+    assert path.name == "rita.png"
+    with Image.open(path) as picture:
+        assert picture.size == (1200, 630)
+        assert len(set(picture.convert("L").resize((60, 30)).getdata())) > 20, "it is not empty"
+    chunks = {data[at + 4 : at + 8] for at in png_chunks(data)}
+    assert chunks <= {b"IHDR", b"IDAT", b"IEND", b"sRGB", b"gAMA", b"pHYs", b"sBIT"}
+    for word in (b"secret", b"holiday", b"home address"):
+        assert word not in data
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def png_chunks(data: bytes) -> list[int]:
+    """Where the chunks of a PNG begin."""
+    at, found = 8, []
+    while at < len(data):
+        found.append(at)
+        at += 12 + int.from_bytes(data[at : at + 4], "big")
+    return found
+
+
+def test_a_sample_is_shared_with_its_link(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#share button").click()
+    page.locator(".story dialog").get_by_role("button", name="Copy the link").click()
+    expect(page.locator(".story dialog")).to_contain_text("The link is copied")
+    assert "?sample=motorcycle" in page.evaluate("navigator.clipboard.readText()")
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1440, 900, 120), (390, 844, 95)])
+def test_few_words_are_in_sight_when_the_page_opens(page: Page, width: int, height: int, most: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_timeout(1_000)
+    words = page.evaluate(WORDS_JS)
+    assert 40 < len(words) <= most, (len(words), " ".join(words))
+    for needed in ("motorbike.", "wheelchair.", "Play", "own"):
+        assert needed in words
+
+
+def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tapped(story: Page) -> None:
+    story.set_viewport_size({"width": 390, "height": 844})
+    story.wait_for_timeout(500)
+    assert story.evaluate("document.documentElement.scrollWidth") <= 390
+    header = story.locator("#header").bounding_box()
+    assert header["height"] <= 60
+    for query in (".play", ".answers tr:last-child", ".own"):
+        box = story.locator(f".story {query}").bounding_box()
+        assert 0 < box["y"] < box["y"] + box["height"] <= 844, query
+    expect(story.locator("#vocabulary")).to_be_hidden()
+    story.get_by_role("button", name="All settings").click()
+    expect(story.locator("#vocabulary")).to_be_visible()
+    story.get_by_role("button", name="All settings").click()
+    tile = story.locator(".story .tile").nth(7)
+    tile.scroll_into_view_if_needed()
+    tile.click(force=True)
+    expect(story.locator(".story .tile.chosen")).to_have_attribute("aria-label", re.compile("^Crop"))
+    assert severe_findings(story) == []
+
+
+def test_with_reduced_motion_nothing_glides(story: Page) -> None:
+    story.emulate_media(reduced_motion="reduce")
+    story.reload()
+    story.wait_for_selector(".story:not([hidden]) .answers td")
+    cuts = story.evaluate("""() => new Promise((done) => {
+      const seen = new Set(), begin = performance.now();
+      const look = (now) => { seen.add(document.querySelector(".photo .cut").style.left);
+        now < begin + 2500 ? requestAnimationFrame(look) : done([...seen]); };
+      requestAnimationFrame(look);
+    })""")
+    assert [cut for cut in cuts if cut] == ["50%"], "the wipe rests in the middle"
+    story.wait_for_function(TOLD_JS)
+    wait_for_steps(story)
+    states = story.evaluate(PLAY_JS)
+    assert states[-1]["step"] == 7
+    assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
+
+
+HOSTILE = '<img src=x onerror="window.harm=1">'
+
+
+@pytest.mark.parametrize("page", [f"?sample=cat&classes={quote(f'{HOSTILE},cat,crab')}&budget=8"], indirect=True)
+def test_hostile_class_names_stay_text_in_the_story_and_in_its_shared_picture(page: Page) -> None:
+    expect(page.locator(".story .tile")).to_have_count(64)
+    assert "<img src=x" in page.locator("#story").inner_text()
+    page.locator("#share button").click()
+    assert page.locator("#story img, #story [onerror]").count() == 0
+    assert page.evaluate("window.harm") is None
+
+
+@pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
+def test_axe_finds_nothing_serious_in_the_story(story: Page) -> None:
+    for about in ("push", "rules", "knows"):
+        reveal(story, about)
+    findings = severe_findings(story)
+    assert not findings, "\n".join(findings)
+
+
+def test_every_figure_has_words_for_those_who_do_not_see_it(story: Page) -> None:
+    figures = story.locator(".story :is(canvas, svg, .field, .bars, .cell, .drag)")
+    missing = figures.evaluate_all("""all => all.filter((one) => one.checkVisibility() && !one.closest("[aria-hidden=true]")
+      && !(one.getAttribute("aria-label") || "").trim()).map((one) => one.outerHTML.slice(0, 120))""")
+    assert missing == []
+    said = story.locator(".story .curve").get_attribute("aria-label")
+    assert re.fullmatch(r"motorbike goes from \d+ % to \d+ %, wheelchair from \d+ % to \d+ %\.", said)
+
+
+def test_the_example_is_seen_without_gradios_page_and_its_numbers_are_read_from_the_measurements(
+    browser: Browser, address: str
+) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_function(TOLD_JS)
+    table = page.locator(".story .good table")
+    expect(table.locator("tbody tr")).to_have_count(6)
+    cells = table.locator("tbody td").all_inner_texts()
+    assert all(re.match(r"–$|\d+ %‡?\s+n = \d+, \d+ to \d+$", cell) for cell in cells), cells
+    page.close()
