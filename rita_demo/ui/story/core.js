@@ -189,18 +189,19 @@ function play() {
   const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== steps[0].says.clip.label)?.step;
   let before = null;
   let rest = 0; // of the pause
+  let exact = at; // with reduced motion only stored steps are drawn
   const move = (now) => {
     const gone = before === null ? 0 : now - before;
     before = now;
     if (rest > 0) rest -= gone;
     else {
-      const next = Math.min(at + (gone / PLAY_MS) * data.last, data.last);
-      if (falls !== undefined && at < falls && next >= falls) [at, rest] = [falls, PAUSE_MS];
-      else at = next;
-      if (calm) at = nearest().step > at - 0.5 ? at : Math.floor(at);
+      const next = Math.min(exact + (gone / PLAY_MS) * data.last, data.last);
+      if (falls !== undefined && exact < falls && next >= falls) [exact, rest] = [falls, PAUSE_MS];
+      else exact = next;
+      at = calm ? steps.findLast((s) => s.step <= exact).step : exact;
       draw();
     }
-    if (at < data.last || rest > 0) return void (timer = requestAnimationFrame(move));
+    if (exact < data.last || rest > 0) return void (timer = requestAnimationFrame(move));
     stop();
     trigger("release", { step: at });
   };
