@@ -36,12 +36,14 @@ STATE_JS = """() => {
     crops: [...document.querySelectorAll(".story .tile")].map((tile) => tile.style.transform).join(),
     sides: one(".sides").innerText, fell: one(".fell").textContent, time: performance.now() };
 }"""
-#: The states of a whole play, one for each frame that differs in its step.
+#: The states of a whole play, from the first frame that it moved to the frame after its end.
 PLAY_JS = f"""() => new Promise((done) => {{
   const seen = [], state = {STATE_JS}, play = document.querySelector(".story .play");
   const look = () => {{
-    seen.push(state());
-    play.textContent.includes("Pause") ? requestAnimationFrame(look) : done(seen);
+    const now = state();
+    if (seen.length || now.step < 1) seen.push(now);
+    if (play.textContent.includes("Pause")) return requestAnimationFrame(look);
+    requestAnimationFrame(() => requestAnimationFrame(() => (seen.push(state()), done(seen))));
   }};
   play.click();
   requestAnimationFrame(look);
@@ -397,7 +399,7 @@ def test_the_shared_picture_is_1200_by_630_without_metadata_also_of_an_upload(pa
     assert path.name == "rita.png"
     with Image.open(path) as picture:
         assert picture.size == (1200, 630)
-        assert len(set(picture.convert("L").resize((60, 30)).getdata())) > 20, "it is not empty"
+        assert len(np.unique(np.asarray(picture.convert("L")))) > 20, "it is not empty"
     chunks = {data[at + 4 : at + 8] for at in png_chunks(data)}
     assert chunks <= {b"IHDR", b"IDAT", b"IEND", b"sRGB", b"gAMA", b"pHYs", b"sBIT"}
     for word in (b"secret", b"holiday", b"home address"):
@@ -429,7 +431,7 @@ def test_few_words_are_in_sight_when_the_page_opens(page: Page, width: int, heig
     page.wait_for_timeout(1_000)
     words = page.evaluate(WORDS_JS)
     assert 40 < len(words) <= most, (len(words), " ".join(words))
-    for needed in ("motorbike.", "wheelchair.", "Play", "own"):
+    for needed in ("motorbike", "wheelchair", "Play", "own"):
         assert needed in words
 
 
