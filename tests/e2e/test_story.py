@@ -10,6 +10,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline.story import CHANGES
+from rita_demo.ui.story.notes import NOTES
 from tests.e2e.conftest import (
     TOLD_JS,
     canvas_shown,
@@ -277,6 +279,7 @@ def test_the_rule_is_switched_and_what_it_leaves_out_is_pale(story: Page) -> Non
 
 def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(story: Page) -> None:
     for about, hidden in (
+        ("noise", ()),
         ("push", (".push .bars", ".push .lead")),
         ("rules", ()),
         ("knows", (".bars-knows", ".knows .lead")),
@@ -423,6 +426,54 @@ def test_a_sample_is_shared_with_its_link(page: Page) -> None:
     page.locator(".story dialog").get_by_role("button", name="Copy the link").click()
     expect(page.locator(".story dialog")).to_contain_text("The link is copied")
     assert "?sample=motorcycle" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_the_change_is_asked_again_after_jpeg_resize_and_screenshot(story: Page) -> None:
+    table = story.locator(".story .survive table")
+    expect(table.locator("tbody th")).to_have_text(["as it is", *(title for title, _ in CHANGES.values())])
+    answers = shown_answers(story)
+    first = table.locator("tbody tr").first.locator("td")
+    for cell, (method, answer) in zip(first.all(), answers.items(), strict=True):
+        assert cell.inner_text().startswith(answer.removesuffix(" ✗")), method
+        expect(cell).to_have_class("wrong" if answer.endswith("✗") else "right")
+
+
+#: The smallest letters in sight, in pixels of the screen.
+LETTERS_JS = """() => Math.min(...[...document.querySelectorAll(".story *")].filter((node) => node.checkVisibility() && [...node.childNodes]
+  .some((child) => child.nodeType === 3 && child.textContent.trim())).map((node) => parseFloat(getComputedStyle(node).fontSize) * node.currentCSSZoom))"""
+
+
+@pytest.mark.parametrize("page", ["?lecture"], indirect=True)
+def test_the_lecture_is_turned_revealed_darkened_and_annotated_with_keys(page: Page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    count, sections = page.locator(".story .slide-count"), page.locator(".story section:visible")
+    expect(page.locator(":is(#header, #ask)").first).to_be_hidden()
+    expect(page.locator(".story .survive table")).to_be_attached()
+    expect(page.locator(".story .predict[data-about=noise] .choices button")).to_have_count(2)
+    page.wait_for_timeout(1_000)
+    slides = int(count.inner_text().split(" of ")[1])
+    assert slides >= 7
+    for number in range(1, slides + 1):
+        expect(count).to_have_text(f"{number} of {slides}")
+        expect(sections).to_have_count(1)
+        assert page.evaluate(LETTERS_JS) >= 24, number
+        page.keyboard.press("n")
+        section = str(sections.get_attribute("class")).split()[0]
+        expect(page.locator(".story .slide-notes")).to_have_text(NOTES[section])
+        page.keyboard.press("n")
+        because = sections.locator(".because")
+        if because.count():
+            expect(because).to_have_text("")
+            page.keyboard.press("PageDown")  # the first press reveals
+            expect(because).not_to_have_text("")
+            expect(count).to_have_text(f"{number} of {slides}")
+        page.keyboard.press("PageDown")
+    page.keyboard.press("PageUp")
+    expect(count).to_have_text(f"{slides - 1} of {slides}")
+    page.keyboard.press("b")
+    expect(page.locator("body")).to_be_hidden()
+    page.keyboard.press("b")
+    expect(sections).to_have_count(1)
 
 
 @pytest.mark.parametrize(("width", "height", "most"), [(1440, 900, 120), (390, 844, 95)])
