@@ -43,14 +43,20 @@ document.addEventListener("keydown", (event) => {
 
 // A button that leads to a place of its own tab or of the form opens Story, drawer and fold, and focuses what one can type in.
 document.addEventListener("click", (event) => {
-  const to = event.target.closest("[data-to]")?.dataset.to, place = to && document.querySelector(to);
-  if (!place) return;
-  const seen = (node) => node.getClientRects().length;
-  if (!seen(place)) tabs()[0].click();
-  if (place.closest("#settings")) document.querySelector("#settings > button:not(.open)")?.click();
-  if (place.matches(".fold > button:not(.open)")) place.click();
+  const to = event.target.closest("[data-to]")?.dataset.to;
+  if (!to) return;
+  const seen = () => document.querySelector(to)?.getClientRects().length;
+  if (!seen()) tabs()[0].click();
+  if (!document.querySelector(to)) document.querySelector("#settings > button:not(.open)")?.click(); // a closed drawer is empty
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-  setTimeout(() => (place.scrollIntoView({ behavior, block: "center" }), place.focus({ preventScroll: true })), 100);
+  const arrive = (tries) => {
+    if (!seen()) return void (tries && setTimeout(arrive, 50, tries - 1));
+    const place = document.querySelector(to);
+    if (place.matches(".fold > button:not(.open)")) place.click();
+    place.scrollIntoView({ behavior, block: "center" });
+    place.focus({ preventScroll: true });
+  };
+  setTimeout(arrive, 100, 40);
 });
 
 // The button of a sentence presses the page's own.
