@@ -94,6 +94,7 @@ def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
     assert held
     expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
+    open_settings(page)
     expect(page.locator("#truth input")).to_have_value("grid")
 
 

@@ -267,6 +267,7 @@ def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_ran
         assert claim.inner_text() == before
         page.get_by_role("button", name="Dismiss this message").click()
         expect(alert).to_be_hidden()
+    open_settings(page)
     box = page.locator("#setting-budget input[type=number]")
     box.fill("99")
     box.press("Tab")
