@@ -536,6 +536,20 @@ def test_hostile_class_names_stay_text_in_the_story_and_in_its_shared_picture(pa
     assert page.evaluate("window.harm") is None
 
 
+def test_a_link_never_shows_the_sentence_of_the_worked_example(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    page.add_init_script("""window.seen = new Set(); (function look() {
+      const claim = document.querySelector(".story .headline");
+      if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
+      requestAnimationFrame(look);
+    })()""")
+    page.goto(f"{address}?sample=coffee")
+    page.wait_for_function(TOLD_JS)
+    (said,) = page.evaluate("[...window.seen].filter(Boolean)")
+    assert said.startswith("This is a cup.")
+    page.close()
+
+
 @pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
 def test_axe_finds_nothing_serious_in_the_story(story: Page) -> None:
     for about in ("push", "rules", "knows"):
