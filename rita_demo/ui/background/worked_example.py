@@ -4,11 +4,13 @@ import atexit
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 
 import numpy as np
 from PIL import Image, ImageOps
 
+from rita_demo.analysis.crop_law import law_curves, stored_bank
 from rita_demo.data import samples
 from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.engine.protocol import Engine
@@ -18,7 +20,7 @@ from rita_demo.pipeline import story
 from rita_demo.process.generators import run_to_end
 from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import ImageResult, Picture, Run
-from rita_demo.records.errors import DemoError
+from rita_demo.records.errors import DataError, DemoError
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants, store_checks
 from rita_demo.ui.session.session import SIDES, Session
@@ -177,6 +179,8 @@ class StoredExample(WorkedExample):
         example = Session(run_sample=self.sample_key)
         self._left = self._opened(example, run, title, crops)
         example.checks = story.stored()
+        with suppress(DataError):  # of the stored crops: the section is left out
+            example.law = law_curves(run, stored_bank())
 
     def _compute(self) -> None:
         self._complete_in(self._left)

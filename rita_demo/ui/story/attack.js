@@ -27,13 +27,13 @@ built.push(() => {
   const [width, height] = [svg.clientWidth || 560, 232];
   const [x, y] = axis(svg, { width, height, right: 110 }, [0, data.curve.length - 1], [0, 1], percent);
   ["reference", "rival"].forEach((css, i) => svg.append(make("path", { d: path(data.curve.map((p, s) => [x(s), y(p[i])])), class: `line ${css}` })));
-  endLabels(svg, width - 104, ["reference", "rival"].map((css, i) => ({ y: y(data.curve.at(-1)[i]), text: data.names[i], css })));
+  endLabels(svg, width - 104, ["reference", "rival"].map((css, i) => ({ y: y(data.curve.at(-1)[i]), text: data.curve_names[i], css })));
   svg.append(make("text", { x: x(0), y: height - 4, class: "tick" }, "step 0"));
   svg.append(make("text", { x: x(data.curve.length - 1), y: height - 4, "text-anchor": "end", class: "tick" }, String(data.curve.length - 1)));
   cursor = svg.appendChild(make("line", { y1: 8, y2: height - 20, class: "cursor" }));
   cursor.x = (v) => x((v / data.last) * (data.curve.length - 1));
   const [first, last] = [data.curve[0], data.curve.at(-1)];
-  svg.setAttribute("aria-label", `${data.names[0]} goes from ${percent(first[0])} to ${percent(last[0])}, ${data.names[1]} from ${percent(first[1])} to ${percent(last[1])}.`);
+  svg.setAttribute("aria-label", `${data.curve_names[0]} goes from ${percent(first[0])} to ${percent(last[0])}, ${data.curve_names[1]} from ${percent(first[1])} to ${percent(last[1])}.`);
 });
 figures.push(() => {
   if (!data.last) return;

@@ -7,11 +7,19 @@ function showChecks() {
   draw();
 }
 
-const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "nearest 35 %", nearest_10: "nearest 10 %" };
+// A section is there from the start, so that nothing below it moves; it goes only where there is nothing to show.
+function awaited(name, value) {
+  const section = find(`section.${name}`);
+  const coming = !checks && data.last > 0;
+  section.hidden = !value && !coming;
+  section.classList.toggle("awaited", !value && coming);
+  return value;
+}
+
+const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "cheapest 35 % (RITA)", nearest_10: "cheapest 10 %" };
 built.push(() => {
   const law = checks?.law;
-  find("section.law").hidden = !law;
-  if (!law) return;
+  if (!awaited("law", law)) return;
   const input = find(".law .share");
   input.max = law.shares.length - 1;
   for (const kind of ["clutter", "impostor"]) {
@@ -21,7 +29,7 @@ built.push(() => {
     // where the law says that the nearest 35 % beat the mean
     law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: height - 20, y2: height - 20, class: "helps" })));
     for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
-    svg.append(make("text", { x: x(0), y: height - 4, class: "tick" }, "0 %"), make("text", { x: x(1), y: height - 4, "text-anchor": "end", class: "tick" }, "100 % of the crops replaced"));
+    svg.append(make("text", { x: x(0), y: height - 4, class: "tick" }, "0 %"), make("text", { x: x(1), y: height - 4, "text-anchor": "end", class: "tick" }, width < 480 ? "100 %" : "100 % of the crops replaced"));
     if (law.attack !== null) svg.append(make("path", { d: `M${x(law.attack)} ${height - 20}l-5 9l10 0z`, class: "rival" }));
     const cursor_ = svg.appendChild(make("line", { y1: 8, y2: height - 20, class: "cursor" }));
     svg.move = (i) => {
@@ -42,8 +50,7 @@ built.push(() => {
 
 built.push(() => {
   const survive = checks?.survive;
-  find("section.survive").hidden = !survive;
-  if (!survive) return;
+  if (!awaited("survive", survive)) return;
   const table = find(".survive table");
   table.replaceChildren();
   const head = table.createTHead().insertRow();
@@ -62,8 +69,7 @@ built.push(() => {
 
 built.push(() => {
   const [stored, mine] = [fixed.drift, checks?.drift];
-  find("section.drift").hidden = !stored || !mine;
-  if (!stored || !mine) return;
+  if (!awaited("drift", stored && mine)) return;
   const input = find(".drift .threshold");
   const svg = find(".histogram");
   const [width, height] = [svg.clientWidth || 1000, 220];

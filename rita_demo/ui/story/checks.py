@@ -36,14 +36,16 @@ def story_checks(session: Session) -> dict[str, Any] | None:
 def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     name = truncated(run.class_prompts.names[run.label], 24)
     note = (
-        f"The clean picture above: how often {name} is still the answer, of {law.draws} draws at each share. The replaced "
-        f"crops are of other pictures, encoded by {run.backbone.title}."
+        f"The clean picture above: how often {name} is still the answer, of {law.draws} draws at each share; the other "
+        f"pictures are encoded by {run.backbone.title}. On the green part of the axis the cheapest 35 % beat transport of all crops: "
+        "there (1/ρ − 1) · rise < drop. Drop: how far the true class falls in the replaced crops; rise: how far the best wrong "
+        "one grows there; ρ = 0.35. The triangle is the attack above."
     )
     if law.attack is not None:
         at = law.attack
         helps = "so leaving out helps here" if at.partial_helps else "so leaving out does not help here"
         note += (
-            f" The attack above turns {wording.percent(at.share)} of the crops, by weight: drop {at.drop:.3f}, rise {at.rise:.3f}, "
+            f" It turns {wording.percent(at.share)} of the crops, by weight: drop {at.drop:.3f}, rise {at.rise:.3f}, "
             f"{helps} (ρ = {at.rho:g})."
         )
     return {

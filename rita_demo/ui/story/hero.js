@@ -31,6 +31,7 @@ built.push(() => {
     ...data.claim.map(([text, css]) => Object.assign(document.createElement("span"), { textContent: text, className: css })),
   );
   find(".claim .threat").textContent = data.threat;
+  find(".which").hidden = data.given;
   find(".answers tbody").replaceChildren(
     ...data.answers.map(({ name, title }) => {
       const row = document.createElement("tr");

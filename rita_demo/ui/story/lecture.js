@@ -27,6 +27,7 @@ if (lecturing) {
     if (event.target.closest?.("input, textarea, [role=slider]") || !story.getClientRects().length) return;
     const by = { PageDown: 1, ArrowRight: 1, ArrowDown: 1, PageUp: -1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (by) (event.preventDefault(), turn(by));
+    else if (event.key === "Home") ((slide = 0), showSlide());
     else if (event.key === "b") document.documentElement.classList.toggle("black");
     else if (event.key === "n") find(".slide-notes").hidden = !find(".slide-notes").hidden;
   });

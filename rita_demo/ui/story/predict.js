@@ -16,12 +16,15 @@ const QUESTIONS = {
     const share = data.push.share[data.push.median];
     return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: the crop shifts and scales the pattern, and its parts no longer add up.`];
   },
-  rules() {
-    const [average, mine] = ["average", "rita"].map((name) => data.rules.find((one) => one.name === name));
-    if (!data.last) return null;
-    find(".rules .question").textContent = `Attacked, the whole picture says ${data.names[steps.at(-1).says.clip.label]}. Do the average and RITA agree with each other?`;
-    const alike = average.answer === mine.answer;
-    return [["yes", "no"], alike ? 0 : 1, alike ? `Both say ${mine.answer}: the crops decide, and how they are put together matters little here.` : `The average says ${average.answer}, RITA ${mine.answer}.`];
+  law() {
+    const law = checks?.law;
+    if (!law) return null;
+    const at_ = law.shares.findIndex((share) => share >= 0.8);
+    const rules_ = ["average", "balanced", "nearest_35"];
+    const right = rules_.map((name) => law.clutter[name][at_]);
+    const best = right.indexOf(Math.max(...right));
+    find(".law .question").textContent = `If 8 of 10 crops showed something else, which rule would find ${data.names[0]} most often?`;
+    return [rules_.map((name) => CURVES[name]), best, `Of 100 draws: ${rules_.map((name, n) => `${CURVES[name]} ${Math.round(100 * right[n])}`).join(", ")}.`];
   },
   knows() {
     const found = fixed.knows?.find((one) => one.tower === "embedded");
@@ -29,7 +32,7 @@ const QUESTIONS = {
     return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `RITA keeps ${Math.round(found.kept)} of 100${found.mark}: crops alone fall to who computes through them.`];
   },
 };
-const HIDES = { noise: [], push: [".push .bars", ".push .lead"], rules: [], knows: [".bars-knows", ".knows .lead"] };
+const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .two"], knows: [".bars-knows", ".knows .lead"] };
 
 // Out of sight, also for those who hear the page.
 function veil(about, veiled) {

@@ -50,9 +50,11 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "push": None,
     }
     if run.attack is not None:
-        attack, (reference, rival) = run.attack, steps.labels[:2]
+        attack = run.attack
+        shown = [run.label, _clips_other(run, steps.labels[1])]
         value["attacked"] = _once(session, "story attacked", lambda: change(attack, last_step(run)))
-        value["curve"] = [[_share(p[k]) for k in (reference, rival)] for p in np.asarray(attack.probability)]
+        value["curve"] = [[_share(p[k]) for k in shown] for p in np.asarray(attack.probability)]
+        value["curve_names"] = [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in shown]
         value["push"] = _push(run)
     return value
 
@@ -173,6 +175,12 @@ def _push(run: Run) -> dict[str, Any] | None:
     share = np.asarray(found.share, float)
     order = 1 + np.argsort(share[1:], kind="stable")
     return {"share": share.round(4).tolist(), "median": found.median, "first": int(order[len(order) // 4])}
+
+
+def _clips_other(run: Run, rival: int) -> int:
+    """CLIP's answer on the attacked picture; where that is the reference class, its rival."""
+    said = run.attacked.verdicts["clip"].label
+    return rival if said == run.label else int(said)
 
 
 def _share(value: Any) -> float:

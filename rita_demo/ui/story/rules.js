@@ -1,5 +1,10 @@
 // 3. From many crops to one answer.
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
+const MEANS = {
+  average: "The average: every crop’s probabilities count the same.",
+  balanced: "Transport of all crops: a class costs the mean distance from all crops to its sentences.",
+  rita: "RITA: each class may leave out the crops that fit it worst, and only its cheapest part counts.",
+};
 let tiles = [];
 find(".differing").textContent = fixed.differing;
 let laidOut = null; // the run that the tiles are of
@@ -29,7 +34,7 @@ built.push(() => {
 });
 
 // Where each tile stands: bins across, one above the other; as large as fits.
-const HIGHEST = 300; // pixels
+const HIGHEST = new URLSearchParams(location.search).has("lecture") ? 180 : 300; // pixels
 const SIZES = [40, 36, 32, 28, 24, 20, 16, 12];
 function layout(width, value) {
   const order = data.boxes.map((_, n) => n).slice(1).sort((p, q) => value(p) - value(q));
@@ -76,6 +81,7 @@ figures.push(() => {
   const verdict = find(".rules .verdict");
   verdict.textContent = `${mark}${find(`.rules .switch [data-rule=${now.name}]`).textContent}: ${now.answer}, ahead of ${now.runner_up} by ${now.lead.toPrecision(2)} ${now.unit}.`;
   verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
-  find(".rules .scale").textContent = data.plan ? `the plan changes this class’s cost by ${data.plan.effect.toPrecision(1)}; the lead is ${data.plan.lead.toPrecision(2)}` : "";
+  find(".rules .scale").textContent = data.plan ? `RITA’s plan changes its answer’s cost by ${data.plan.effect.toPrecision(1)}; the lead is ${data.plan.lead.toPrecision(2)}: the choice of crops decides` : "";
+  find(".rules .lead").textContent = `Each crop falls to the class that it fits better. ${MEANS[now.name]}`;
   field.setAttribute("aria-label", `${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`);
 });
