@@ -47,7 +47,7 @@ def says(session: Session) -> str:
     """HTML: what is on screen, and how many defences stand, in each model."""
     table = session.arena
     if table is None or not table.fits(session.run):
-        return "<p class='says'>Which defences stand on the picture of the first tab, and against whom? Press “Fill the arena”.</p>"
+        return "<p class='says'>Which defences stand on the picture of the Story, and against whom? Press “Fill the arena”.</p>"
     mark = wording.STORED_MARK if table.stored else ""
     name = table.run.class_prompts.names[table.run.label]
     what = (

@@ -31,7 +31,7 @@ def says(session: Session) -> str:
     """HTML: whose memory is on screen, and what it says, in two sentences with numbers."""
     entry, example = session.selected_entry, session.memory.example
     if entry is None:
-        return "<p class='says'>The memory of this page, which starts empty: run a picture on the first tab.</p>"
+        return "<p class='says'>The memory of this page, which starts empty: run a picture in the Story.</p>"
     snapshot = entry.snapshot
     items = [(k, item) for k, held in snapshot.items_by_class.items() for item in held]
     known = [item.truth == snapshot.names[k] for k, item in items if item.truth]

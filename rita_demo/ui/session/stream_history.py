@@ -54,7 +54,7 @@ def own_picture_request(session: Session, engine: Engine, one: StreamRun, histor
     visitor's. The true class stays if the stream has it. Raises DemoError: no picture yet, or another model."""
     run = session.run
     if run is None:
-        raise PictureError("There is no picture yet.", "Run one on the first tab.")
+        raise PictureError("There is no picture yet.", "Run one in the Story.")
     evaluation_page.check_model(engine, one)
     settings = run.settings.replace(protocol="stream", slots=history.entries[-1].snapshot.slots)
     session.replace_history(history)

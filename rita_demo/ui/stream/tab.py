@@ -46,12 +46,12 @@ ORDERS = [("mixed at random", "random"), ("one class after the other", "classes"
 NAMES = [("all class names", "all"), ("the names with pictures here", "present")]
 LEAD = (
     f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them: does it help, and is what "
-    "it holds right? Attack, strength, views, memory and methods are those of the first tab; every picture is cut to the "
+    "it holds right? Attack, strength, views, memory and methods are those of the form above the Story; every picture is cut to the "
     f"model’s square, as in all tables. {NOT_ZERO_SHOT}"
 )
 NO_STREAM = "<p class='empty'>Shown once a stream was run.</p>"
 REPLACES = (
-    "<p class='quiet small'>The memory on screen is put aside: “Bring back” in the tab Memory fetches it. The first tab’s "
+    "<p class='quiet small'>The memory on screen is put aside: “Bring back” in the tab Memory fetches it. The Story’s "
     "picture, class names and settings become those of the stream.</p>"
 )
 EXPORTS = {"jsonl": "Export the rows (JSON lines)", "csv": "Export every stored view (CSV)"}
@@ -89,15 +89,6 @@ class StreamTab:
     # --- layout
     def _build_request_form(self) -> None:
         """The form; ``request_inputs`` is named as the parameters of :func:`rita_demo.evaluation.page.request_for`."""
-<<<<<<< HEAD
-=======
-        build_heading(
-            "A stream of pictures",
-            f"One picture after the other, with the {wording.term_html('memory (cache)')} kept between them: does it help, "
-            "and is what it holds right? Attack, strength, views, memory and methods are those of the form above the Story; every "
-            f"picture is cut to the model’s square, as in all tables. {NOT_ZERO_SHOT}",
-        )
->>>>>>> 586e0f0 (Messages lead to the Story, not to a first tab that is called otherwise)
         listed, asked = dataset_choices(self.folders), dict[str, Any]()
         with gr.Row(elem_classes="stream-form"):
             asked["dataset"] = build_menu(
