@@ -1,7 +1,7 @@
 """Colours, axes and layout of all figures, for Plotly and for CSS, light and dark.
 
-The colours are Okabe-Ito's, safe for colour-blind readers; three are darker on a light page, so that text in them has a
-contrast of 4.5 (WCAG AA). A colour has one meaning: clean = blue, attack = vermillion, defence (RITA) = violet,
+The colours are Okabe-Ito's, safe for colour-blind readers, but for the violet; three are darker on a light page, so that text
+in them has a contrast of 4.5 (WCAG AA). A colour has one meaning: clean = blue, attack = vermillion, defence (RITA) = violet,
 cache = purple, right = bluish green, not selected = grey. The true class is outlined, never coloured. Figures are built in the light colours;
 ``DARK_COLOURS`` maps each to its dark partner, and ``PlotlyView`` swaps them in the browser. No other file names a colour.
 """

@@ -7,8 +7,9 @@ from rita_demo import analysis
 from rita_demo.analysis import CorrectCount
 from rita_demo.analysis.drift import detector
 from rita_demo.attacks import ATTACKS
-from rita_demo.data import shipped_results
+from rita_demo.data import samples, shipped_results
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline import differing
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.records.intervals import wilson
@@ -26,6 +27,7 @@ COLUMNS = {
     "adaptive": "knows the defence",
 }
 
+NAMES = {"rita": "RITA", "average": "the average"}
 FALSE_ALARMS = 0.05  # at the threshold that the detector starts with
 
 Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
@@ -151,25 +153,30 @@ def _drift() -> dict[str, Any] | None:
 
 
 def _differing() -> str:
-    """Where only one of average and RITA is right: the count over many pictures."""
+    """Where only one of average and RITA is right: the count over many pictures, and one shipped picture of each kind."""
     try:
-        rows = shipped_results.difference_rows()
+        rows, pictures = shipped_results.difference_rows(), differing.stored()
     except DataError:
         return ""
-    said = []
-    for row in rows:
-        if (row.dataset, row.attack, row.method, row.other) == ("all", "pgd", "rita", "ensemble") and "," in row.seeds:
-            said.append(
-                f"Of {row.n} test pictures under PGD {row.only_method} are right only with RITA, {row.only_other} only with the average "
-                f"({len(row.seeds.split(','))} draws of crops, embedded model)."
-            )
-        if (row.dataset, row.attack, row.method, row.other) == (
-            "all",
-            "pgd",
-            "rita",
-            "ensemble_area",
-        ) and "," in row.seeds:
-            said.append(f"An average with RITA's crop weights is level: {row.only_method} to {row.only_other}.")
+    pooled = (r for r in rows if (r.dataset, r.attack, r.method) == ("all", "pgd", "rita") and "," in r.seeds)
+    found, said = {row.other: row for row in pooled}, []
+    if average := found.get("ensemble"):
+        said.append(
+            f"Of {average.n} test pictures under PGD {average.only_method} are right only with RITA, {average.only_other} only with the "
+            f"average ({len(average.seeds.split(','))} draws of crops, embedded model)."
+        )
+    if level := found.get("ensemble_area"):
+        said.append(f"An average with RITA's crop weights is level: {level.only_method} to {level.only_other}.")
+    for one in pictures:
+        wrong = "average" if one.right == "rita" else "rita"
+        title = (
+            samples.SAMPLES[one.source.sample].title if one.source.sample else f"A drawn texture ({one.source.label})"
+        )
+        said.append(
+            f"{title}, {one.budget}/255: {NAMES[one.right]} says {one.answers[one.right]}, {NAMES[wrong]} {one.answers[wrong]}."
+        )
+    if {one.right for one in pictures} != {"rita", "average"}:
+        said.append(f"None of the other kind was found in {differing.tried()} tries with pictures that may be shown.")
     return " ".join(said)
 
 

@@ -7,8 +7,8 @@ const QUESTIONS = {
     if (!says) return null;
     const kept = says.name === data.names[steps[0].says.clip.label];
     const because = kept
-      ? `CLIP says ${says.name} ${says.share}: random pushes cancel.`
-      : `CLIP says ${says.name} ${says.share}: this picture is so near a border that noise is enough.`;
+      ? `CLIP says ${says.name}${says.share && ` ${says.share}`}: random pushes cancel.`
+      : `CLIP says ${says.name}${says.share && ` ${says.share}`}: this picture is so near a border that noise is enough.`;
     return [["the same as before", "something else"], kept ? 0 : 1, because];
   },
   push() {

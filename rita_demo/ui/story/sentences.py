@@ -31,7 +31,7 @@ def claim(run: Run) -> list[Part]:
         return [*first, (f"{cause}still says ", ""), (_name(after), kept), (".", "")]
     aim = run.attack.target
     if aim is not None and after == run.class_prompts.names[aim]:
-        return [*first, (f"{cause}sees ", ""), (_name(after), "attack"), (", which the attacker chose.", "")]
+        return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (", which the attacker chose.", "")]
     return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (".", "")]
 
 

@@ -126,7 +126,7 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
     ]
     (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
     found = measured()
-    _, pgd, auto, knows = found["table"]["rows"][0]["cells"]
+    _, knows, pgd, auto = found["table"]["rows"][0]["cells"]
     assert (pgd["share"], auto, knows["share"]) == ("50 %", None, "50 %‡")
     assert "‡" in found["table"]["note"]
     assert found["knows"][0]["mark"] == "‡"

@@ -57,7 +57,7 @@ def test_without_a_true_class_only_what_clip_says_is_claimed(engine: ToyEngine) 
 
 def test_of_a_target_that_is_reached_it_is_said_that_the_attacker_chose_it(engine: ToyEngine) -> None:
     run = attacked_run(engine, label=0, target=1)
-    assert says(run).endswith("and CLIP sees crab, which the attacker chose.")
+    assert says(run).endswith("and CLIP sees a crab, which the attacker chose.")
     elsewhere = replace(run, attacked=answering(run.attacked, 2))
     assert says(elsewhere).endswith("and CLIP sees a cup.")
 
