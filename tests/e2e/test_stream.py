@@ -22,6 +22,8 @@ def stream_page(page: Page) -> Page:
     expect(page.locator("#stream-heading")).to_contain_text("After picture 40 of 40")
     press(page, "Which pictures, how many")
     number = page.locator("#stream-pictures input[type=number]")
+    expect(number).to_be_visible()
+    page.wait_for_timeout(500)  # what a fold has just shown may still be drawn with its first value
     number.fill(str(PICTURES))
     number.press("Tab")
     expect(page.locator("#stream-pictures input[type=range]")).to_have_value(str(PICTURES))
@@ -56,7 +58,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
         expect(page.locator(f"#stream-{figure} .js-plotly-plot svg").first).to_be_visible()
     expect(page.locator("#stream-standings")).to_contain_text(f"of n = {PICTURES}")
     expect(page.locator("#stream-help")).to_contain_text(re.compile("It changes no|McNemar"))
-    press(page, "Every stored view")
+    press(page, "Every stored view: where it came from")
     rows = page.locator("#stream-remembered tbody tr")
     expect(rows.first).to_be_visible()
     listed = rows.count()
