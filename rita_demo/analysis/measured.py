@@ -114,7 +114,11 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
         methods = [name for name in dict.fromkeys(known) if any(method == name for _, method in found)]
         bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
         titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
-        memory = _memory(cell for (_, name), cell in found.items() if name in methods and DEFENCES[name].uses_cache)
+        memory = _memory(
+            cell
+            for (_, name), cell in found.items()
+            if name in methods and name in DEFENCES and DEFENCES[name].uses_cache
+        )
         about = f"{dataset} ({split})" + f", {memory}" * bool(memory)
         charts.append(AccuracyChart(about, "backbone, attack", titles, bars))
     return tuple(charts)

@@ -71,13 +71,14 @@ def write_records(path: Path, found: Sequence[R]) -> None:
 
 
 def read_records(path: Path, record: type[R], source: str) -> tuple[R, ...]:
-    """The rows of a CSV file with a record's fields as columns, those with a default perhaps missing; DataError for any
-    other file. ``source``: what writes such files."""
+    """The rows of a CSV file with a record's fields as columns, the last of those with a default perhaps missing: a file of
+    before has fewer. DataError for any other file. ``source``: what writes such files."""
     wanted = [field.name for field in fields(record)]
-    older = [field.name for field in fields(record) if field.default is MISSING]
+    least = sum(field.default is MISSING for field in fields(record))
     try:
         table = csv.DictReader(io.StringIO(read_text(path)))
-        if table.fieldnames not in (wanted, older):
+        columns = list(table.fieldnames or ())
+        if len(columns) < least or columns != wanted[: len(columns)]:
             raise ValueError
         return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
     except (OSError, ValueError, TypeError) as error:

@@ -94,7 +94,7 @@ def _figure(name: str, aria: str, height: int, figure: Figure, narrow: int) -> s
 
 def _widget(name: str, css: str, template: str, props: dict[str, Any], script: str) -> str:
     """An element drawn by its own script, which gets the element and its properties as from Gradio."""
-    value = json.dumps(props).replace("<", "\\u003c")
+    value = json.dumps(props, ensure_ascii=False).replace("<", "\\u003c")
     return (
         f"<div id='{name}' class='{css}'>{template}<script>((element, props, trigger, watch) => {{{script}}})("
         f"document.getElementById('{name}'), {value}, () => 0, () => 0);</script></div>"

@@ -54,12 +54,13 @@ built.push(() => {
   const table = find(".survive table");
   table.replaceChildren();
   const head = table.createTHead().insertRow();
-  for (const text of ["The attacked picture", ...data.answers.map((one) => one.title)]) add(head, "th", text).scope = "col";
+  const asked = data.answers.filter(({ name }) => survive[0].attacked[name]);
+  for (const text of ["The attacked picture", ...asked.map((one) => one.title)]) add(head, "th", text).scope = "col";
   const body = table.createTBody();
   for (const { title, attacked, clean } of survive) {
     const row = body.insertRow();
     add(row, "th", title).scope = "row";
-    for (const { name } of data.answers) {
+    for (const { name } of asked) {
       const [now, before] = [attacked[name], clean[name]];
       const td = add(row, "td", `${now.name} ${now.share}`, now.right === null ? "" : now.right ? "right" : "wrong");
       if (!before.same) add(td, "small", `the clean picture: ${before.name}`);

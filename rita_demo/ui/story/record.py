@@ -7,6 +7,7 @@ import numpy as np
 from rita_demo.analysis import crop_field as positions
 from rita_demo.analysis.push_left import push_left
 from rita_demo.analysis.rules import Rule, rules
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
@@ -18,7 +19,7 @@ from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, til
 
 NAME_LENGTH = 24  # characters of a class name
 THUMBNAIL = 64  # pixels of a crop
-ANSWERS = ("clip", "ensemble", "rita")  # the three answers of the first screen, in order
+ANSWERS = ("clip", "ensemble", "rita")  # the first answers of the first screen, in order
 TITLES = {"clip": "CLIP, whole picture", "ensemble": "average of {n} crops", "rita": "RITA"}
 
 
@@ -39,7 +40,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "given": run.label_given,
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
-        "answers": [{"name": n, "title": _title(run, n)} for n in ANSWERS],
+        "answers": [{"name": n, "title": _title(run, n)} for n in answers(run)],
         "boxes": steps.boxes.round(4).tolist(),
         "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
         "reach": steps.reach,
@@ -112,9 +113,9 @@ class _Steps:
         self.field, self.boxes, self.reach = found.steps, found.boxes, found.reach
         self.sides = {result.step: result.image_result for result in session.attack_steps}
         self.sides |= {0: run.clean, last_step(run): run.attacked}
-        answers = [k for at in found.steps for k in at.answers.tolist()]
-        answers += [side.verdicts[name].label for side in self.sides.values() for name in ANSWERS]
-        self.labels = list(dict.fromkeys([found.reference, found.rival, *map(int, answers)]))
+        labels = [k for at in found.steps for k in at.answers.tolist()]
+        labels += [side.verdicts[name].label for side in self.sides.values() for name in answers(run)]
+        self.labels = list(dict.fromkeys([found.reference, found.rival, *map(int, labels)]))
 
 
 def _once(session: Session, name: str, make: Any) -> Any:
@@ -130,8 +131,14 @@ def _sheet(crops: np.ndarray) -> str:
     return jpeg_uri(sheet, sheet.shape[1] // step)
 
 
+def answers(run: Run) -> tuple[str, ...]:
+    """Names of the defences that the first screen shows: the three, then those that were asked for besides."""
+    return (*ANSWERS, *(name for name in run.answered if name not in ANSWERS))
+
+
 def _title(run: Run, name: str) -> str:
-    return TITLES[name].format(n=len(run.attacked.encoded_views.features))
+    title = TITLES.get(name) or DEFENCES[name].title
+    return title.format(n=len(run.attacked.encoded_views.features)) if name in TITLES else title
 
 
 def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:
@@ -140,7 +147,7 @@ def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list
         "step": at.step,
         "crops": at.crops.round(4).tolist(),
         "answers": [labels.index(k) for k in at.answers.tolist()],
-        "says": {name: _answer(run, side, name, labels) for name in ANSWERS},
+        "says": {name: _answer(run, side, name, labels) for name in answers(run) if name in side.verdicts},
     }
 
 

@@ -5,8 +5,10 @@ import re
 from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
+from rita_demo.ui.widgets import wording
 
 #: What the attacker differentiates -> what they know.
 KNOWS = {"": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
@@ -38,9 +40,9 @@ def claim(run: Run) -> list[Part]:
 def threat(run: Run) -> str:
     """The threat model in one line, beside the answers."""
     if run.attack is None:
-        return f"Not attacked.{_doubt(run)}"
+        return f"Not attacked.{_doubt(run)}{_notes(run)}"
     steps = f", {run.threat_model.steps} steps" if run.threat_model.steps > 1 else ""
-    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {_knows(run)}. n = 1.{_doubt(run)}"
+    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {_knows(run)}. n = 1.{_doubt(run)}{_notes(run)}"
 
 
 def _knows(run: Run) -> str:
@@ -54,6 +56,13 @@ def _doubt(run: Run) -> str:
     """A word of warning where CLIP is sure of no name before the attack."""
     surest = float(run.clean.verdicts["clip"].probability.max())
     return " None of the names fits the clean picture well." if surest < DOUBT else ""
+
+
+def _notes(run: Run) -> str:
+    """Words that the model does not know, names that it cannot tell apart, defences without an answer."""
+    prompts = run.class_prompts
+    faults = [f"{DEFENCES[name].title}: No answer. {fault.sentence}." for name, fault in run.faults.items()]
+    return "".join(f" {said}" for said in (wording.unknown_words(prompts.unknown), prompts.warning, *faults) if said)
 
 
 def _changed(run: Run) -> str:

@@ -32,7 +32,7 @@ function poster() {
       x += wide;
     }
   const says = steps.at(-1).says;
-  data.answers.forEach(({ name, title }, i) => {
+  data.answers.slice(0, 5).forEach(({ name, title }, i) => {
     const top = 100 + i * 92;
     write(title, 860, top - 30, 18, 400, name === "rita" ? "defence" : "quiet");
     write(data.names[says[name].label], 860, top + 4, 30, 650, says[name].right === false ? "attack" : "text");

@@ -73,4 +73,4 @@ def loading(picture: Picture) -> dict[str, Any]:
 
 def dump(value: Any) -> str:
     """JSON; "" for nothing (Gradio does not tell the browser that a property became None)."""
-    return "" if value is None else json.dumps(value)
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
