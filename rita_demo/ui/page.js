@@ -88,6 +88,7 @@ if (new URLSearchParams(location.search).has("lecture")) document.documentElemen
 // and its answers until the link's are there.
 if (new URLSearchParams(location.search).has("sample")) {
   document.documentElement.classList.add("linked", "awaited");
+  document.addEventListener("story", () => document.documentElement.classList.remove("awaited"), { once: true });
   new MutationObserver((_, observer) => {
     const status = document.querySelector("#status");
     if (!status?.textContent.trim()) return;

@@ -6,6 +6,7 @@ Every request that would leave the machine fails the test, and so does every err
 import base64
 import io
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,7 +139,9 @@ def story_shown(page: Page, kind: str) -> np.ndarray:
 
 def square_shown(page: Page, kind: str) -> np.ndarray:
     """The pixels of a picture of *This run*; kind: clean or attacked."""
-    source = page.locator(f".pic.{kind} img:not(.before)").get_attribute("src")
+    picture = page.locator(f".pic.{kind} img:not(.before)")
+    expect(picture).to_have_attribute("src", re.compile("^data:"))  # it is drawn when the tab is opened
+    source = picture.get_attribute("src")
     assert source is not None
     assert source.startswith("data:image/png;base64,")
     return np.array(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))))

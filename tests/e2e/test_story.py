@@ -146,7 +146,7 @@ def test_play_drives_picture_noise_answers_crops_and_curve_together_and_pauses_w
     assert 5 < (states[-1]["time"] - states[0]["time"]) / 1000 < 25
     for part in ("picture", "noise", "seen", "clip", "crops", "curve", "sides"):
         assert len({state[part] for state in states}) >= 4, part
-    assert len({state["crops"] for state in states}) > 30, "the crops glide"
+    assert len({state["crops"] for state in states}) > 15, "the crops glide"
     for state in states:  # of one step, all in the same frame
         assert float(state["curve"]) == pytest.approx(at_curve(states, state["step"]), abs=1.5)
     falls = [state for state in states if "CLIP falls" in state["fell"]]
@@ -271,7 +271,7 @@ def test_the_rule_is_switched_and_what_it_leaves_out_is_pale(story: Page) -> Non
     assert len(set(said.values())) == 3
     assert re.search(r"✓ RITA, cheapest 35 %: motorbike, ahead of .+ by 0\.\d+ cosine distance\.", said["rita"])
     expect(story.locator(".story .rules .scale")).to_have_text(
-        re.compile(r"the plan changes this class’s cost by \S+; the lead is \S+")
+        re.compile(r"RITA’s plan changes its answer’s cost by \S+; the lead is \S+: the choice of crops decides")
     )
     sides = story.locator(".story .sides").inner_text()
     assert sum(map(int, re.findall(r"(\d+) crops? fit", sides))) == 64
@@ -281,7 +281,7 @@ def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(st
     for about, hidden in (
         ("noise", ()),
         ("push", (".push .bars", ".push .lead")),
-        ("rules", ()),
+        ("law", (".law .two",)),
         ("knows", (".bars-knows", ".knows .lead")),
     ):
         box = story.locator(f".story .predict[data-about={about}]")
@@ -310,7 +310,7 @@ def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(st
 
 
 def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:
-    box = reveal(story, "rules", 1)
+    box = reveal(story, "law", 1)
     box.locator(".choices button").nth(1).focus()
     story.set_viewport_size({"width": 1200, "height": 900})
     story.wait_for_timeout(500)
@@ -552,7 +552,7 @@ def test_a_link_never_shows_the_sentence_of_the_worked_example(browser: Browser,
 
 @pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
 def test_axe_finds_nothing_serious_in_the_story(story: Page) -> None:
-    for about in ("push", "rules", "knows"):
+    for about in ("push", "law", "knows"):
         reveal(story, about)
     findings = severe_findings(story)
     assert not findings, "\n".join(findings)

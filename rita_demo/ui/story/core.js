@@ -17,6 +17,7 @@ let at = 0; // the step on screen, a fraction while it plays
 let chosen = 0; // the crop on screen
 let rule = "rita";
 
+const first = props.value ? JSON.parse(props.value).key : null; // the run that the page came with
 const parsed = (name) => (props[name] ? JSON.parse(props[name]) : null);
 const between = (a, b, t) => a + (b - a) * t;
 const percent = (value) => `${Math.round(100 * value)} %`;
@@ -104,7 +105,14 @@ async function show() {
     forget();
   }
   find("input.step").max = next.last;
-  await Promise.all([showPictures(same), showSteps(), showCrops()]);
+  await showPictures(same);
+  if (data !== next) return; // another run came meanwhile
+  built.forEach((one) => one());
+  draw();
+  if (!same) opening();
+  if (next.key !== first) document.dispatchEvent(new Event("story")); // a link's own run is there (page.js)
+  showCrops();
+  await showSteps();
   built.forEach((one) => one());
   draw();
 }
@@ -123,7 +131,6 @@ async function showPictures(same) {
     frames.set(run.last, last);
   }
   find(".hole").textContent = "";
-  if (!same) opening();
 }
 
 async function showSteps() {
