@@ -206,7 +206,7 @@ def test_the_wipe_moves_once_by_itself_and_then_with_the_keyboard(page: Page) ->
     cut = "parseFloat(document.querySelector('.photo .cut').style.left)"
     page.wait_for_function(f"Math.abs({cut} - 50) > 5")
     page.wait_for_function(TOLD_JS)
-    page.wait_for_timeout(2_500)
+    page.wait_for_function(f"(window.still = {cut} === 50 ? (window.still || 0) + 1 : 0) > 40")  # frames: it rests
     wipe = page.get_by_label("Left of the line the clean picture")
     assert wipe.input_value() == "50"
     wipe.focus()

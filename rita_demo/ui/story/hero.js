@@ -12,9 +12,11 @@ function opening() {
   wipe.value = 50;
   compare();
   if (calm || !data.last) return;
-  const begin = performance.now();
+  let [gone, before] = [0, null]; // the page is still busy: a long frame counts as a short one
   const move = (now) => {
-    const t = Math.min((now - begin) / 1800, 1);
+    gone += before === null ? 0 : Math.min(now - before, 40);
+    before = now;
+    const t = Math.min(gone / 1800, 1);
     wipe.value = 50 + 38 * Math.sin(2 * Math.PI * t) * (1 - t * 0.4);
     compare();
     if (t < 1) swing = requestAnimationFrame(move);
