@@ -323,6 +323,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
     open_lab(page, "This run")
+    page.wait_for_selector("#verdicts table")
     before = page.locator("#verdicts").inner_text()
     page.get_by_role("button", name="Model: Embedded model").click()
     page.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()

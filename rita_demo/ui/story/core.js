@@ -109,13 +109,15 @@ async function show() {
   if (data !== next) return; // another run came meanwhile
   built.forEach((one) => one());
   draw();
-  if (!same) opening();
+  if (moved !== next.key) opening();
+  moved = next.key;
   if (next.key !== first) document.dispatchEvent(new Event("story")); // a link's own run is there (page.js)
   showCrops();
   await showSteps();
   built.forEach((one) => one());
   draw();
 }
+let moved = null; // the run whose wipe has moved by itself
 const built = []; // functions that lay a figure out for a new run
 
 async function showPictures(same) {
