@@ -174,3 +174,20 @@ def test_the_form_can_be_changed_before_the_server_has_answered_that_the_page_wa
         page.wait_for_function(TOLD_JS)
         page.wait_for_timeout(PATIENCE_MS)
         expect(box).to_have_value("6")
+
+
+def test_a_tab_that_is_opened_before_the_server_knows_the_page_is_drawn_when_it_does(
+    browser: Browser, address: str
+) -> None:
+    with visit(browser, address) as page:
+        held: list[Route] = []
+        page.route("**/queue/join*", lambda route: held.append(route))
+        page.goto(address, wait_until="commit")
+        page.wait_for_selector(".story:not([hidden]) .answers td")
+        open_lab(page, "Stream")
+        page.wait_for_timeout(PATIENCE_MS)
+        for route in held:
+            route.continue_()
+        page.unroute("**/queue/join*")
+        expect(page.locator("#stream-says")).to_contain_text("Stored example.")
+        expect(page.get_by_role("tab", name="Stream", exact=True)).to_have_attribute("aria-selected", "true")
