@@ -11,6 +11,6 @@ NOTES = {
     "survive": "A change that small is fragile; JPEG or a smaller copy may remove it. Not always.",
     "drift": "An attack moves the whole picture away from its own crops. A threshold finds many, at a price.",
     "memory": "RITA stores its surest crops under its own answers. Measured, it changes few answers.",
-    "knows": "Whoever computes through the defence takes the crops along. A number holds only for the attacker beside it.",
+    "knows": "An attacker who computes through the defence turns the crops as well. A number holds only for the attacker beside it.",
     "good": "Compare within a column. A tower that was trained on attacks keeps more than half, also against the attacker who knows.",
 }
