@@ -150,12 +150,21 @@ async function showSteps() {
   draw();
 }
 
+// A picture's address as a style: a short one, since the browser copies it into the style of every crop.
+const addresses = {};
+function short(name, uri) {
+  URL.revokeObjectURL(addresses[name]);
+  const bytes = Uint8Array.from(atob(uri.slice(uri.indexOf(",") + 1)), (letter) => letter.charCodeAt(0));
+  addresses[name] = URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" }));
+  return `url(${addresses[name]})`;
+}
+
 function showCrops() {
   const found = parsed("crops");
   if (!found || !data || found.key !== data.key) return;
   sheets = found;
-  story.style.setProperty("--sheet", `url(${found.sheet})`);
-  story.style.setProperty("--noise-sheet", found.noise ? `url(${found.noise})` : "none");
+  story.style.setProperty("--sheet", short("sheet", found.sheet));
+  story.style.setProperty("--noise-sheet", found.noise ? short("noise", found.noise) : "none");
   built.forEach((one) => one());
   draw();
 }

@@ -64,11 +64,13 @@ figures.push(() => {
   tiles.forEach((tile, n) => {
     const [bin, level] = places[n];
     tile.style.transform = `translate(${x(bin)}px, ${-level * size}px)`;
-    tile.style.width = tile.style.height = `${(n ? size : 2 * size) - 2}px`;
+    const wide = `${(n ? size : 2 * size) - 2}px`;
+    if (tile.style.width !== wide) tile.style.width = tile.style.height = wide;
     const out = now.weight[n] < 0.05 * most;
     const css = `tile ${value(n) > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${out ? " out" : ""}${n === chosen ? " chosen" : ""}`;
     if (tile.className !== css) tile.className = css;
-    tile.title = tile.ariaLabel = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${out ? "; left out" : ""}`;
+    const said = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${out ? "; left out" : ""}`;
+    if (tile.title !== said) tile.title = tile.ariaLabel = said;
   });
   field.style.height = `${Math.max(high, 200) + 24}px`;
   const label = find(".whole-label");
