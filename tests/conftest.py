@@ -52,10 +52,10 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def forget_guests() -> None:
+def forget_plugins() -> None:
     """Defences and attacks from a user's file are unknown again, with their settings, as to a new process."""
     for known, remove in ((DEFENCES, defences.remove), (ATTACKS, attacks.remove)):
-        for name in [name for name, one in known.items() if one.guest]:
+        for name in [name for name, one in known.items() if one.plugin]:
             remove(name)
 
 
@@ -76,9 +76,9 @@ def add_setting() -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
-def no_guests_afterwards() -> Iterator[None]:
+def no_plugins_afterwards() -> Iterator[None]:
     yield
-    forget_guests()
+    forget_plugins()
 
 
 @pytest.fixture(scope="session")

@@ -75,7 +75,7 @@ class Attack(WithSettings):
     ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
     of the threat model.
     ``earlier``: what each earlier form of the attack did, oldest first: what those made is named so and is made anew.
-    ``guest``: "FILE:NAME" of an attack that was loaded from a file, else ""; ``digest``: a hash of its code then."""
+    ``plugin``: "FILE:NAME" of an attack that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
     name: str
     title: str
@@ -109,7 +109,7 @@ class Attack(WithSettings):
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None
     earlier: tuple[str, ...] = ()
-    guest: str = ""
+    plugin: str = ""
     digest: str = ""
     direction: str = "away from"  # the label, where there is no target
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.process.guest_file import (
-    GuestError,
-    guest_digest,
+from rita_demo.process.plugin_file import (
+    PluginError,
     is_script,
-    load_guest,
+    load_plugin,
     object_digest,
     place,
+    plugin_digest,
     script_spec,
 )
 from rita_demo.records.errors import SettingError, did_you_mean
@@ -46,18 +46,18 @@ class Registry(Generic[T]):
         for one in sorted(found, key=lambda one: order.index(one.name) if one.name in order else len(order)):
             self._add(one)
 
-    def add_guest(self, spec: str) -> T:
+    def add_plugin(self, spec: str) -> T:
         """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is, unless the
-        file was edited. Raises GuestError: the file or the object cannot be used, or its name or that of a setting is
+        file was edited. Raises PluginError: the file or the object cannot be used, or its name or that of a setting is
         taken."""
-        return self.add_loaded(spec, load_guest(spec, self.kind))
+        return self.add_loaded(spec, load_plugin(spec, self.kind))
 
     def add_loaded(self, spec: str, one: T, files: Sequence[str] = ()) -> T:
         """The same for an object that is loaded. ``files``: all that it was loaded from, where it is not one file."""
-        one, known = replace(one, guest=spec, digest=guest_digest(spec, files)), self.known.get(one.name)
-        if known is not None and Path(known.guest).absolute() != Path(spec).absolute():
+        one, known = replace(one, plugin=spec, digest=plugin_digest(spec, files)), self.known.get(one.name)
+        if known is not None and Path(known.plugin).absolute() != Path(spec).absolute():
             kind = self.kind.__name__.lower()
-            raise GuestError(f"{place(spec)}: the {kind} {one.name!r} exists already.", "Choose another name.")
+            raise PluginError(f"{place(spec)}: the {kind} {one.name!r} exists already.", "Choose another name.")
         if known is not None and known.digest == one.digest:
             return known
         if known is not None:
@@ -65,24 +65,24 @@ class Registry(Generic[T]):
         try:
             self._add(one)
         except SettingError as error:
-            raise GuestError(f"{place(spec)}: {error.message}", error.hint) from error
+            raise PluginError(f"{place(spec)}: {error.message}", error.hint) from error
         return one
 
     def add_object(self, one: T) -> T:
-        """Register an object of a script or a notebook; one of that name from a script is replaced. Raises GuestError: its
+        """Register an object of a script or a notebook; one of that name from a script is replaced. Raises PluginError: its
         name, or that of a setting, is taken by another."""
         digest, known = object_digest(one), self.known.get(one.name)
         if known is not None and (known is one or known.digest == digest):
             return known
-        if known is not None and not is_script(known.guest):
-            raise GuestError(f"The {self.kind.__name__.lower()} {one.name!r} exists already.", "Choose another name.")
+        if known is not None and not is_script(known.plugin):
+            raise PluginError(f"The {self.kind.__name__.lower()} {one.name!r} exists already.", "Choose another name.")
         if known is not None:
             self.remove(one.name)
-        one = replace(one, guest=script_spec(one), digest=digest)
+        one = replace(one, plugin=script_spec(one), digest=digest)
         try:
             self._add(one)
         except SettingError as error:
-            raise GuestError(error.message, error.hint) from error
+            raise PluginError(error.message, error.hint) from error
         return one
 
     def remove(self, name: str) -> None:
@@ -91,9 +91,9 @@ class Registry(Generic[T]):
             unregister(setting)
         self._update_choices()
 
-    def guest_specs(self) -> tuple[str, ...]:
+    def plugin_specs(self) -> tuple[str, ...]:
         """``FILE.py:NAME`` of all that came from a file."""
-        return tuple(one.guest for one in self.known.values() if one.guest)
+        return tuple(one.plugin for one in self.known.values() if one.plugin)
 
     def _add(self, one: T) -> None:
         added: list[str] = []
@@ -112,7 +112,7 @@ class Registry(Generic[T]):
 
 
 _registry = Registry(Attack, ATTACKS, "attack")
-add_guest, remove, guest_specs = _registry.add_guest, _registry.remove, _registry.guest_specs
+add_plugin, remove, plugin_specs = _registry.add_plugin, _registry.remove, _registry.plugin_specs
 add_object = _registry.add_object
 
 

@@ -102,7 +102,7 @@ def _evaluate(args: argparse.Namespace) -> int:
         request = request_of(args)
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
-    if args.executor == "ray" and (attacks.guest_specs() or defences.guest_specs()):
+    if args.executor == "ray" and (attacks.plugin_specs() or defences.plugin_specs()):
         args.usage_error("Attacks and defences from a file need --executor local.")
     from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate

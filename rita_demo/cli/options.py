@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rita_demo.attacks.registry import add_guest
+from rita_demo.attacks.registry import add_plugin
 from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
-from rita_demo.process.guest_file import is_guest
+from rita_demo.process.plugin_file import is_plugin
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS
 
@@ -33,7 +33,7 @@ def backbone(text: str) -> str:
 
 def add_defence(parser: argparse.ArgumentParser) -> None:
     help = "a defence of your own; may be repeated"
-    parser.add_argument("--defence", metavar="FILE.py:NAME", action="append", type=guest_defence, help=help)
+    parser.add_argument("--defence", metavar="FILE.py:NAME", action="append", type=plugin_defence, help=help)
 
 
 def add_settings_file(parser: argparse.ArgumentParser) -> None:
@@ -55,25 +55,25 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:
-    """The settings of ``--settings``; read after guests are loaded, whose own settings may be among them."""
+    """The settings of ``--settings``; read after plugins are loaded, whose own settings may be among them."""
     return {} if args.settings is None else read_settings(args.settings)
 
 
-def guest_attack(text: str) -> str:
-    """The name of the attack ``FILE.py:NAME``, which is loaded. Raises GuestError: the file or the attack cannot be
+def plugin_attack(text: str) -> str:
+    """The name of the attack ``FILE.py:NAME``, which is loaded. Raises PluginError: the file or the attack cannot be
     used."""
-    return add_guest(text).name
+    return add_plugin(text).name
 
 
 def attack(text: str) -> str:
-    """The name of an attack; ``FILE.py:NAME`` as :func:`guest_attack`."""
-    return guest_attack(text) if is_guest(text) else text
+    """The name of an attack; ``FILE.py:NAME`` as :func:`plugin_attack`."""
+    return plugin_attack(text) if is_plugin(text) else text
 
 
-def guest_defence(text: str) -> str:
-    """The name of the defence ``FILE.py:NAME``, which is loaded. Raises GuestError: the file or the defence cannot be
+def plugin_defence(text: str) -> str:
+    """The name of the defence ``FILE.py:NAME``, which is loaded. Raises PluginError: the file or the defence cannot be
     used."""
-    return registry.add_guest(text).name
+    return registry.add_plugin(text).name
 
 
 def load_installed_defences() -> None:

@@ -22,7 +22,7 @@ def add_serve(commands: Commands) -> None:
     _add_page(parser)
     parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
     help = "an attack of your own, in the page's list; may be repeated"
-    parser.add_argument("--attack", metavar="FILE.py:NAME", action="append", type=options.guest_attack, help=help)
+    parser.add_argument("--attack", metavar="FILE.py:NAME", action="append", type=options.plugin_attack, help=help)
     options.add_settings_file(parser)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rita_demo.process import environment
-from rita_demo.process.guest_file import GuestError
+from rita_demo.process.plugin_file import PluginError
 from rita_demo.records.errors import DataError, DemoError, did_you_mean
 from rita_demo.vlm import hub_download
 
@@ -72,7 +72,7 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
         return args.run(args)
     except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
         return int(end.code or 0)
-    except GuestError as error:
+    except PluginError as error:
         print(error.for_owner, file=sys.stderr)
     except DemoError as error:
         print(error, file=sys.stderr)

@@ -103,7 +103,7 @@ class Defence(WithSettings):
     K classes -> rows and slots of its memory, a :class:`CacheState`. Its answer carries the memory after the picture
     (``Verdict.memory``); what keeps RITA's memory keeps this one beside it, for each visitor and each stream.
     ``on_request``: it answers only where it is named.
-    ``ignored_settings``: names in ``uses`` that do not matter under the given settings. ``guest``: "FILE:NAME" of a
+    ``ignored_settings``: names in ``uses`` that do not matter under the given settings. ``plugin``: "FILE:NAME" of a
     defence that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
     name: str
@@ -130,7 +130,7 @@ class Defence(WithSettings):
     on_request: bool = False
     setting_changes: Mapping[str, Any] = field(default_factory=dict)
     ignored_settings: Callable[[Settings], frozenset[str]] = lambda settings: frozenset()
-    guest: str = ""
+    plugin: str = ""
     digest: str = ""
 
     def __post_init__(self) -> None:

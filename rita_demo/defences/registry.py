@@ -12,8 +12,16 @@ from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
-from rita_demo.process.guest_file import NOTEBOOK, GuestError, code_file, file_name, guest_errors, package_files, place
 from rita_demo.process.lazy import Tensor
+from rita_demo.process.plugin_file import (
+    NOTEBOOK,
+    PluginError,
+    code_file,
+    file_name,
+    package_files,
+    place,
+    plugin_errors,
+)
 from rita_demo.records import CacheState, DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.settings import PRESETS, RECOMMENDED, Settings
@@ -46,7 +54,7 @@ MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence
 
 DEFENCES: dict[str, Defence] = {}
 _registry = Registry(Defence, DEFENCES, "adaptive.against", (EACH,))
-add_guest, remove, guest_specs = _registry.add_guest, _registry.remove, _registry.guest_specs
+add_plugin, remove, plugin_specs = _registry.add_plugin, _registry.remove, _registry.plugin_specs
 add_object = _registry.add_object
 
 
@@ -78,12 +86,12 @@ def known_defence(settings: Settings) -> Defence:
 
 def _answer_logits(defence: Defence, inputs: DefenceInput) -> Tensor:
     """``log p`` (K,) of the defence's answer. Raises SettingError: the answer does not depend on the views in a way
-    that autograd can follow. Raises GuestError: the answer is wrong, or the file fails."""
-    with guest_errors(defence.guest):
+    that autograd can follow. Raises PluginError: the answer is wrong, or the file fails."""
+    with plugin_errors(defence.plugin):
         verdict = defence.answer(inputs)
     wrong = _wrong_with(verdict, len(inputs.template_features))
     if wrong is not None or verdict is None:
-        raise GuestError(f"{place(defence.guest, defence.answer)}: {wrong}")
+        raise PluginError(f"{place(defence.plugin, defence.answer)}: {wrong}")
     if inputs.views.requires_grad and not verdict.probability.requires_grad:
         raise SettingError(
             f"{defence.title} gives an attacker who knows it no gradient.",
@@ -107,14 +115,14 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
     return (kind, "The steps are those of APGD in pyautoattack.") if search == "apgd" else (kind,)
 
 
-def guest_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
+def plugin_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Sentences of the threat model about those of the defences that came from a user's own file."""
-    guests = [DEFENCES[name] for name in names if DEFENCES[name].guest]
+    plugins = [DEFENCES[name] for name in names if DEFENCES[name].plugin]
     known = known_defence(settings) if settings.attack == "adaptive" else None
     return tuple(
-        f"{guest.title} is a defence from {'the file ' * ((name := file_name(guest.guest)) != NOTEBOOK)}{name}"
-        + ("." if guest is known else "; the attacker does not know it.")
-        for guest in guests
+        f"{plugin.title} is a defence from {'the file ' * ((name := file_name(plugin.plugin)) != NOTEBOOK)}{name}"
+        + ("." if plugin is known else "; the attacker does not know it.")
+        for plugin in plugins
     )
 
 
@@ -122,28 +130,28 @@ def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | Non
     """The answer of a defence; None: it has none under these settings. A user's own defence gets copies, and any error
     of it becomes a :class:`DefenceFault`."""
     defence = DEFENCES[name]
-    if not defence.guest:
+    if not defence.plugin:
         return defence.run(inputs)
     tensors = ("views", "area_fraction", "template_features", "context")
     copies = {part: getattr(inputs, part).clone() for part in tensors}
     if inputs.each_description is not None:
         copies["each_description"] = inputs.each_description.clone()
     try:
-        with guest_errors(defence.guest):
+        with plugin_errors(defence.plugin):
             verdict = defence.run(replace(inputs, **copies))
             wrong = _wrong_with(verdict, len(inputs.template_features)) or _wrong_memory(verdict, inputs.memory)
             if wrong is not None:
-                raise GuestError(f"{place(defence.guest, defence.answer)}: {wrong}")
+                raise PluginError(f"{place(defence.plugin, defence.answer)}: {wrong}")
             return verdict
-    except GuestError as error:
+    except PluginError as error:
         return DefenceFault(str(error), error.detail)
     except SettingError as error:
-        return DefenceFault(f"{place(defence.guest, defence.answer)}: {error}")
+        return DefenceFault(f"{place(defence.plugin, defence.answer)}: {error}")
 
 
 def default_methods() -> tuple[str, ...]:
     """Names of the defences that are always shown: three, and the user's own."""
-    return (*DEFAULT_METHODS, *(defence.name for defence in DEFENCES.values() if defence.guest))
+    return (*DEFAULT_METHODS, *(defence.name for defence in DEFENCES.values() if defence.plugin))
 
 
 def compared() -> tuple[str, ...]:

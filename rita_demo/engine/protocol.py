@@ -91,7 +91,7 @@ class Engine(Protocol):
     ) -> Generator[AttackProgress, None, AttackTrace]:
         """Attack the square one step at a time: yields its progress, returns the trace. The model's lock is held during
         a step, not between two, so that a visitor who leaves does not block others. Raises SettingError: a value that
-        the attack cannot use, before the first step. Raises GuestError: an attack of a user's own file fails.
+        the attack cannot use, before the first step. Raises PluginError: an attack of a user's own file fails.
 
         Args:
             label: the class to leave.

@@ -265,8 +265,8 @@ def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: Model
 
 def _hashed(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
     """The settings as a hash holds them; those of a user's own file always, as its content is hashed too."""
-    guests = (one.own_names.values() for known in (DEFENCES, ATTACKS) for one in known.values() if one.guest)
-    return hashed(settings, names, FIRST.union(*guests))
+    plugins = (one.own_names.values() for known in (DEFENCES, ATTACKS) for one in known.values() if one.plugin)
+    return hashed(settings, names, FIRST.union(*plugins))
 
 
 def _later(group: str) -> set[str]:
@@ -280,7 +280,7 @@ def _dataset(picture_set: PictureSet) -> str:
 
 
 def _target_and_form(cell: Cell) -> dict[str, Any]:
-    """The target, and which form of the attack it is, of a guest's the content of its file: what another form made is
+    """The target, and which form of the attack it is, of a plugin's the content of its file: what another form made is
     measured again."""
     attack = get_attack(cell.requested.attack)
     found: dict[str, Any] = {"target": cell.target} if cell.target else {}

@@ -75,7 +75,7 @@ def _measure(request: Request, picture_sets: Mapping[str, PictureSet], report: R
     model, new = PictureEvaluator(Engine(request.backbone)), 0
     for pictures in picture_sets.values():
         warn(model.names_warning(pictures))
-    for part in _guests_last(request):
+    for part in _plugins_last(request):
         groups = RunFolder(part, picture_sets, model.facts).all_groups()
         for step in chain.from_iterable(_group_steps(model, group) for group in groups):
             report(f"{step.pace}; {step.sentence}")
@@ -123,9 +123,9 @@ def _round_robin(groups: Iterable[Iterator[EvaluationStep]]) -> Iterator[Evaluat
         yield replace(min(present, key=lambda s: s.done), new=sum(step.new for step in present))
 
 
-def _guests_last(request: Request) -> list[Request]:
+def _plugins_last(request: Request) -> list[Request]:
     """The request without users' own defences, then all of it: an error of theirs cannot stop the others."""
-    others = tuple(name for name in request.methods if not DEFENCES[name].guest)
+    others = tuple(name for name in request.methods if not DEFENCES[name].plugin)
     return [request] if others in ((), request.methods) else [replace(request, methods=others), request]
 
 

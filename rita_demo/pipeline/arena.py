@@ -30,7 +30,7 @@ STATIC = ("pgd", "transfer", "autoattack")  # made by attackers who do not know 
 
 def own_columns() -> dict[str, str]:
     """The same of the attacks that the owner or a script loaded: none of them knows the row's defence."""
-    return {name: attack.column_title for name, attack in ATTACKS.items() if attack.guest}
+    return {name: attack.column_title for name, attack in ATTACKS.items() if attack.plugin}
 
 
 def columns() -> dict[str, str]:
@@ -186,7 +186,7 @@ def _job_steps(
             fault = result.faults.get(name, DefenceFault("No answer under these settings."))
             verdict = result.verdicts.get(name)
             found[name, column] = fault.sentence if verdict is None else replace(verdict, added=None)
-    except DemoError as error:  # a package that is missing, or a guest without a gradient: the others go on
+    except DemoError as error:  # a package that is missing, or a plugin without a gradient: the others go on
         found = dict.fromkeys(due, error.message)
     return replace(tower, cells={**tower.cells, **found})
 

@@ -13,7 +13,7 @@ from typing import Any
 from rita_demo.attacks import access_of, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of
-from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sentences, guest_sentences, with_defaults
+from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sentences, plugin_sentences, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.process.generators import Steps, run_to_end
 from rita_demo.records import (
@@ -208,7 +208,7 @@ def threat_model(
         goal=goal if settings.attack != "none" else "none",
         knows=row.knows,
         does_not_know=row.does_not_know,
-        sentences=sentences + attacker_sentences(settings) + guest_sentences(methods, settings),
+        sentences=sentences + attacker_sentences(settings) + plugin_sentences(methods, settings),
     )
 
 

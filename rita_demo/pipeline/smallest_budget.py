@@ -12,7 +12,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import cell_settings
 from rita_demo.pipeline.run import defend
 from rita_demo.process.generators import Steps
-from rita_demo.process.guest_file import GuestError
+from rita_demo.process.plugin_file import PluginError
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
 
@@ -67,7 +67,7 @@ def smallest_budget_steps(
     and, after every attack, its probe.
 
     Raises:
-        SettingError: the method has no answer, or ``most`` is out of range. GuestError: a user's own defence fails.
+        SettingError: the method has no answer, or ``most`` is out of range. PluginError: a user's own defence fails.
     """
     if method not in run.clean.verdicts:
         raise SettingError(f"{DEFENCES[method].title} has no answer on this picture.", "Run the picture with it first.")
@@ -100,7 +100,7 @@ def _probe_steps(
     trace, after = steps.value, engine.passes
     result, _ = defend(engine, picture_of(trace.pixels), prompts, run.cache_before, settings, methods=[method])
     if method not in result.verdicts:
-        raise GuestError(f"{DEFENCES[method].title} has no answer: {result.faults[method]}")
+        raise PluginError(f"{DEFENCES[method].title} has no answer: {result.faults[method]}")
     answer = result.verdicts[method].label
     return BudgetProbe(
         budget=budget,

@@ -76,8 +76,8 @@ def method_colour(name: str) -> str:
     that is not loaded the one after them."""
     if name in DEFENCES and (role := DEFENCES[name].role):
         return COLOURS[role]
-    guests = [*(other.name for other in DEFENCES.values() if not other.role), name]
-    return CLASS_STYLES[guests.index(name) % len(CLASS_STYLES)][0]
+    plugins = [*(other.name for other in DEFENCES.values() if not other.role), name]
+    return CLASS_STYLES[plugins.index(name) % len(CLASS_STYLES)][0]
 
 
 def method_legend(methods: Iterable[str]) -> str:

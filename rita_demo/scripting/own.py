@@ -10,8 +10,8 @@ from rita_demo.attacks import registry as attack_registry
 from rita_demo.attacks.contract import Attack
 from rita_demo.defences import registry as defence_registry
 from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
-from rita_demo.process.guest_file import GuestError, is_guest
 from rita_demo.process.lazy import Tensor
+from rita_demo.process.plugin_file import PluginError, is_plugin
 from rita_demo.records import Verdict
 
 #: A defence, FILE.py:NAME, or a function: DefenceInput -> probabilities (K,) or a Verdict.
@@ -22,7 +22,7 @@ OwnAttack = Attack | str | Callable[..., Any]
 
 def defence_names(given: OwnDefence | Iterable[OwnDefence] | None) -> list[str]:
     """The names of a script's own defences, which are known from now on; a name that is known stays as it is. Raises
-    GuestError: one cannot be used, or its name is that of another."""
+    PluginError: one cannot be used, or its name is that of another."""
     return [_name(one, Defence, defence_registry, _defence_of) for one in _listed(given)]
 
 
@@ -39,9 +39,9 @@ def _listed(given: Any) -> list[Any]:
 
 def _name(one: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) -> str:
     if isinstance(one, str):
-        return registry.add_guest(one).name if is_guest(one) else one
+        return registry.add_plugin(one).name if is_plugin(one) else one
     if not isinstance(one, kind) and not callable(one):
-        raise GuestError(
+        raise PluginError(
             f"A {kind.__name__} was expected; got {type(one).__name__}.",
             f"Give a {kind.__name__}, FILE.py:NAME or a function.",
         )
@@ -52,7 +52,7 @@ def _about(function: Callable[..., Any]) -> dict[str, Any]:
     """Name, title and sentence of a plain function, from its name and the first line of its docstring."""
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
-        raise GuestError("A function without a name cannot be a row.", "Write it with def, or give it a __name__.")
+        raise PluginError("A function without a name cannot be a row.", "Write it with def, or give it a __name__.")
     first = (function.__doc__ or "").strip().partition("\n")[0]
     return {"name": name, "title": name.replace("_", " ").capitalize(), "sentence": first or f"The function {name}."}
 

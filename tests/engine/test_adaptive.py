@@ -46,7 +46,7 @@ def test_every_defence_falls_to_the_attacker_who_knows_it(engine: Engine, agains
 
 
 @pytest.fixture
-def guest(request: pytest.FixtureRequest) -> Iterator[str]:
+def plugin(request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a defence that states no gradient, with the answer of the test's parameter."""
     registry.DEFENCES["plain"] = Defence(name="plain", title="Plain", sentence="An average.", answer=request.param)
     register_choices("adaptive.against", ("each", *registry.DEFENCES))
@@ -68,14 +68,14 @@ def marked(inputs: DefenceInput) -> Verdict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("guest", [mean, marked], indirect=True)
-def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, guest: str) -> None:
-    settings = QUICK.replace(**{"adaptive.against": guest, "adaptive.steps": 10, "adaptive.restarts": 1})
+@pytest.mark.parametrize("plugin", [mean, marked], indirect=True)
+def test_autograd_attacks_a_defence_that_states_no_gradient(engine: Engine, plugin: str) -> None:
+    settings = QUICK.replace(**{"adaptive.against": plugin, "adaptive.steps": 10, "adaptive.restarts": 1})
     one = SAMPLES["motorcycle"]
     label = one.names.index(one.label)
-    run = run_picture(engine, one.load(), one.names, settings, label=label, methods=(guest,))
-    assert run.clean.verdicts[guest].label == label
-    assert run.attacked.verdicts[guest].label != label
+    run = run_picture(engine, one.load(), one.names, settings, label=label, methods=(plugin,))
+    assert run.clean.verdicts[plugin].label == label
+    assert run.attacked.verdicts[plugin].label != label
     assert any("Its gradient is automatic. Autograd finds it" in s for s in run.threat_model.sentences)
 
 
@@ -87,11 +87,11 @@ def counted(inputs: DefenceInput) -> Verdict:
     return mean(inputs)
 
 
-@pytest.mark.parametrize("guest", [counted], indirect=True)
+@pytest.mark.parametrize("plugin", [counted], indirect=True)
 def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_answers_with(
-    engine: Engine, guest: str
+    engine: Engine, plugin: str
 ) -> None:
-    settings = QUICK.replace(views=24, attack_views=3, **{"adaptive.against": guest, "adaptive.steps": 2})
+    settings = QUICK.replace(views=24, attack_views=3, **{"adaptive.against": plugin, "adaptive.steps": 2})
     SEEN.clear()
     one = SAMPLES["motorcycle"]
     run = run_picture(engine, one.load(), one.names, settings.replace(budget=1), label=one.names.index(one.label))
@@ -107,9 +107,9 @@ def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_
     assert "judged on" not in " ".join(asked.threat_model.sentences)
 
 
-@pytest.mark.parametrize("guest", [rounded], indirect=True)
-def test_a_defence_without_a_gradient_is_a_sentence(engine: Engine, guest: str) -> None:
-    settings = QUICK.replace(**{"adaptive.against": guest, "adaptive.steps": 2})
+@pytest.mark.parametrize("plugin", [rounded], indirect=True)
+def test_a_defence_without_a_gradient_is_a_sentence(engine: Engine, plugin: str) -> None:
+    settings = QUICK.replace(**{"adaptive.against": plugin, "adaptive.steps": 2})
     with pytest.raises(SettingError, match="Plain gives an attacker who knows it no gradient") as refused:
         run_picture(engine, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
     assert "straight_through" in refused.value.hint

@@ -73,7 +73,7 @@ def test_what_an_earlier_form_of_an_attack_made_says_so_in_every_table(run_evalu
 
 
 @pytest.mark.nightly
-@pytest.mark.usefixtures("no_guests_afterwards")
+@pytest.mark.usefixtures("no_plugins_afterwards")
 def test_a_masked_gradient_is_flagged_and_an_honest_one_is_not(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     Path("masked.py").write_text(MASKED)

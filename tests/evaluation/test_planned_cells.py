@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rita_demo.attacks import ATTACKS
-from rita_demo.defences.registry import add_guest
+from rita_demo.defences.registry import add_plugin
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import (
@@ -117,7 +117,7 @@ def test_runs_stored_before_the_template_setting_are_found(dtd: PictureSet) -> N
     assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
 
 
-def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, no_guests_afterwards) -> None:
+def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, no_plugins_afterwards) -> None:
     file = tmp_path / "own.py"
     file.write_text(
         "from rita_demo.defences.contract import Defence\n"
@@ -125,7 +125,7 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
         "ANY = Setting('factor', 'float', 1.0, 'Factor', 'Any.', low=0, high=2)\n"
         "DEFENCE = Defence(name='own', title='Own', sentence='Any.', answer=print, settings=(ANY,))\n"
     )
-    add_guest(f"{file}:DEFENCE")
+    add_plugin(f"{file}:DEFENCE")
     (usual,) = cells("none", ("own",), pictures=dtd)
     names = {name for name in FIRST if "." not in name} - {*planned_cells.COLUMNS, "hand_prompt"}
     settings = {name: getattr(usual.settings, name) for name in {*names, "own.factor"}}
@@ -206,14 +206,14 @@ def test_set_overrides_options_and_sweep_overrides_both() -> None:
         points(attacks="pgd", budget="1", sweeps=["colour=red"])
 
 
-def test_an_edited_defence_of_a_users_own_is_attacked_and_measured_anew(dtd, tmp_path, no_guests_afterwards) -> None:
+def test_an_edited_defence_of_a_users_own_is_attacked_and_measured_anew(dtd, tmp_path, no_plugins_afterwards) -> None:
     file, keys = tmp_path / "own.py", []
     for sentence in ("One.", "Another.", "Another."):
         file.write_text(
             "from rita_demo.defences.contract import Defence\n"
             f"DEFENCE = Defence(name='own', title='Own', sentence={sentence!r}, answer=print)\n"
         )
-        assert add_guest(f"{file}:DEFENCE").sentence == sentence
+        assert add_plugin(f"{file}:DEFENCE").sentence == sentence
         found = cells("pgd,adaptive:own", ("clip", "own"), pictures=dtd)
         keys.append({(c.method, c.attack_label): (attack_key(c, dtd, MODEL), cell_key(c, dtd, MODEL)) for c in found})
     one, other, same = keys

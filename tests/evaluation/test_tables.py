@@ -137,16 +137,16 @@ def test_an_unfinished_cell_has_a_star(runs: Path, tmp_path: Path, capsys: pytes
     assert "| 3 |" in line
 
 
-def test_a_guest_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:
+def test_a_plugin_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:
     about = ("About pgd.",)
-    guest = "Mine is a defence from the file mine.py; the attacker does not know it."
+    plugin = "Mine is a defence from the file mine.py; the attacker does not know it."
     rows = [result_row("ensemble", "none", steps=0), result_row("ensemble", "pgd", threat_model=about)]
-    overview, clean, attacked = measured_tables([*rows, result_row("mine", "pgd", threat_model=(*about, guest))])
+    overview, clean, attacked = measured_tables([*rows, result_row("mine", "pgd", threat_model=(*about, plugin))])
     assert [row[0] for row in overview.rows] == [row[0] for row in attacked.rows] == ["Ensemble", "mine"]
     assert [row[2:4] for row in overview.rows] == [("50.0", "50.0"), ("–", "50.0")]
     assert overview.below == ("–: not measured: mine under clean.",)
-    assert attacked.above[:2] == (*about, guest)
-    assert guest not in clean.above
+    assert attacked.above[:2] == (*about, plugin)
+    assert plugin not in clean.above
 
 
 def test_a_folder_without_measurements_gives_an_error_message(tmp_path, capsys) -> None:

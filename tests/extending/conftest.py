@@ -10,7 +10,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.settings import SETTINGS
-from tests.conftest import forget_guests
+from tests.conftest import forget_plugins
 
 
 class CommandResult(NamedTuple):
@@ -22,7 +22,7 @@ class CommandResult(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_guests_afterwards: None) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_plugins_afterwards: None) -> Path:
     """Who has followed the page has its defence and its attack in the package; here they are new again."""
     for name in ("attack", "adaptive.against"):
         monkeypatch.setitem(SETTINGS, name, SETTINGS[name])
@@ -43,7 +43,7 @@ def rita(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
         try:
             return CommandResult(cli.main(words), *capsys.readouterr())
         finally:
-            forget_guests()
+            forget_plugins()
 
     return run
 

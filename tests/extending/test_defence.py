@@ -7,7 +7,7 @@ import pytest
 
 from rita_demo import Engine
 from rita_demo.data.samples import SAMPLES
-from rita_demo.defences.registry import add_guest, compared
+from rita_demo.defences.registry import add_plugin, compared
 from rita_demo.pipeline.arena import arena_steps
 from rita_demo.pipeline.export import arena_rows
 from rita_demo.pipeline.run import run_picture
@@ -54,7 +54,7 @@ def test_the_commands_of_its_row_measure_it_against_an_attacker_who_knows_it(fol
 
 def test_it_is_a_row_of_the_arena(folder: Path) -> None:
     (folder / "median.py").write_text(code_blocks("A defence")[0])
-    add_guest("median.py:DEFENCE")
+    add_plugin("median.py:DEFENCE")
     assert compared()[-1] == "median"
     short = {"adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2, "views": 4, "steps": 2}
     engine, square = Engine(), SAMPLES["coffee"].load(square="model", side=128)

@@ -15,7 +15,7 @@ from rita_demo.cli import main as cli
 from rita_demo.defences import registry as defences
 from rita_demo.pipeline.run import run_picture, run_picture_steps
 from rita_demo.process.generators import EndedError, contained, contained_steps
-from rita_demo.process.guest_file import GuestError, guest_errors
+from rita_demo.process.plugin_file import PluginError, plugin_errors
 from rita_demo.records import Picture
 from rita_demo.server import launch
 from rita_demo.settings import RECOMMENDED
@@ -24,7 +24,7 @@ from tests.toy_model import ToyEngine
 from tests.ui.http_client import ENGINE, build_toy_page
 from tools.bench.http_client import HttpClient
 
-pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
+pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
 DEFENCE = """\
 import asyncio, functools, sys
 from rita_demo.defences.contract import Defence
@@ -83,14 +83,14 @@ def in_a_thread(work, *arguments):
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_defence_that_ends_in_any_way_is_a_sentence(tmp_path: Path, end: str) -> None:
-    defences.add_guest(defence(tmp_path, end))
+    defences.add_plugin(defence(tmp_path, end))
     run = in_a_thread(run_picture, ToyEngine(), PICTURE, NAMES, QUICK)
     assert run.answered == ("clip", "ensemble", "rita")
     assert str(run.faults["mine"]).startswith(f"mine.py, line 8: {ENDS[end]}")
 
 
 def test_an_answer_without_a_line_of_its_own_that_ends_the_process_is_a_sentence(tmp_path: Path) -> None:
-    defences.add_guest(defence(tmp_path, "pass", "functools.partial(sys.exit)"))
+    defences.add_plugin(defence(tmp_path, "pass", "functools.partial(sys.exit)"))
     run = in_a_thread(run_picture, ToyEngine(), PICTURE, NAMES, QUICK)
     assert str(run.faults["mine"]).startswith("mine.py: SystemExit")
 
@@ -102,23 +102,23 @@ def test_an_attack_that_ends_in_any_way_is_a_sentence(tmp_path: Path, end: str, 
     from rita_demo.process.generators import run_to_end
     from rita_demo.process.lazy import torch
 
-    attacks.add_guest(attack(tmp_path, end, part))
+    attacks.add_plugin(attack(tmp_path, end, part))
     steps = attack_steps(
         lambda x: x.mean((2, 3)), torch.full((1, 3, 8, 8), 0.5), QUICK.replace(attack="ends"), [0], [0]
     )
-    with pytest.raises(GuestError, match=f"ends.py, line {4 if part == 'step' else 7}: {end.split()[-1]}"):
+    with pytest.raises(PluginError, match=f"ends.py, line {4 if part == 'step' else 7}: {end.split()[-1]}"):
         in_a_thread(run_to_end, steps)
 
 
 def test_ctrl_c_and_a_closed_generator_are_no_fault_of_the_file(tmp_path: Path) -> None:
     spec = defence(tmp_path, "raise KeyboardInterrupt")
-    one = defences.add_guest(spec)
+    one = defences.add_plugin(spec)
     assert threading.current_thread() is threading.main_thread()
     with pytest.raises(KeyboardInterrupt):
         run_picture(ToyEngine(), PICTURE, NAMES, QUICK)
 
     def steps() -> Iterator[int]:
-        with guest_errors(one.guest):
+        with plugin_errors(one.plugin):
             yield 1
 
     running = contained_steps(steps())
@@ -146,7 +146,7 @@ def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     how = tmp_path / "how.txt"
-    defences.add_guest(defence(tmp_path, f"exec(open({str(how)!r}).read())"))
+    defences.add_plugin(defence(tmp_path, f"exec(open({str(how)!r}).read())"))
     page = build_toy_page()
     address = launch.launch_page(page, "127.0.0.1", free_port())
     try:

@@ -24,10 +24,10 @@ from rita_demo.pipeline.arena import arena_steps, columns, static_columns
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
 from rita_demo.plots.paper.accuracy_bars import run_times as run_time_figure
 from rita_demo.process.generators import run_to_end
-from rita_demo.process.guest_file import GuestError
+from rita_demo.process.plugin_file import PluginError
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.arena.table import arena_html, measured_html
-from tests.conftest import forget_guests
+from tests.conftest import forget_plugins
 from tests.toy_model import ToyEngine
 
 NAMES = ["cat", "crab", "cup"]
@@ -39,7 +39,7 @@ SHARPNESS = 1.0
 @pytest.fixture(autouse=True)
 def nothing_known() -> Iterator[None]:
     yield
-    forget_guests()
+    forget_plugins()
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +119,11 @@ def test_an_edited_function_is_measured_anew_and_the_same_one_is_not(engine, tmp
 
 def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine) -> None:
     asked = {"attack": "none", "engine": engine, "settings": QUICK}
-    with pytest.raises(GuestError, match="A Defence was expected; got int"):
+    with pytest.raises(PluginError, match="A Defence was expected; got int"):
         run(PICTURES[0], NAMES, defence=[3], **asked)
-    with pytest.raises(GuestError, match="'ensemble' exists already"):
+    with pytest.raises(PluginError, match="'ensemble' exists already"):
         run(PICTURES[0], NAMES, defence=replace(DEFENCES["mta"], name="ensemble"), **asked)
-    with pytest.raises(GuestError, match="without a name"):
+    with pytest.raises(PluginError, match="without a name"):
         run(PICTURES[0], NAMES, defence=lambda inputs: median(inputs), **asked)
     assert run(PICTURES[0], NAMES, defence=DEFENCES["mta"], **asked).to_frame().index[0] == "clip", "known already"
 
@@ -149,7 +149,7 @@ def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> N
 
 def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loaded(engine, tmp_path: Path) -> None:
     measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="none,pgd")
-    forget_guests()
+    forget_plugins()
     rows, points = result_rows(tmp_path), ablation_points(tmp_path)
     for form in ("markdown", "latex"):
         text = FORMATS[form](rows)
@@ -170,7 +170,7 @@ def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loade
 
 def test_an_own_method_is_a_row_of_the_papers_tables(engine, tmp_path: Path) -> None:
     measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="pgd", settings=QUICK | {"steps": 7})
-    forget_guests()
+    forget_plugins()
     rows = [replace(row, dataset="caltech101", budget=1, method=row.method) for row in result_rows(tmp_path)]
     text = FORMATS["markdown"](rows)
     beside = text[text.index("beside the paper's table") :]
@@ -188,13 +188,13 @@ def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:
     (tower,) = table.towers.values()
     assert tower.cells["median", "halved_step"].label == shown.attacked.verdicts["median"].label
     assert "Halved step" in arena_html(SimpleNamespace(arena=table, run=shown))
-    forget_guests()
+    forget_plugins()
     assert "halved_step" not in ATTACKS
     assert "halved_step" not in columns()
 
 
 def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path) -> None:
-    loaders, found = {"load_guest", "add_guest", "add_object", "add_loaded", "add_entry_points"}, set()
+    loaders, found = {"load_plugin", "add_plugin", "add_object", "add_loaded", "add_entry_points"}, set()
     package = Path(rita_demo.__file__).parent
     for path in package.rglob("*.py"):
         words = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(ast.parse(path.read_text()))}

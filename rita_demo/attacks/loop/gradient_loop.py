@@ -38,7 +38,7 @@ def gradient_attack(logits: Logits, pixels: Tensor, request: AttackRequest, *, a
     radius, steps, sampled = request.budget / 255.0, request.steps, request.sampled_logits
     to_levels = partial(components.quantise, roundtrip=request.roundtrip if request.budget else "round")
 
-    recorded = partial(_as_it_is, logits) if attack.guest else recorder(logits)
+    recorded = partial(_as_it_is, logits) if attack.plugin else recorder(logits)
     classes = [leave] if reach is None else [leave, reach]
 
     def goal(answer: Tensor) -> Tensor:

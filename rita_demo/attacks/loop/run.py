@@ -19,8 +19,8 @@ from rita_demo.attacks.loop.request import (
     SampledLogits,
 )
 from rita_demo.attacks.registry import ATTACKS, get_attack
-from rita_demo.process.guest_file import GuestError, guest_errors, place
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.plugin_file import PluginError, place, plugin_errors
 from rita_demo.records import AttackTrace
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
@@ -43,7 +43,7 @@ def attack_steps(
     start: Tensor | None = None,
 ) -> Generator[AttackProgress, None, list[AttackTrace]]:
     """Attack B squares: yields its progress after every step, returns their traces. ``seconds`` is each one's
-    share. Raises SettingError: a value that is not allowed, before the first step. Raises GuestError: an attack of a
+    share. Raises SettingError: a value that is not allowed, before the first step. Raises PluginError: an attack of a
     user's own file fails.
 
     Args:
@@ -88,7 +88,7 @@ def attack_steps(
         judge_logits=judge_logits,
     )
     started = time.perf_counter()
-    loop = _checked_loop(row) if row.guest else gradient_loop.loop_of(row)
+    loop = _checked_loop(row) if row.plugin else gradient_loop.loop_of(row)
     batch = yield from loop(logits, pixels, request)
     seconds = (time.perf_counter() - started) / len(pixels)
     return [_trace(batch, b, row, request.budget, aims[b], seconds) for b in range(len(pixels))]
@@ -121,7 +121,7 @@ def _trace(batch: AttackBatch, b: int, row: Attack, budget: int, target: int | N
 
 
 def _checked_loop(attack: Attack) -> AttackLoop:
-    """The loop of a guest's attack; its exceptions and a wrong result become a :class:`GuestError`."""
+    """The loop of a plugin's attack; its exceptions and a wrong result become a :class:`PluginError`."""
     parts = {kind: getattr(attack, kind) for kind in components.COMPONENTS}
     checked: dict[str, Any] = {
         kind: _checked_component(attack, kind, part) for kind, part in parts.items() if callable(part)
@@ -129,7 +129,7 @@ def _checked_loop(attack: Attack) -> AttackLoop:
     loop = gradient_loop.loop_of(replace(attack, **checked))
 
     def run(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-        with guest_errors(attack.guest):
+        with plugin_errors(attack.plugin):
             batch = yield from loop(logits, pixels, request)
         frames: Any = getattr(batch, "frames", None)
         tensor = isinstance(frames, torch.Tensor)
@@ -143,7 +143,9 @@ def _checked_loop(attack: Attack) -> AttackLoop:
             radius = (request.budget + (request.roundtrip == "truncate")) / 255
             problem = _ball_problem(frames[-1] / 255, frames[0] / 255, radius, bounded=attack.bounded)
         if problem:
-            raise GuestError(f"{place(attack.guest, attack.loop)}: the result of the attack {attack.name!r} {problem}.")
+            raise PluginError(
+                f"{place(attack.plugin, attack.loop)}: the result of the attack {attack.name!r} {problem}."
+            )
         return batch
 
     return run
@@ -166,7 +168,7 @@ def _checked_component(attack: Attack, kind: str, function: Callable[..., Any]) 
         if not problem and kind == "project":
             problem = _ball_problem(result, *args[1:], bounded=attack.bounded)
         if problem:
-            raise GuestError(f"{place(attack.guest, function)}: {kind} of the attack {attack.name!r} {problem}.")
+            raise PluginError(f"{place(attack.plugin, function)}: {kind} of the attack {attack.name!r} {problem}.")
         return result
 
     return call

@@ -28,7 +28,7 @@ from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key
 from rita_demo.evaluation.store.cell_file import RowWriter
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
-from rita_demo.process.guest_file import GuestError
+from rita_demo.process.plugin_file import PluginError
 from rita_demo.records import (
     AttackTrace,
     CacheState,
@@ -231,7 +231,7 @@ class PictureEvaluator:
         """Write a cell's row for one picture; ``picture``: for a defence that reads pixels. RITA's time includes the tuning also where another cell has done it.
 
         Raises:
-            GuestError: the user's own defence has no answer.
+            PluginError: the user's own defence has no answer.
         """
         views, settings, method = encoded.encoded_views, cell.settings, DEFENCES[cell.method]
         class_prompts = self.engine.encode_classes(request.names, cell.requested)
@@ -244,7 +244,7 @@ class PictureEvaluator:
         cache = self._carried(cell, class_prompts, writer.cache)
         answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, pixels, cache)[cell.method]
         if isinstance(answer, DefenceFault):
-            raise GuestError(answer.sentence, detail=answer.detail)
+            raise PluginError(answer.sentence, detail=answer.detail)
         seconds = time.perf_counter() - begin
         if answer.memory is not None:
             after, change = answer.memory

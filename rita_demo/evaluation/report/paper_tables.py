@@ -184,7 +184,7 @@ def _select_tables(blocks: Sequence[PaperBlock], group: Sequence[ResultRow]) -> 
 
 def _is_own(method: str) -> bool:
     """Whether a method is a user's own, loaded now or not."""
-    return method not in DEFENCES or bool(DEFENCES[method].guest)
+    return method not in DEFENCES or bool(DEFENCES[method].plugin)
 
 
 class PaperTable:

@@ -22,7 +22,7 @@ NOTES = (
     "the views' time, and more when one view is encoded alone.",
 )
 NOT_MEASURED = "–"
-GUEST_SENTENCE = " is a defence from "
+PLUGIN_SENTENCE = " is a defence from "
 REFERENCES = {
     "vs_plain": "against Ensemble",
     "vs_matching": "against Ensemble, views as RITA’s",
@@ -143,8 +143,8 @@ def _row_text(row: ResultRow) -> str:
 
 
 def about_attack(row: ResultRow) -> tuple[str, ...]:
-    """The threat model without the sentence about a guest's defence: the guest stands beside the other methods."""
-    return tuple(sentence for sentence in row.threat_model if GUEST_SENTENCE not in sentence)
+    """The threat model without the sentence about a plugin's defence: the plugin stands beside the other methods."""
+    return tuple(sentence for sentence in row.threat_model if PLUGIN_SENTENCE not in sentence)
 
 
 def _overview_table(group: Sequence[ResultRow]) -> Table:

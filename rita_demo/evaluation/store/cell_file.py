@@ -24,7 +24,7 @@ import numpy as np
 from rita_demo.attacks import access_of, get_attack
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.folders import is_leftover
-from rita_demo.defences.registry import DEFENCES, attacker_sentences, guest_sentences
+from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import PictureSet
@@ -207,7 +207,7 @@ def threat_of(cell: Cell, side: int, revision: int | None = None) -> ThreatModel
         does_not_know=row.does_not_know,
         sentences=(_sentences(cell, side) if attacked else ("No attack: clean pictures.",))
         + tuple(filter(None, [row.replaced_since(row.revision if revision is None else revision)]))
-        + guest_sentences([cell.method], cell.attack_settings),
+        + plugin_sentences([cell.method], cell.attack_settings),
     )
 
 

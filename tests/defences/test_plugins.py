@@ -23,7 +23,7 @@ from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 
-pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
+pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
 NAMES = ("motorbike", "crab", "cup")
 PICTURE = Picture(np.full((32, 32, 3), 90, np.uint8), "grey")
 QUICK = RECOMMENDED.replace(views=8, steps=2, tuning_steps=0)
@@ -47,14 +47,14 @@ def write(folder: Path, old: str = "", new: str = "") -> str:
 
 
 def run_with(spec: str):
-    registry.add_guest(spec)
+    registry.add_plugin(spec)
     return run_picture(ToyEngine(), PICTURE, NAMES, QUICK, label=0)
 
 
-def test_a_guest_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
+def test_a_plugin_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
     plain = run_picture(ToyEngine(), PICTURE, NAMES, QUICK, label=0)
     run = run_with(write(tmp_path))
-    assert registry.add_guest(f"{tmp_path / 'mine.py'}:DEFENCE") is DEFENCES["mine"]  # a second time: the same
+    assert registry.add_plugin(f"{tmp_path / 'mine.py'}:DEFENCE") is DEFENCES["mine"]  # a second time: the same
     for side, before in ((run.clean, plain.clean), (run.attacked, plain.attacked)):
         assert np.array_equal(side.verdicts["mine"].probability, side.verdicts["clip"].probability)
         assert all(np.array_equal(side.verdicts[n].probability, v.probability) for n, v in before.verdicts.items())
@@ -68,7 +68,7 @@ def test_a_guest_answers_like_the_defence_it_equals(tmp_path: Path) -> None:
     assert np.array_equal(again.clean.verdicts["mine"].probability, run.clean.verdicts["mine"].probability)
 
 
-def test_the_own_setting_of_a_guest_has_a_control_and_changes_the_answer(tmp_path: Path) -> None:
+def test_the_own_setting_of_a_plugin_has_a_control_and_changes_the_answer(tmp_path: Path) -> None:
     run = run_with(write(tmp_path))
     sharper = run_picture(ToyEngine(), PICTURE, NAMES, QUICK.replace(**{"mine.sharpness": 3}), label=0)
     assert sharper.clean.verdicts["mine"].margin > run.clean.verdicts["mine"].margin
@@ -99,7 +99,7 @@ def test_the_own_setting_of_a_guest_has_a_control_and_changes_the_answer(tmp_pat
         ("inputs.views[0]", "inputs.decide(inputs.settings)", "mine.py, line 5: TypeError"),
     ],
 )
-def test_an_error_of_a_guest_is_a_sentence_and_the_other_answers_stand(
+def test_an_error_of_a_plugin_is_a_sentence_and_the_other_answers_stand(
     tmp_path: Path, old: str, new: str, sentence: str
 ) -> None:
     run = run_with(write(tmp_path, old, new))
@@ -127,7 +127,7 @@ def test_an_error_of_a_guest_is_a_sentence_and_the_other_answers_stand(
         ("low=0.1", 'low=0.1, group="x"', "mine.py, line 10: The group of the setting mine.sharpness"),
     ],
 )
-def test_a_guest_that_cannot_be_loaded_is_a_sentence(
+def test_a_plugin_that_cannot_be_loaded_is_a_sentence(
     tmp_path: Path, old: str, new: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["explain", "none.png", "--classes", "a,b", "--defence", write(tmp_path, old, new)]
@@ -156,7 +156,7 @@ def test_defences_of_installed_packages_are_loaded_and_a_broken_one_is_a_sentenc
     fault, leaves = registry.add_entry_points()
     assert leaves == "The entry point leaves (leaves:DEFENCE) gives no defence: SystemExit"
     assert fault.startswith("The entry point not_installed (not_installed:DEFENCE) gives no defence: No module")
-    assert DEFENCES["mine"].guest == f"{tmp_path / 'mine.py'}:DEFENCE"
+    assert DEFENCES["mine"].plugin == f"{tmp_path / 'mine.py'}:DEFENCE"
 
 
 def everything() -> list[object]:
@@ -174,11 +174,11 @@ def everything() -> list[object]:
     ]
 
 
-def test_a_removed_guest_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
+def test_a_removed_plugin_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
     before = everything()
     spec = write(tmp_path, "low=0.1, high=9.0),", "low=0.1, high=9.0, flat_name='mine_sharpness'),")
     for _ in range(2):
-        registry.add_guest(spec)
+        registry.add_plugin(spec)
         assert parse_assignment("mine.sharpness=2") == ("mine_sharpness", 2.0)
         assert "mine" in SETTINGS["adaptive.against"].choices
         assert everything() != before
@@ -190,6 +190,6 @@ def test_a_removed_guest_leaves_nothing_behind_and_may_come_again(tmp_path: Path
 
 
 def test_an_edited_file_takes_the_place_of_what_was_loaded_from_it(tmp_path: Path) -> None:
-    registry.add_guest(write(tmp_path))
-    again = registry.add_guest(write(tmp_path, "CLIP again.", "Another."))
+    registry.add_plugin(write(tmp_path))
+    again = registry.add_plugin(write(tmp_path, "CLIP again.", "Another."))
     assert (again.sentence, DEFENCES["mine"]) == ("Another.", again)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 _IMPORTED: dict[Path, bytes] = {}  # helper of a user's file -> its content as it was imported
 
 
-class GuestError(DemoError):
+class PluginError(DemoError):
     """A user's own file, or what it defines, cannot be used: one sentence with the file's name and the line.
     ``detail``: the text of an exception in the file. It is for the owner of the file, not for visitors of the page."""
 
@@ -37,36 +37,36 @@ class GuestError(DemoError):
         return f"{self}: {self.detail}" if self.detail else str(self)
 
 
-def is_guest(text: str) -> bool:
+def is_plugin(text: str) -> bool:
     """Whether a command line names an object of a file rather than a registered name."""
     return ".py:" in text or text.endswith(".py")
 
 
-def load_guest(spec: str, kind: type[T]) -> T:
-    """Execute ``FILE.py`` and return its object ``NAME``. Raises GuestError: no such file or name, an error in the
+def load_plugin(spec: str, kind: type[T]) -> T:
+    """Execute ``FILE.py`` and return its object ``NAME``. Raises PluginError: no such file or name, an error in the
     file, or an object of another type."""
     file, _, name = spec.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
-        raise GuestError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")
+        raise PluginError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")
     path = Path(file)
     if not path.is_file():
-        raise GuestError(f"There is no file {file!r}.", "Give the path of a Python file, as FILE.py:NAME.")
-    module_spec = importlib.util.spec_from_file_location(f"rita_guest_{path.stem}", path)
+        raise PluginError(f"There is no file {file!r}.", "Give the path of a Python file, as FILE.py:NAME.")
+    module_spec = importlib.util.spec_from_file_location(f"rita_plugin_{path.stem}", path)
     assert module_spec is not None
     assert module_spec.loader is not None
     module = importlib.util.module_from_spec(module_spec)
     _forget_edited(helper_files(path))
-    with guest_errors(spec):
+    with plugin_errors(spec):
         module_spec.loader.exec_module(module)
     if not hasattr(module, name):
-        raise GuestError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...).")
+        raise PluginError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...).")
     found = getattr(module, name)
     if not isinstance(found, kind):
-        raise GuestError(f"{place(spec)}: {name} is a {type(found).__name__}; expected {kind.__name__}.")
+        raise PluginError(f"{place(spec)}: {name} is a {type(found).__name__}; expected {kind.__name__}.")
     return found
 
 
-def guest_digest(spec: str, files: Iterable[str] = ()) -> str:
+def plugin_digest(spec: str, files: Iterable[str] = ()) -> str:
     """A hash of the file and its helpers (or of other ``files``) and the name, which changes when one of them is edited."""
     file, _, name = spec.rpartition(":")
     content = b"".join(Path(one).read_bytes() for one in files or [file, *map(str, helper_files(Path(file)))])
@@ -130,7 +130,7 @@ def is_script(spec: str) -> bool:
 def object_digest(one: Any) -> str:
     """A hash of a record's values and of the code of its functions, with the functions of the same module that they call
     and the plain values that they read there; what else they reach is not in it."""
-    values = {name: value for name, value in vars(one).items() if name not in ("guest", "digest")}
+    values = {name: value for name, value in vars(one).items() if name not in ("plugin", "digest")}
     text = repr({name: value for name, value in values.items() if not _reaches_code(value)})
     seen: dict[int, str] = {}
     for function in _functions(one):
@@ -213,8 +213,8 @@ def place(spec: str, function: Callable[..., Any] | None = None) -> str:
 
 
 @contextmanager
-def guest_errors(spec: str) -> Iterator[None]:
-    """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`GuestError`, also
+def plugin_errors(spec: str) -> Iterator[None]:
+    """Turn an exception that arises in the file of ``spec``, or below a call from it, into a :class:`PluginError`, also
     one that would end the process. Errors of other code, of a device without memory, and Ctrl-C pass through."""
     file = Path(spec.rpartition(":")[0]).absolute()
     try:
@@ -233,4 +233,4 @@ def guest_errors(spec: str) -> Iterator[None]:
             raise
         where = f"{file_name(spec)}, line {lines[-1]}" if lines else file_name(spec)
         message = f"{where}: {type(error).__name__}"
-        raise GuestError(message, detail=str(error)) from error
+        raise PluginError(message, detail=str(error)) from error

@@ -9,13 +9,13 @@ import torch
 
 from rita_demo import settings
 from rita_demo.attacks import ATTACKS, registry
-from rita_demo.process.guest_file import GuestError
+from rita_demo.process.plugin_file import PluginError
 from rita_demo.ui.widgets.setting_controls import attack_choices
 from tests.attacks.test_attacks import TinyModel, model, run
 
 __all__ = ["model"]  # the fixture
-pytestmark = pytest.mark.usefixtures("no_guests_afterwards")
-TEXTS = 'name="guest", title="A guest", sentence="One step.", '
+pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
+TEXTS = 'name="plugin", title="A plugin", sentence="One step.", '
 IMPORT = "from rita_demo.attacks.contract import Attack\n"
 
 
@@ -24,17 +24,17 @@ def write(folder: Path, text: str) -> str:
     return f"{folder / 'mine.py'}:ATTACK"
 
 
-def guest(folder: Path, options: str = "", functions: str = "") -> str:
+def plugin(folder: Path, options: str = "", functions: str = "") -> str:
     return write(folder, f"{IMPORT}{functions}\nATTACK = Attack({TEXTS}{options})\n")
 
 
-def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path) -> None:
+def test_a_plugin_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path) -> None:
     functions = "def step(iterate, gradient, step_size):\n    return iterate + step_size * gradient.sign()\n"
-    spec = guest(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
-    assert registry.add_guest(spec).name == "guest"
-    assert registry.add_guest(spec) is ATTACKS["guest"]  # a second time: the same
-    assert settings.SETTINGS["attack"].choices[-1] == "guest"
-    assert torch.equal(run(model, "guest")[1].frames, run(model, "pgd")[1].frames)
+    spec = plugin(tmp_path, "step=step, start='uniform', relative_step_size=0.25, iterative=True", functions)
+    assert registry.add_plugin(spec).name == "plugin"
+    assert registry.add_plugin(spec) is ATTACKS["plugin"]  # a second time: the same
+    assert settings.SETTINGS["attack"].choices[-1] == "plugin"
+    assert torch.equal(run(model, "plugin")[1].frames, run(model, "pgd")[1].frames)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_guest_runs_like_the_attack_it_equals(model: TinyModel, tmp_path: Path
         ("from help_one.share import SHARE", "help_one/share.py"),
     ],
 )
-def test_a_helper_beside_a_guest_is_a_part_of_its_hash_and_an_edited_one_is_loaded_again(
+def test_a_helper_beside_a_plugin_is_a_part_of_its_hash_and_an_edited_one_is_loaded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, file: str
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
@@ -57,9 +57,9 @@ def test_a_helper_beside_a_guest_is_a_part_of_its_hash_and_an_edited_one_is_load
     try:
         for share in ("0.25", "0.125"):
             helper.write_text(f"import rita_demo.records\nSHARE = {share}\n")
-            spec = guest(tmp_path, "relative_step_size=SHARE", f"{statement}\n")
-            assert registry.add_guest(spec).relative_step_size == float(share)
-            digests.append(ATTACKS["guest"].digest)
+            spec = plugin(tmp_path, "relative_step_size=SHARE", f"{statement}\n")
+            assert registry.add_plugin(spec).relative_step_size == float(share)
+            digests.append(ATTACKS["plugin"].digest)
     finally:
         for name in [name for name in sys.modules if name.startswith("help_one")]:
             del sys.modules[name]
@@ -69,13 +69,13 @@ def test_a_helper_beside_a_guest_is_a_part_of_its_hash_and_an_edited_one_is_load
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (IMPORT + "ATTACK = Attack('guest')", "mine.py, line 2: TypeError"),
+        (IMPORT + "ATTACK = Attack('plugin')", "mine.py, line 2: TypeError"),
         (
             IMPORT + f"ATTACK = Attack({TEXTS}step='sgin')",
             "mine.py, line 2: ValueError: step is a function or one of sign, momentum, none",
         ),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
-        (IMPORT + f"ATTACK = Attack({TEXTS.replace('guest', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
+        (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'pgd', 1)})", "line 2: the attack 'pgd' exists already"),
+        (IMPORT + f"ATTACK = Attack({TEXTS.replace('plugin', 'a b', 1)})", "letters, digits and _ only; got 'a b'"),
         ("gone.py:ATTACK", "no file 'gone.py'"),
         ("mine.py", "not FILE.py:NAME"),
         ("mine.py:a b", "not FILE.py:NAME"),
@@ -83,8 +83,8 @@ def test_a_helper_beside_a_guest_is_a_part_of_its_hash_and_an_edited_one_is_load
 )
 def test_a_file_or_a_name_that_cannot_be_used_gives_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
     before = dict(ATTACKS)
-    with pytest.raises(GuestError) as caught:
-        registry.add_guest(write(tmp_path, text) if text.startswith(IMPORT) else text)
+    with pytest.raises(PluginError) as caught:
+        registry.add_plugin(write(tmp_path, text) if text.startswith(IMPORT) else text)
     assert re.search(sentence, caught.value.for_owner)
     assert before == ATTACKS
 
@@ -102,12 +102,12 @@ def step(iterate, gradient, step_size, state=None):
     direction = MOMENTUM * before + direction
     return iterate + step_size * direction.sign(), (steps + 1, direction)
 """
-    registry.add_guest(guest(tmp_path, "step=step, relative_step_size=0.25, iterative=True", functions))
-    with_memory = run(model, "guest", steps=7)[1].frames
-    registry.add_guest(guest(tmp_path, "step='momentum', relative_step_size=0.25, iterative=True"))
-    assert torch.equal(run(model, "guest", steps=7)[1].frames, with_memory)
-    registry.add_guest(guest(tmp_path, "relative_step_size=0.25, iterative=True"))
-    assert not torch.equal(run(model, "guest", steps=7)[1].frames, with_memory)  # a sign of the last gradient alone
+    registry.add_plugin(plugin(tmp_path, "step=step, relative_step_size=0.25, iterative=True", functions))
+    with_memory = run(model, "plugin", steps=7)[1].frames
+    registry.add_plugin(plugin(tmp_path, "step='momentum', relative_step_size=0.25, iterative=True"))
+    assert torch.equal(run(model, "plugin", steps=7)[1].frames, with_memory)
+    registry.add_plugin(plugin(tmp_path, "relative_step_size=0.25, iterative=True"))
+    assert not torch.equal(run(model, "plugin", steps=7)[1].frames, with_memory)  # a sign of the last gradient alone
 
 
 STATE = "def own(iterate, gradient, step_size, state=None):\n    return {}\n"
@@ -133,9 +133,9 @@ COMPONENT = "def own(*a):\n    return {}\n"
 def test_a_wrong_result_gives_one_sentence(
     model: TinyModel, tmp_path: Path, options: str, functions: str, sentence: str
 ) -> None:
-    registry.add_guest(guest(tmp_path, options, functions))
-    with pytest.raises(GuestError) as caught:
-        run(model, "guest")
+    registry.add_plugin(plugin(tmp_path, options, functions))
+    with pytest.raises(PluginError) as caught:
+        run(model, "plugin")
     assert re.match(f"mine.py, {sentence}", caught.value.for_owner)
 
 
@@ -150,31 +150,31 @@ def own(logits, pixels, request):
 
 
 def test_the_result_of_an_own_loop_is_checked(model: TinyModel, tmp_path: Path) -> None:
-    registry.add_guest(guest(tmp_path, "loop=own, iterative=True", LOOP.format("")))
-    with pytest.raises(GuestError, match=r"line 4: the result .* moves a pixel value by 8/255; the budget is 4/255"):
-        run(model, "guest")
-    ATTACKS.pop("guest")
-    registry.add_guest(guest(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
-    with pytest.raises(GuestError, match="has a loss that is not finite"):
-        run(model, "guest")
+    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
+    with pytest.raises(PluginError, match=r"line 4: the result .* moves a pixel value by 8/255; the budget is 4/255"):
+        run(model, "plugin")
+    ATTACKS.pop("plugin")
+    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True, bounded=False", LOOP.format(" * float('nan')")))
+    with pytest.raises(PluginError, match="has a loss that is not finite"):
+        run(model, "plugin")
 
 
-def test_a_device_without_memory_is_not_the_guests_fault(tmp_path: Path) -> None:
+def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> None:
     def full(pixels: torch.Tensor) -> torch.Tensor:
         raise torch.OutOfMemoryError("no room")
 
-    registry.add_guest(guest(tmp_path, "loop=own, iterative=True", LOOP.format("")))
+    registry.add_plugin(plugin(tmp_path, "loop=own, iterative=True", LOOP.format("")))
     with pytest.raises(torch.OutOfMemoryError):
-        run(full, "guest")  # type: ignore[arg-type]
+        run(full, "plugin")  # type: ignore[arg-type]
 
 
-def test_a_removed_guest_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
-    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, flat_name='guest_far'),)"
-    spec = guest(tmp_path, own, "from rita_demo.settings.setting import Setting\n")
+def test_a_removed_plugin_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
+    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, flat_name='plugin_far'),)"
+    spec = plugin(tmp_path, own, "from rita_demo.settings.setting import Setting\n")
     before = dict(ATTACKS), dict(settings.SETTINGS), attack_choices()
     for _ in range(2):
-        registry.add_guest(spec)
-        assert settings.get_setting("guest.far").name == "guest_far"
-        assert attack_choices()[-1] == ("A guest", "guest")
-        registry.remove("guest")
+        registry.add_plugin(spec)
+        assert settings.get_setting("plugin.far").name == "plugin_far"
+        assert attack_choices()[-1] == ("A plugin", "plugin")
+        registry.remove("plugin")
         assert (dict(ATTACKS), dict(settings.SETTINGS), attack_choices()) == before
