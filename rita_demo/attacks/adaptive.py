@@ -53,12 +53,12 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
     fools the defence in every draw. ``loss`` is the margin in logits; ``frames`` are those of the delivered restart.
     With the setting ``search=square`` the defence is only queried; with ``apgd`` the package pyautoattack climbs the
     same function."""
-    if request.own["search"] == "square":
-        return (yield from autoattack.square(logits, pixels, request, request.own["queries"]))
-    if request.own["search"] == "apgd":
+    if request.params["search"] == "square":
+        return (yield from autoattack.square(logits, pixels, request, request.params["queries"]))
+    if request.params["search"] == "apgd":
         return (yield from autoattack.apgd(logits, pixels, request, request.steps))
     attacker = _Attacker(logits, pixels, request)
-    restarts = request.own["restarts"] if request.budget else 1
+    restarts = request.params["restarts"] if request.budget else 1
     best = yield from attacker.restart(0, restarts)
     for number in range(1, restarts):
         if best.fools:

@@ -35,13 +35,13 @@ class WithSettings:
             raise ValueError(f"the name of the {kind} has letters, digits and _ only; got {self.name!r}")
 
     @property
-    def own_names(self) -> dict[str, str]:
+    def param_names(self) -> dict[str, str]:
         """Short name -> full name of its own settings."""
         return {one.name: one.flat_name or f"{self.name}.{one.name}" for one in self.settings}
 
-    def own_values(self, settings: Settings) -> dict[str, Any]:
+    def param_values(self, settings: Settings) -> dict[str, Any]:
         """Short names and values of its own settings."""
-        return {short: getattr(settings, name) for short, name in self.own_names.items()}
+        return {short: getattr(settings, name) for short, name in self.param_names.items()}
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Attack(WithSettings):
     @property
     def setting_names(self) -> tuple[str, ...]:
         """The full names of its own settings."""
-        return tuple(self.own_names.values())
+        return tuple(self.param_names.values())
 
     @property
     def revision(self) -> int:

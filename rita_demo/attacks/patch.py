@@ -27,7 +27,7 @@ def patch_mask(height: int, width: int, area: float, seed: int) -> Tensor:
 def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
     """An ``AttackLoop``: sign ascent on the error, from uniform noise inside the square."""
     height, width = pixels.shape[2:]
-    mask = torch.stack([patch_mask(height, width, request.own["area"], seed) for seed in request.seeds])
+    mask = torch.stack([patch_mask(height, width, request.params["area"], seed) for seed in request.seeds])
     mask = mask.to(pixels.device)
 
     def start(clean: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:

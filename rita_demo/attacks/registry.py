@@ -87,7 +87,7 @@ class Registry(Generic[T]):
 
     def remove(self, name: str) -> None:
         """Forget one, its settings and the choice of it: as if it had never been added."""
-        for setting in self.known.pop(name).own_names.values():
+        for setting in self.known.pop(name).param_names.values():
             unregister(setting)
         self._update_choices()
 

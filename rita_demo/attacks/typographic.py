@@ -25,7 +25,7 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
 
     clean, answer, leave, reach = prepare(logits, pixels, request)
     wrong = answer.scatter(1, leave[:, None], -torch.inf).argmax(1) if reach is None else reach
-    chosen = request.own["word"]
+    chosen = request.params["word"]
     words = [
         chosen if chosen != WRONG_CLASS else request.names[k] if request.names else f"class {k}" for k in wrong.tolist()
     ]

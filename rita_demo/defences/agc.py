@@ -41,9 +41,9 @@ def corrected(x: Tensor, copies: Tensor, base: float, gain: float, power: float)
 
 def logits(inputs: DefenceInput) -> Tensor:
     """CLIP's logits (K,) of the corrected feature, differentiable in the picture."""
-    own, picture = inputs.own, inputs.view_pixels(1)
-    copies = inputs.encode_pixels(distorted(picture[0], own["copies"], inputs.seed))
-    x = corrected(method.unit(inputs.views[0]), copies, own["base"], own["gain"], own["power"])
+    params, picture = inputs.params, inputs.draw_views(1)
+    copies = inputs.encode_images(distorted(picture[0], params["copies"], inputs.seed))
+    x = corrected(method.unit(inputs.views[0]), copies, params["base"], params["gain"], params["power"])
     return x @ inputs.template_features.T / inputs.temperature
 
 

@@ -11,14 +11,14 @@ from rita_demo.records import Verdict
 Change = Callable[[DefenceInput, Tensor], Tensor]  # pixels (1, 3, S, S) in [0, 1] -> what is added to them
 
 
-def climbed(value: Callable[[Tensor], Tensor], pixels: Tensor, delta: Tensor, own: Mapping[str, Any]) -> Tensor:
-    """``delta`` after one signed step that raises the scalar ``value(pixels + delta)``, at most ``own["budget"]`` /
+def climbed(value: Callable[[Tensor], Tensor], pixels: Tensor, delta: Tensor, params: Mapping[str, Any]) -> Tensor:
+    """``delta`` after one signed step that raises the scalar ``value(pixels + delta)``, at most ``params["budget"]`` /
     255. It works under ``inference_mode`` too."""
     with torch.inference_mode(False), torch.enable_grad():
         at = (pixels + delta).detach().clone().requires_grad_()
         (slope,) = torch.autograd.grad(value(at), at)
-    radius = own["budget"] / 255
-    delta = (delta + own["step"] / 255 * slope.sign()).clamp(-radius, radius)
+    radius = params["budget"] / 255
+    delta = (delta + params["step"] / 255 * slope.sign()).clamp(-radius, radius)
     return (pixels + delta).clamp(0, 1) - pixels
 
 
@@ -38,8 +38,8 @@ def changed_answer(change: Change) -> Callable[[DefenceInput], Verdict]:
 
 
 def _changed(inputs: DefenceInput, change: Change) -> tuple[Tensor, Tensor]:
-    pixels = inputs.view_pixels(1)
+    pixels = inputs.draw_views(1)
     added = change(inputs, pixels.detach())
     changed = (pixels.detach() + added).clamp(0, 1)
     seen = pixels + (changed - pixels.detach())
-    return inputs.encode_pixels(seen)[0] @ inputs.template_features.T / inputs.temperature, added
+    return inputs.encode_images(seen)[0] @ inputs.template_features.T / inputs.temperature, added

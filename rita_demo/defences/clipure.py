@@ -17,7 +17,7 @@ def purified(x: Tensor, direction: Tensor, step: float, steps: int) -> Tensor:
 def logits(inputs: DefenceInput) -> Tensor:
     """CLIP's logits (K,) of the purified feature, differentiable in it."""
     z = inputs.template_features
-    x = purified(inputs.views[0], method.unit(z.mean(0)), inputs.own["step"], inputs.own["steps"])
+    x = purified(inputs.views[0], method.unit(z.mean(0)), inputs.params["step"], inputs.params["steps"])
     return x @ z.T / inputs.temperature
 
 

@@ -30,15 +30,15 @@ def logits(inputs: DefenceInput) -> Tensor:
     """``-d_k / tau`` (K,): ``d_k = <T_k, C_k>`` with ``C_k[n, m] = 1 - cos(projected x_n, z_km)`` and ``T_k = argmin <T,
     C_k> - lambda h(T)`` for equal masses of the surest views and of the descriptions. The surest views have the lowest
     entropy of the projected view's answer from the class means. Differentiable in the views, also through the plan."""
-    own, tau = inputs.own, inputs.temperature
+    params, tau = inputs.params, inputs.temperature
     texts, weight = class_texts(inputs)
     means = method.unit((weight[:, :, None] * texts).sum(1))
-    x = projected(inputs.views, text_directions(means, own["directions"]))
+    x = projected(inputs.views, text_directions(means, params["directions"]))
     entropy = method.entropy_of((x.detach() @ means.T / tau).log_softmax(-1))
-    sure = x[entropy.topk(min(own["surest"], len(x)), largest=False).indices]
+    sure = x[entropy.topk(min(params["surest"], len(x)), largest=False).indices]
     cost = 1 - torch.einsum("nd,kmd->knm", sure, texts)
-    solved = method.transport(cost, cost.new_ones(len(sure)), weight, entropy_weight=own["entropy_weight"])
-    lam = own["entropy_weight"] if cost.requires_grad else None
+    solved = method.transport(cost, cost.new_ones(len(sure)), weight, entropy_weight=params["entropy_weight"])
+    lam = params["entropy_weight"] if cost.requires_grad else None
     return -method.differentiable_distance(solved, cost, lam) / tau
 
 

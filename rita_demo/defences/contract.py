@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from rita_demo.attacks.contract import WithSettings
@@ -39,10 +40,10 @@ class DefenceInput:
     each view shows, in (0, 1]; ``template_features`` (K, D) plain CLIP's prompt of every class;
     ``description_features`` (K, D) the mean direction of each class's descriptions, None without any;
     ``each_description`` (K, S, D) the descriptions one by one, unit length, zeros where a class has fewer; ``context``
-    (1, L, E) the token embeddings of "a photo of a"; ``encode`` turns contexts (1, L, E) into prompts (K, 1, D) and is
-    differentiable; ``temperature`` = 1 / CLIP's logit scale. ``own``: the values of the defence's own settings.
-    ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
-    ``view_pixels``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_pixels``: such
+    (1, L, E) the token embeddings of "a photo of a"; ``encode_prompts`` turns contexts (1, L, E) into prompts (K, 1, D)
+    and is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``params``: the values of the defence's own
+    settings. ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
+    ``draw_views``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_images``: such
     pixels -> unit features (n, D), differentiable; both for a defence with ``reads_pixels``. ``seed``: of its own
     random draws; an attacker, who does not know it, has another one in every step. ``memory``: for a defence with
     ``memory_shape``, its own memory before this picture, on the CPU; None where the memory is off. ``prompts``,
@@ -53,18 +54,24 @@ class DefenceInput:
     template_features: Tensor
     description_features: Tensor | None
     context: Tensor
-    encode: Callable[[Tensor], Tensor]
+    encode_prompts: Callable[[Tensor], Tensor]
     temperature: float
     settings: Settings
-    own: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     decide: Callable[[Settings], Trace] = _no_decision
-    view_pixels: Callable[[int], Tensor] = _no_pixels
-    encode_pixels: Callable[[Tensor], Tensor] = _no_pixels
+    draw_views: Callable[[int], Tensor] = _no_pixels
+    encode_images: Callable[[Tensor], Tensor] = _no_pixels
     seed: int = 0
     each_description: Tensor | None = None
     memory: CacheState | None = None
     prompts: "method.Prompts | None" = None
     cache: CacheState | None = None
+
+    # the names in plugins that were written before these were renamed
+    own = property(attrgetter("params"))
+    encode = property(attrgetter("encode_prompts"))
+    view_pixels = property(attrgetter("draw_views"))
+    encode_pixels = property(attrgetter("encode_images"))
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,7 @@ class Defence(WithSettings):
     @property
     def setting_names(self) -> frozenset[str]:
         """Names of all settings outside :attr:`groups` that may matter."""
-        return frozenset({*self.uses, *self.own_names.values()})
+        return frozenset({*self.uses, *self.param_names.values()})
 
     def used_settings(self, settings: Settings) -> frozenset[str]:
         """Names of the settings outside :attr:`groups` that matter under ``settings``."""
@@ -181,9 +188,9 @@ class Defence(WithSettings):
 
     def _own_inputs(self, inputs: DefenceInput) -> DefenceInput:
         settings = inputs.settings.replace(**self.setting_changes)
-        own, n = self.own_values(settings), 1 if self.sees == "picture" else len(inputs.views)
+        params, n = self.param_values(settings), 1 if self.sees == "picture" else len(inputs.views)
         views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
-        return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, own=own)
+        return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, params=params)
 
 
 def answer_of(logits: Callable[[DefenceInput], Tensor]) -> Callable[[DefenceInput], Verdict]:

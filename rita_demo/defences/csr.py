@@ -21,14 +21,14 @@ def low_pass(pixels: Tensor, radius: float) -> Tensor:
 def repair(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     """What is added to pixels (1, 3, S, S), at most ``csr.budget`` / 255 per value; zero where both versions agree.
     Signed steps raise ``cos(f(x + delta), f(low)) - cos(f(x + delta), f(x))``."""
-    own = inputs.own
+    params = inputs.params
     with torch.no_grad():
-        clean, smooth = inputs.encode_pixels(torch.cat([pixels, low_pass(pixels, own["radius"])])).unbind()
+        clean, smooth = inputs.encode_images(torch.cat([pixels, low_pass(pixels, params["radius"])])).unbind()
     delta = torch.zeros_like(pixels)
-    if float(clean @ smooth) >= own["threshold"]:
+    if float(clean @ smooth) >= params["threshold"]:
         return delta
-    for _ in range(own["steps"]):
-        delta = climbed(lambda at: inputs.encode_pixels(at)[0] @ (smooth - clean), pixels, delta, own)
+    for _ in range(params["steps"]):
+        delta = climbed(lambda at: inputs.encode_images(at)[0] @ (smooth - clean), pixels, delta, params)
     return delta
 
 

@@ -59,9 +59,9 @@ def moved_feature(x: Tensor, z: Tensor, temperature: float, surest: int, thresho
 
 def logits(inputs: DefenceInput) -> Tensor:
     """CLIP's logits (K,) of the moved feature, differentiable in the picture."""
-    own, z = inputs.own, inputs.template_features
-    x = inputs.encode_pixels(versions(inputs.view_pixels(1)[0], inputs.seed))
-    moved = moved_feature(x, z, inputs.temperature, own["surest"], own["threshold"], own["far"])
+    params, z = inputs.params, inputs.template_features
+    x = inputs.encode_images(versions(inputs.draw_views(1)[0], inputs.seed))
+    moved = moved_feature(x, z, inputs.temperature, params["surest"], params["threshold"], params["far"])
     return moved @ z.T / inputs.temperature
 
 

@@ -10,7 +10,7 @@ from rita_demo.settings.setting import Setting
 def answer(inputs: DefenceInput) -> Verdict:
     """The mean of the views' answers, taken over probabilities, logits or features. Raises SettingError: descriptions
     are asked for, but there are none."""
-    if inputs.own["average"] != "probability":
+    if inputs.params["average"] != "probability":
         return verdict_of(logits(inputs).softmax(-1))
     views, text, weight = _seen(inputs)
     return verdict_of(_mean((views @ text.T / inputs.temperature).softmax(-1), weight))
@@ -19,10 +19,10 @@ def answer(inputs: DefenceInput) -> Verdict:
 def logits(inputs: DefenceInput) -> Tensor:
     """Logits (K,) whose softmax is the probability of :func:`answer`, differentiable in the views."""
     views, text, weight = _seen(inputs)
-    if inputs.own["average"] == "feature":
+    if inputs.params["average"] == "feature":
         return torch.nn.functional.normalize(_mean(views, weight), dim=-1) @ text.T / inputs.temperature
     each = views @ text.T / inputs.temperature
-    if inputs.own["average"] == "logit":
+    if inputs.params["average"] == "logit":
         return _mean(each, weight)
     share = each.new_full((len(each),), 1 / len(each)) if weight is None else weight.to(each)
     return (each.log_softmax(-1) + share.log()[:, None]).logsumexp(0)
@@ -34,14 +34,14 @@ def _mean(values: Tensor, weight: Tensor | None) -> Tensor:
 
 def _seen(inputs: DefenceInput) -> tuple[Tensor, Tensor, Tensor | None]:
     """Views (N, D) after the step, sentences (K, D), and weights (N,) that sum to 1; None: all views count the same."""
-    own, kind = inputs.own, inputs.own["weight"]
-    text = inputs.template_features if own["text"] == "template" else inputs.description_features
+    params, kind = inputs.params, inputs.params["weight"]
+    text = inputs.template_features if params["text"] == "template" else inputs.description_features
     if text is None:
         raise SettingError(
             "ensemble_text=descriptions needs class descriptions, but descriptions is none.",
             "Set descriptions as well, or go back to ensemble_text=template.",
         )
-    views = method.step_back(inputs.views, own["step_back"], inputs.area_fraction)
+    views = method.step_back(inputs.views, params["step_back"], inputs.area_fraction)
     return views, text, None if kind == "uniform" else method.area_based_weight(kind, inputs.area_fraction)
 
 

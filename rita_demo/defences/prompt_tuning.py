@@ -19,9 +19,9 @@ def tuned_prompts(
     with torch.inference_mode(False), torch.enable_grad():
         start = inputs.context.detach().clone()
         with torch.no_grad():
-            z = inputs.encode(start)
+            z = inputs.encode_prompts(start)
             loss = loss_from(views.detach().clone(), z)
-        return z, method.optimise_contexts(inputs.encode, start, loss, STEPS, RATE).features[:, 0]
+        return z, method.optimise_contexts(inputs.encode_prompts, start, loss, STEPS, RATE).features[:, 0]
 
 
 def tuned_on_surest(inputs: DefenceInput, loss: Callable[[Tensor], Tensor], spread: float = 0.0) -> Tensor:

@@ -56,9 +56,9 @@ def loss(log_p: Tensor, weight: Tensor) -> Tensor:
 
 def logits(inputs: DefenceInput) -> Tensor:
     """``sum_n w_n logits_n`` (K,) with the tuned prompts; differentiable in the views, the tuned prompt is a constant."""
-    count, tau = min(inputs.own["views"], len(inputs.views)), inputs.temperature
+    count, tau = min(inputs.params["views"], len(inputs.views)), inputs.temperature
     x = method.unit(inputs.views[:count])
-    changed = method.unit(inputs.encode_pixels(jittered(inputs.view_pixels(count), inputs.seed)))
+    changed = method.unit(inputs.encode_images(jittered(inputs.draw_views(count), inputs.seed)))
 
     def log_answers(views: Tensor, prompts: Tensor) -> Tensor:
         return (views @ prompts[:, 0].T / tau).log_softmax(-1)

@@ -59,13 +59,13 @@ def cache_logits(inputs: DefenceInput, memory: CacheState) -> Tensor:
     """``logits + alpha sum_i exp(-beta (1 - x F_i)) onehot_i - alpha' sum_j exp(-beta' (1 - x F_j)) [p_j > 0.03]`` (K,):
     F_i the features of the positive cache and their classes, F_j those of the negative cache and their own answers.
     Differentiable in the picture; the memory is a constant."""
-    own, x, z = inputs.own, method.unit(inputs.views[0]), inputs.template_features
+    params, x, z = inputs.params, method.unit(inputs.views[0]), inputs.template_features
     (sure, filled), (unsure, present) = ((one.features.to(x), _filled(one).to(x.device)) for one in parts(memory))
-    near = (own["beta"] * (sure @ x - 1)).exp() * filled
+    near = (params["beta"] * (sure @ x - 1)).exp() * filled
     unsure = unsure[present]
     likely = ((unsure @ z.T / inputs.temperature).softmax(-1) > UNLIKELY).to(x)
-    against = (own["negative_beta"] * (unsure @ x - 1)).exp() @ likely
-    return clip.logits(inputs) + own["alpha"] * near.sum(1) - own["negative_alpha"] * against
+    against = (params["negative_beta"] * (unsure @ x - 1)).exp() @ likely
+    return clip.logits(inputs) + params["alpha"] * near.sum(1) - params["negative_alpha"] * against
 
 
 def _filled(cache: CacheState) -> Tensor:

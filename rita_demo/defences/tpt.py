@@ -8,7 +8,7 @@ from rita_demo.process.lazy import Tensor
 def logits(inputs: DefenceInput) -> Tensor:
     """Lower ``H(mean_n p_n) - w mean_k |z_k - mean z|`` over the most confident views, then CLIP's logits (K,) of view
     0. w is the own setting ``weight`` of C-TPT; TPT has none. The tuned prompts are constants in the gradient."""
-    z = tuned_on_surest(inputs, method.entropy_of_mean, inputs.own.get("weight", 0.0))
+    z = tuned_on_surest(inputs, method.entropy_of_mean, inputs.params.get("weight", 0.0))
     return inputs.views[0] @ z.T / inputs.temperature
 
 

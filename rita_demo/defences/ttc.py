@@ -12,20 +12,20 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     ``delta_0`` is uniform noise. The feature's relative move ``tau = |f(x + delta_0) - f(x)| / |f(x)|`` is large where
     no attack is: then the noise alone is added. Else signed steps raise ``|f(x + delta) - f(x)|^2``, and the deltas of
     step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``."""
-    own, radius = inputs.own, inputs.own["budget"] / 255
+    params, radius = inputs.params, inputs.params["budget"] / 255
     generator = torch.Generator().manual_seed(inputs.seed)
     delta = radius * (2 * torch.rand(pixels.shape, generator=generator) - 1).to(pixels)
     delta = (pixels + delta).clamp(0, 1) - pixels
     with torch.no_grad():
-        clean = inputs.encode_pixels(pixels)
-        moved = (inputs.encode_pixels(pixels + delta) - clean).norm() / clean.norm()
-    if float(moved) >= own["threshold"]:
+        clean = inputs.encode_images(pixels)
+        moved = (inputs.encode_images(pixels + delta) - clean).norm() / clean.norm()
+    if float(moved) >= params["threshold"]:
         return delta
     deltas = [delta]
-    for _ in range(own["steps"]):
-        delta = climbed(lambda at: (inputs.encode_pixels(at) - clean).square().sum(), pixels, delta, own)
+    for _ in range(params["steps"]):
+        delta = climbed(lambda at: (inputs.encode_images(at) - clean).square().sum(), pixels, delta, params)
         deltas.append(delta)
-    weight = (own["beta"] * torch.arange(len(deltas), dtype=pixels.dtype)).softmax(0).to(pixels.device)
+    weight = (params["beta"] * torch.arange(len(deltas), dtype=pixels.dtype)).softmax(0).to(pixels.device)
     return (weight[:, None, None, None] * torch.cat(deltas)).sum(0, keepdim=True)
 
 

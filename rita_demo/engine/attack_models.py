@@ -94,8 +94,8 @@ def defence_logits(
             inputs,
             views=model.encode_pixels(views),
             area_fraction=shown.to(square.device),
-            view_pixels=lambda first: views[:first],
-            encode_pixels=model.encode_pixels,
+            draw_views=lambda first: views[:first],
+            encode_images=model.encode_pixels,
             seed=seed,
         )
         return logits(seen)

@@ -300,13 +300,13 @@ class Engine(protocol.Engine):
     ) -> DefenceInput:
         """What a defence sees; without views for an attacker, who draws fresh ones."""
 
-        def view_pixels(count: int) -> torch.Tensor:
+        def draw_views(count: int) -> torch.Tensor:
             assert encoded_views is not None
             assert picture is not None
             views = encoded_views.views
             return crop(self._encoder.pixels(picture), views.boxes[:count], views.flipped[:count], self._backbone.side)
 
-        def encode_pixels(pixels: torch.Tensor) -> torch.Tensor:
+        def encode_images(pixels: torch.Tensor) -> torch.Tensor:
             return (self._backbone.encode_pixels if pixels.requires_grad else self._backbone.encode_views)(pixels)
 
         prompts, nothing = self._encoder.prompts_of(class_prompts, settings), torch.empty(0)
@@ -317,11 +317,11 @@ class Engine(protocol.Engine):
             description_features=prompts.mean_description_features(),
             each_description=prompts.each_description if prompts.each_description.shape[1] else None,
             context=prompts.context[:1],
-            encode=prompts.encode_contexts,
+            encode_prompts=prompts.encode_contexts,
             temperature=class_prompts.temperature,
             settings=settings,
-            view_pixels=view_pixels,
-            encode_pixels=encode_pixels,
+            draw_views=draw_views,
+            encode_images=encode_images,
             seed=settings.view_seed,
         )
 

@@ -228,7 +228,7 @@ def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity)
 
 def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The column ``settings``: a hash of everything that decides a number and has no column."""
-    names = {*cell.settings.as_dict(), *DEFENCES[cell.method].own_names.values()}.difference(COLUMNS)
+    names = {*cell.settings.as_dict(), *DEFENCES[cell.method].param_names.values()}.difference(COLUMNS)
     settings = _hashed(cell.settings, names)
     settings["descriptions"] = _description_content(cell, picture_set)
     if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
@@ -265,13 +265,13 @@ def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: Model
 
 def _hashed(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
     """The settings as a hash holds them; those of a user's own file always, as its content is hashed too."""
-    plugins = (one.own_names.values() for known in (DEFENCES, ATTACKS) for one in known.values() if one.plugin)
+    plugins = (one.param_names.values() for known in (DEFENCES, ATTACKS) for one in known.values() if one.plugin)
     return hashed(settings, names, FIRST.union(*plugins))
 
 
 def _later(group: str) -> set[str]:
     """The settings of a group that are later than the first and belong to no single defence or attack."""
-    own = (one.own_names.values() for known in (DEFENCES, ATTACKS) for one in known.values())
+    own = (one.param_names.values() for known in (DEFENCES, ATTACKS) for one in known.values())
     return set(in_groups(group)).difference(FIRST, *own)
 
 
@@ -319,7 +319,7 @@ def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value
 def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
     """What an attack depends on beyond the settings that all attacks have."""
     asked, through = cell.requested, access_of(cell.requested)
-    own = {name: short for short, name in get_attack(asked.attack).own_names.items()}
+    own = {name: short for short, name in get_attack(asked.attack).param_names.items()}
     found: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
     if through in ("crops", "defence"):
         found |= {"views": asked.attack_views, "scale": asked.view_scale} | _hashed(asked, _later("views"))

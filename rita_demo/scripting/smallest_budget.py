@@ -139,7 +139,7 @@ def _key(engine: Engine, run: Run, method: str) -> str:
     """A hash of all that a probe depends on beside its budget. The first budget decides where an attack begins, so it is
     part of it."""
     settings, row = run.settings.as_dict(), DEFENCES[method]
-    own = {name: getattr(run.settings, name) for name in (*row.own_names.values(), *ADAPTIVE.setting_names)}
+    own = {name: getattr(run.settings, name) for name in (*row.param_names.values(), *ADAPTIVE.setting_names)}
     value = {"picture": run.clean.picture.key, "names": run.class_prompts.names, "settings": settings | own}
     value |= {"label": run.label, "method": method, "code": row.digest, "weights": engine.weights_key()}
     return files.digest(value | {"form": ADAPTIVE.revision})

@@ -138,7 +138,7 @@ def defences() -> list[Record]:
     """The defences: name, title, sentence, source, what they see, their settings, what an attacker differentiates."""
     return [
         {name: getattr(one, name) for name in (*CATALOGUE, "sees")}
-        | {"settings": list(one.own_names.values()), "adaptive": one.adaptive.kind if one.adaptive else "automatic"}
+        | {"settings": list(one.param_names.values()), "adaptive": one.adaptive.kind if one.adaptive else "automatic"}
         for one in DEFENCES.values()
     ]
 

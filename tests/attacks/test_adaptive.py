@@ -108,7 +108,7 @@ def _judge_seeds() -> list[int]:
 def test_restarts_raise_the_margin_then_that_of_the_runner_up_then_dlr() -> None:
     answer = torch.tensor([[9.0, 1.0, 5.0, 4.0], [2.0, 3.0, 1.0, 7.0]])
     label, aim = torch.tensor([0, 0]), torch.tensor([3, 3])
-    request = AttackRequest(budget=4, steps=1, seeds=[0], label=label[:1], own={})
+    request = AttackRequest(budget=4, steps=1, seeds=[0], label=label[:1], params={})
     goals = [_Attacker(linear, PICTURE, request).goal(number, aim[:1]) for number in range(4)]
     for row in answer.split(1):
         margin, aimed, scaled, first_again = (goal(row) for goal in goals)
@@ -120,7 +120,7 @@ def test_restarts_raise_the_margin_then_that_of_the_runner_up_then_dlr() -> None
 
 
 def test_a_targeted_attack_aims_at_its_target_in_every_restart() -> None:
-    request = AttackRequest(budget=4, steps=1, seeds=[0], label=torch.tensor([0]), target=torch.tensor([1]), own={})
+    request = AttackRequest(budget=4, steps=1, seeds=[0], label=torch.tensor([0]), target=torch.tensor([1]), params={})
     attacker, answer = _Attacker(linear, PICTURE, request), torch.tensor([[9.0, 1.0, 5.0, 4.0]])
     assert float(attacker.goal(0, torch.tensor([2]))(answer)) == 1.0 - 9.0
     assert torch.equal(attacker.goal(1, torch.tensor([2]))(answer), answer.log_softmax(1)[:, 1])

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from rita_demo import method
+from rita_demo.attacks.loop.request import AttackRequest
 from rita_demo.data import paper_results
 from rita_demo.defences.contract import DefenceInput, verdict_of
 from rita_demo.defences.registry import DEFENCES, ORDER, compared, run_defence, validated, with_defaults
@@ -27,7 +28,7 @@ PIXELS = torch.rand(len(TOY.pictures[0]), 3, SIDE, SIDE, generator=torch.manual_
 WEIGHTS = torch.randn(3 * SIDE * SIDE, D, generator=torch.manual_seed(2), dtype=torch.float64)
 
 
-def encode_pixels(pixels: torch.Tensor) -> torch.Tensor:
+def encode_images(pixels: torch.Tensor) -> torch.Tensor:
     """Unit features (n, D) of pixels (n, 3, SIDE, SIDE)."""
     return method.unit(pixels.flatten(1) @ WEIGHTS.to(pixels))
 
@@ -52,11 +53,11 @@ def defence_input(picture: int = 0, **changes) -> DefenceInput:
         "template_features": tensor(HAND),
         "description_features": None,
         "context": tensor(CONTEXT),
-        "encode": TOY.encode_torch,
+        "encode_prompts": TOY.encode_torch,
         "temperature": TAU,
         "settings": RECOMMENDED,
-        "view_pixels": lambda count: PIXELS[:count],
-        "encode_pixels": encode_pixels,
+        "draw_views": lambda count: PIXELS[:count],
+        "encode_images": encode_images,
         "memory": method.empty(2 * K, 3, D, "toy", dtype=torch.float64),
     } | changes
     return DefenceInput(**given, decide=lambda settings: decision(given["views"], settings))
@@ -64,6 +65,15 @@ def defence_input(picture: int = 0, **changes) -> DefenceInput:
 
 def probabilities(name: str, picture: int, **settings) -> np.ndarray:
     return run_defence(name, defence_input(picture, settings=RECOMMENDED.replace(**settings))).probability.numpy()
+
+
+def test_a_plugin_may_use_the_names_from_before_the_renaming() -> None:
+    inputs, request = defence_input(params={"step": 1}), AttackRequest(4, 1, [0], params={"step": 1})
+    assert inputs.own is inputs.params
+    assert request.own is request.params
+    assert inputs.encode is inputs.encode_prompts
+    assert inputs.view_pixels is inputs.draw_views
+    assert inputs.encode_pixels is inputs.encode_images
 
 
 @pytest.mark.parametrize("name", DEFENCES)
@@ -79,7 +89,7 @@ def test_a_defence_gives_probabilities_and_leaves_no_state(name: str) -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, (inputs.views, inputs.template_features, inputs.context)))
     assert not inputs.context.requires_grad
     assert defence.uses_decision or defence.setting_names <= set(SETTINGS)
-    assert set(defence.own_names.values()) <= set(SETTINGS)
+    assert set(defence.param_names.values()) <= set(SETTINGS)
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -63,7 +63,7 @@ def test_the_gradient_of_cola_goes_through_the_plan() -> None:
     def at(step: float) -> torch.Tensor:
         moved = views + step * move
         return cola.logits(
-            replace(given("cola", own, views=moved, each_description=toy.tensor(PADDED)), own=OWN | own)
+            replace(given("cola", own, views=moved, each_description=toy.tensor(PADDED)), params=OWN | own)
         )[0]
 
     (gradient,) = torch.autograd.grad(at(0), views)

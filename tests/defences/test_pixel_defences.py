@@ -36,7 +36,7 @@ def features(pixels: np.ndarray) -> np.ndarray:
     return np.array([feature(one) for one in pixels])
 
 
-def encode_pixels(pixels: torch.Tensor) -> torch.Tensor:
+def encode_images(pixels: torch.Tensor) -> torch.Tensor:
     """The same in torch."""
     return torch.nn.functional.normalize(torch.tanh(pixels.flatten(1) @ torch.tensor(MIXING.T)), dim=-1)
 
@@ -49,16 +49,16 @@ def clip(x: np.ndarray) -> np.ndarray:
 def defence_input(name: str, pixels: torch.Tensor, seed: int = 0, **own: float) -> DefenceInput:
     """What the defence gets of pixels (VIEWS, 3, SIDE, SIDE), with its own settings ``own``."""
     return DefenceInput(
-        views=encode_pixels(pixels),
+        views=encode_images(pixels),
         area_fraction=torch.linspace(1, 0.1, VIEWS, dtype=torch.float64),
         template_features=torch.tensor(HAND),
         description_features=None,
         context=torch.tensor(CONTEXT),
-        encode=TOY.encode_torch,
+        encode_prompts=TOY.encode_torch,
         temperature=TAU,
         settings=RECOMMENDED.replace(**{f"{name}.{key}": value for key, value in own.items()}),
-        view_pixels=lambda count: pixels[:count],
-        encode_pixels=encode_pixels,
+        draw_views=lambda count: pixels[:count],
+        encode_images=encode_images,
         seed=seed,
     )
 

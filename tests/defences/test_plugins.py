@@ -32,7 +32,7 @@ from rita_demo.defences.contract import Defence, verdict_of
 from rita_demo.settings.setting import Setting
 
 def answer(inputs):
-    p = (inputs.own["sharpness"] * inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
+    p = (inputs.params["sharpness"] * inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
     inputs.views.zero_()  # its own copy
     return verdict_of(p)
 

@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_plugins_afterward
     for name in ("attack", "adaptive.against"):
         monkeypatch.setitem(SETTINGS, name, SETTINGS[name])
     for known, name in ((DEFENCES, "median"), (ATTACKS, "normalised")):
-        for own in known[name].own_names.values() if name in known else ():
+        for own in known[name].param_names.values() if name in known else ():
             monkeypatch.delitem(SETTINGS, own)
         monkeypatch.delitem(known, name, raising=False)
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from rita_demo.process.lazy import Tensor
@@ -37,7 +38,8 @@ class AttackRequest:
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
     ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
     restart of ``adaptive``. ``start`` (B, 3, H, W): where the first restart of it begins, within the budget; None: noise.
-    ``judge_logits``: what judges a finished restart of it. ``own``: values of the attack's own settings. ``names``: of the K classes."""
+    ``judge_logits``: what judges a finished restart of it. ``params``: values of the attack's own settings. ``names``:
+    of the K classes."""
 
     budget: int
     steps: int
@@ -48,9 +50,11 @@ class AttackRequest:
     sampled_logits: SampledLogits | None = None
     second_logits: SampledLogits | None = None
     judge_logits: SampledLogits | None = None
-    own: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     names: Sequence[str] = ()
     start: Tensor | None = None
+
+    own = property(attrgetter("params"))  # its name in plugins that were written before the renaming
 
 
 #: (steps done, steps), and the loss of the first picture where the loop knows it.

@@ -81,7 +81,7 @@ def attack_steps(
         target=to_tensor(aims),
         roundtrip=settings.adversarial_roundtrip,
         sampled_logits=sampled_logits if row.transform is None else row.transform(logits),
-        own=row.own_values(settings),
+        params=row.param_values(settings),
         names=names,
         start=start,
         second_logits=second_logits,
