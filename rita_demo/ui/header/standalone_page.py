@@ -43,7 +43,7 @@ def standalone(
     session = Session()
     session.show(run)
     session.attack_steps, session.checks = steps, checks
-    title = escape(f"RITA: {wording.summary(run)[0]}")
+    title = escape(f"RITA: {wording.verdict_sentence(run)[0]}")
     answers = escape(json.dumps(to_json(run), indent=1, ensure_ascii=False))
     session.crops = dict(crops)
     values = {"value": story_value, "steps": story_steps, "crops": story_crops, "checks": story_checks}

@@ -16,7 +16,7 @@ from rita_demo.ui.widgets.blocks import html_table, place_link, table_row
 
 def banner(run: Run) -> str:
     """The result in one sentence."""
-    sentence, kind = wording.summary(run)
+    sentence, kind = wording.verdict_sentence(run)
     if run.step:
         sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
     mark = {"good": "✓", "bad": "✗", "dim": "•"}[kind]
@@ -45,7 +45,7 @@ def table(run: Run) -> str:
         beside, below = f"Answers {every}, without percentages: {why}", "below RITA’s answer"
     return html_table(columns, rows) + (
         f"<p class='quiet small'>{beside}<span class='wide-only'>; {below}: its {wording.term_html('margin')} to the "
-        f"second best</span>. {escape(wording.right_definition(run))}</p>"
+        f"second best</span>. {escape(wording.explain_right(run))}</p>"
     )
 
 

@@ -170,7 +170,7 @@ def term_html(word: str, shown: str | None = None) -> str:
     )
 
 
-def votes(side: ImageResult, label: int) -> int:
+def count_answers(side: ImageResult, label: int) -> int:
     """How many views answer with the class, as the model sees them: before any step back."""
     return int(np.sum(view_labels(side) == label))
 
@@ -216,7 +216,7 @@ def step_suffix(run: Run) -> str:
 def heading_views(run: Run, side: str = "attacked") -> str:
     """3. How many crops of that side give the right answer."""
     if run.attack is not None and side == "clean":
-        right = votes(run.clean, run.label)
+        right = count_answers(run.clean, run.label)
         say = "says" if right == 1 else "say"
         return f"Here are {len(view_labels(run.clean))} crops before the attack. {right or 'None'} of them {say} {_truth(run)}."
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
@@ -224,7 +224,7 @@ def heading_views(run: Run, side: str = "attacked") -> str:
     after = ""
     if trace.label_before_step is not None:
         after = f" ({int(np.sum(np.asarray(trace.confidence.label) == run.label))} after the step back)"
-    right = votes(run.attacked, run.label)
+    right = count_answers(run.attacked, run.label)
     say = f"{still}s" if right == 1 else still
     return f"Here are {len(view_labels(run.attacked))} crops of {kind}. {right or 'None'} of them {say} {_truth(run)}{after}."
 
@@ -286,7 +286,7 @@ def heading_knowing_attacker(run: Run) -> str:
     return f"The attacker knew {title}: {title} {'still' if now == before else 'now'} says {now}."
 
 
-def summary(run: Run) -> tuple[str, str]:
+def verdict_sentence(run: Run) -> tuple[str, str]:
     """The whole result in one sentence, and its css class: good, bad or dim."""
     truth, clip, rita = _truth(run), _answer(run, "attacked", "clip"), _answer(run, "attacked", "rita")
     if run.attack is None:
@@ -352,8 +352,8 @@ def explanation(run: Run) -> str:
     rita, clip, total = attacked.verdicts["rita"].label, attacked.verdicts["clip"].label, attacked.trace.total
     rival = rita if rita != truth else clip
     if rival == truth or run.attack is None:
-        said = f"{votes(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]} on their own"
-        said += "." if rival == truth else f", {votes(attacked, rival)} say {names[rival]}."
+        said = f"{count_answers(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]} on their own"
+        said += "." if rival == truth else f", {count_answers(attacked, rival)} say {names[rival]}."
     else:
         moved = " and ".join(_cost_moved(names[k], float(total[k] - clean.trace.total[k])) for k in (rival, truth))
         gap = float(total[rival] - total[truth])
@@ -384,7 +384,7 @@ def _step_back(run: Run) -> str:
     )
 
 
-def right_definition(run: Run) -> str:
+def explain_right(run: Run) -> str:
     if run.label_given:
         return f"Right means the true class, {_truth(run)}."
     if run.attack is None:

@@ -27,17 +27,17 @@ def test_every_pair_of_answers_has_an_outcome_with_a_mark_and_a_colour() -> None
 def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert " ".join(wording.heading_clean(example_run).values()).endswith("The model says: motorbike .")
     assert " ".join(wording.heading_attacked(example_run).values()).endswith("The model says: crab , and it is sure.")
-    count = wording.votes(example_run.attacked, 0)
+    count = wording.count_answers(example_run.attacked, 0)
     views = f"Here are 64 crops of the attacked picture. {count} of them still say motorbike."
     assert wording.heading_views(example_run) == views
-    before = wording.votes(example_run.clean, 0)
+    before = wording.count_answers(example_run.clean, 0)
     said = f"Here are 64 crops before the attack. {before} of them say motorbike."
     assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
     assert wording.cache_effect(example_run).endswith("(mean prompts take its place) and did not change this answer.")
     said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
-    assert wording.summary(example_run) == (said, "good")
+    assert wording.verdict_sentence(example_run) == (said, "good")
     trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
     leads = [f"by {costs[rival] - costs[k]:.3f}" for costs in (trace.prompt_transport.distance, trace.total)]
     assert all(lead in verdict_table.cache_effect(example_run) for lead in leads)
@@ -48,14 +48,14 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
 
 def test_before_the_first_step_the_verdict_says_what_every_method_answers(example_run: Run) -> None:
     start = replace(example_run, attacked=example_run.clean, step=0)
-    assert wording.summary(start)[0] == "Before the attack: CLIP, the average and RITA all say motorbike."
+    assert wording.verdict_sentence(start)[0] == "Before the attack: CLIP, the average and RITA all say motorbike."
     assert "Step 0" not in verdict_table.banner(start)
 
 
 def test_where_clip_was_wrong_before_the_attack_the_verdict_says_what_everybody_answers(example_run: Run) -> None:
     label = example_run.attacked.verdicts["clip"].label  # then only CLIP on the attacked picture is right
     names = example_run.class_prompts.names
-    said, kind = wording.summary(replace(example_run, label=label))
+    said, kind = wording.verdict_sentence(replace(example_run, label=label))
     assert said.startswith(
         f"CLIP says motorbike without the attack and {names[label]} with it. RITA says motorbike, which is wrong"
     )
@@ -63,7 +63,7 @@ def test_where_clip_was_wrong_before_the_attack_the_verdict_says_what_everybody_
     other = next(k for k in range(len(names)) if k not in (label, example_run.label))
     side = example_run.clean
     wrong = replace(side, verdicts=side.verdicts | {"clip": replace(side.verdicts["clip"], label=other)})
-    said, kind = wording.summary(replace(example_run, clean=wrong))
+    said, kind = wording.verdict_sentence(replace(example_run, clean=wrong))
     assert (
         said
         == f"CLIP says {names[other]} without the attack and {names[label]} with it. RITA says motorbike, which is right."
@@ -73,19 +73,19 @@ def test_where_clip_was_wrong_before_the_attack_the_verdict_says_what_everybody_
 
 def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
     said = "The defence fails on this picture: RITA says crab, not motorbike."
-    assert wording.summary(failed_run) == (said, "bad")
+    assert wording.verdict_sentence(failed_run) == (said, "bad")
     verdicts = failed_run.attacked.verdicts
     right = verdicts | {"ensemble": replace(verdicts["ensemble"], label=failed_run.label)}
     rescued = replace(failed_run, attacked=replace(failed_run.attacked, verdicts=right))
     why = "; RITA counts for each class only the 35 % of the crops that fit it best"
-    assert wording.summary(rescued)[0] == f"{said} Ensemble (the crops’ average) is right{why}."
+    assert wording.verdict_sentence(rescued)[0] == f"{said} Ensemble (the crops’ average) is right{why}."
     assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
     assert "Now crab is cheaper, by" in wording.explanation(failed_run)
 
 
 def test_a_defend_only_run_claims_no_recovery(defend_only_run: Run) -> None:
-    assert wording.summary(defend_only_run)[1] == "dim"
-    assert "not known which answer is right" in wording.right_definition(defend_only_run)
+    assert wording.verdict_sentence(defend_only_run)[1] == "dim"
+    assert "not known which answer is right" in wording.explain_right(defend_only_run)
     assert "may have been attacked before" in wording.heading_attacked(defend_only_run)["lead"]
 
 
@@ -101,11 +101,11 @@ def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run
             assert ("but not the target" in text) == (aim == other)
             assert word in text
         assert f"and now {names[aim]}, the attack's target" in printed
-        sentence, kind = wording.summary(aimed)
+        sentence, kind = wording.verdict_sentence(aimed)
         assert kind == "good"  # RITA is right both times
         assert ("CLIP was fooled" in sentence) == (aim == clip)
         for given in (True, False):
-            sentence, _ = wording.summary(replace(aimed, label_given=given))
+            sentence, _ = wording.verdict_sentence(replace(aimed, label_given=given))
             missed = f"CLIP now says {names[clip]}, but the attack was to make it say {names[aim]}."
             assert (missed in sentence) == (aim == other)
 
@@ -136,8 +136,8 @@ def test_without_a_label_the_page_does_not_state_a_true_class(
     unlabelled, gone = replace(example_run, label_given=False), replace(failed_run, label_given=False)
     ask = "Choose the true class to see who is right."
     changed = "CLIP said motorbike and now says crab"
-    assert wording.summary(unlabelled) == (f"{changed}; RITA still says motorbike. {ask}", "dim")
-    assert wording.summary(gone) == (f"{changed}; RITA said motorbike and now says crab. {ask}", "dim")
+    assert wording.verdict_sentence(unlabelled) == (f"{changed}; RITA still says motorbike. {ask}", "dim")
+    assert wording.verdict_sentence(gone) == (f"{changed}; RITA said motorbike and now says crab. {ask}", "dim")
     for run in (unlabelled, gone):
         for text in (verdict_table.table(run), text_tables.run_table(run, "a picture")):
             assert "changed" in text
@@ -146,7 +146,7 @@ def test_without_a_label_the_page_does_not_state_a_true_class(
     verdicts = defend_only_run.attacked.verdicts
     rival = verdicts | {"rita": replace(verdicts["rita"], label=1)}
     restored = replace(defend_only_run, attacked=replace(defend_only_run.attacked, verdicts=rival))
-    assert wording.summary(restored) == ("CLIP says motorbike. RITA says crab.", "dim")
+    assert wording.verdict_sentence(restored) == ("CLIP says motorbike. RITA says crab.", "dim")
     assert "fails" not in wording.heading_costs(restored)
     assert "on their own" in wording.explanation(restored)
     assert "answer wrong" not in verdict_table.table(replace(restored, clean=restored.attacked))
