@@ -1,12 +1,14 @@
 """The memory's tab in a real browser: what entered, its figures, undo, emptying, export and import."""
 
+import csv
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from safetensors.numpy import load
 
-from tests.e2e.conftest import open_lab
+from rita_demo.evaluation.stored_views import COLUMNS
+from tests.e2e.conftest import open_lab, saved
 
 pytestmark = pytest.mark.e2e
 
@@ -65,6 +67,10 @@ def test_the_memory_is_exported_cleared_and_imported(page: Page, tmp_path: Path)
     download.value.save_as(path)
     assert path.suffix == ".safetensors"
     assert len(load(path.read_bytes())["label"]) == stored
+    table = saved(page, tmp_path, page.get_by_role("button", name="Every stored view as CSV").click)
+    rows = list(csv.DictReader(table.open(encoding="utf-8")))
+    assert tuple(rows[0]) == COLUMNS
+    assert len([row for row in rows if not row["left_at"]]) == stored
     page.get_by_role("button", name="Empty the memory").click()
     expect(page.locator("#contents")).to_contain_text("empty at this moment")
     with page.expect_file_chooser() as chooser:

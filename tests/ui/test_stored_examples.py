@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
-from rita_demo import Engine
+from rita_demo import Engine, stored_views
 from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
@@ -99,6 +100,26 @@ def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[t
             assert np.array_equal(getattr(state, part), getattr(wanted, part)), (t, part)
         assert (state.pictures, state.key) == (t, wanted.key)
         assert len(entry.events) == (0 if t == 0 else len(one.rows()[t - 1]["entered"]))
+
+
+def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[MemoryTab]
+    name, session = visitor(tab, "memory")
+    one = session.memory.example.recording
+    made = saved_csv(tab.on_table(name)[tab.table_button])
+    wanted = stored_views(one.cells["rita"].parents[1])
+    wanted = wanted[wanted.stream == one.title]
+    assert tuple(made.columns) == tuple(wanted.columns)
+    assert made.replaced.notna().any()
+    written = pandas.read_csv(io.StringIO(wanted.to_csv(index=False)))
+    pandas.testing.assert_frame_equal(made, written)
+    tab.pick_moment(name, 3)
+    assert saved_csv(tab.on_table(name)[tab.table_button]).picture.max() <= 2
+
+
+def saved_csv(value: str) -> pandas.DataFrame:
+    """The table that a button saves."""
+    return pandas.read_csv(io.BytesIO(base64.b64decode(json.loads(value)["address"].partition("base64,")[2])))
 
 
 @pytest.mark.parametrize("kind", [MemoryTab, StreamTab])

@@ -38,7 +38,7 @@ def stored_views_csv(one: StreamRun, views: Sequence[RememberedView]) -> bytes:
         box = [f"{edge:.6f}" for edge in boxes[view.id]]
         return [*about, *box, f"{view.entropy:.6f}", number, *told, gain, "" if view.left is None else view.left + 1]
 
-    return _csv(VIEW_COLUMNS, map(row, views))
+    return csv_bytes(VIEW_COLUMNS, map(row, views))
 
 
 def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) -> bytes:
@@ -52,10 +52,11 @@ def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) 
         view = int(points.index[i]) + 1 if kind in ("view", "cached") else ""
         return [cloud.ids[n], names[int(cloud.label[n])], kind, stored, view]
 
-    return _csv(POINT_COLUMNS, (row(i) for i in chosen if points.picture[i] >= 0))
+    return csv_bytes(POINT_COLUMNS, (row(i) for i in chosen if points.picture[i] >= 0))
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A table as a file; None is an empty field."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([columns, *rows])
     return text.getvalue().encode()

@@ -149,7 +149,7 @@ class ArenaTab:
             self.context.chosen_engine(session)  # raises when it was unloaded meanwhile
             now = session.history.cache_before(request.picture.key)
             if tower.cache.pictures and (now is None or now.key != tower.cache.key):
-                snapshot = snapshot_of(tower.cache, request.names, None, None)
+                snapshot = snapshot_of(tower.cache, request.names, None)
                 session.replace_history(History().with_snapshot("The memory of the arena", snapshot))
             return request
 

@@ -78,7 +78,7 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
     if not before.pictures:
         return None
     known = session.history.snapshot_without(run.clean.picture.key)  # for the thumbnails
-    snapshot = snapshot_of(before, run.class_prompts.names, known, None)
+    snapshot = snapshot_of(before, run.class_prompts.names, known)
     data = cache_file.pack(snapshot, cache_file.describe(snapshot, run.backbone.name, run.settings, ()))
     if len(data) > cache_file.MAX_FILE_BYTES:
         raise DemoError(

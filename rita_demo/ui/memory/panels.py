@@ -33,20 +33,19 @@ def says(session: Session) -> str:
     if entry is None:
         return "<p class='says'>The memory of this page, which starts empty: run a picture in the Story.</p>"
     snapshot = entry.snapshot
-    items = [(k, item) for k, held in snapshot.items_by_class.items() for item in held]
-    known = [item.truth == snapshot.names[k] for k, item in items if item.truth]
+    known = [item.truth == snapshot.names[k] for k, _, item in snapshot.items if item.truth]
     classes = len(snapshot.items_by_class)
     what = "Your memory" if example is None else f"The memory of a stream ({example.recording.title})"
     after = f"after {snapshot.pictures} picture{'s' * (snapshot.pictures != 1)}"
     held = f"it holds {wording.view_count(snapshot.count)} under {classes} of {len(snapshot.names)} class names"
     pure = f", {sum(known)} of {len(known)} under their true class" if known else ""
-    gone = sum(event.replaced_born is not None for one in _until(session) for event in one.events)
+    gone = sum(event.replaced_born is not None for one in moments(session) for event in one.events)
     left = f"{wording.view_count(gone)} left for a surer one" if gone else "none has left for a surer one"
     mark = wording.STORED_MARK if example is not None else ""
     return f"<p class='says'>{mark}{escape(f'{what} {after}: {held}{pure}; {left}.')}</p>"
 
 
-def _until(session: Session) -> tuple[HistoryEntry, ...]:
+def moments(session: Session) -> tuple[HistoryEntry, ...]:
     """The moments up to the selected one."""
     return session.shown_history.entries[: session.selected_moment + 1]
 

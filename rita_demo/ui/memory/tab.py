@@ -26,6 +26,7 @@ from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.memory_table import memory_csv
 from rita_demo.ui.session.session import Contributions, MemoryExample, Session
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
@@ -91,6 +92,7 @@ class MemoryTab(SelectionEvents):
             add(gr.HTML(elem_id="item-detail"), html.detail, "memory")
         with right:
             gr.HTML("<h3>What happened</h3>")
+            self.table_button = DownloadButtons({"csv": "Every stored view as CSV"}, elem_id="log-export")
             add(gr.HTML(elem_id="log"), html.log, "memory")
 
     def _build_effect(self) -> None:
@@ -152,6 +154,8 @@ class MemoryTab(SelectionEvents):
         self.opener.bind_event(self.decide_button.click, self.decide_own)
         exported = [*changed, self.export_buttons]
         self.export_buttons.click(safe(self.on_export), visitor, exported, **immediate_event(self.on_export))
+        saved = [context.error_banner, self.table_button]
+        self.table_button.click(safe(self.on_table), visitor, saved, **immediate_event(self.on_table))
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
@@ -275,7 +279,7 @@ class MemoryTab(SelectionEvents):
             )
         title = f"Removed view {gone.view} of picture {gone.born + 1} from {now.names[item[0]]}"
         state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
-        history = session.history.with_snapshot(title, snapshot_of(state, now.names, now, None))
+        history = session.history.with_snapshot(title, snapshot_of(state, now.names, now))
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: str, event: gr.EventData) -> Updates:
@@ -284,7 +288,7 @@ class MemoryTab(SelectionEvents):
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
         kind = clicked_format(event, html.CACHE_FORMATS)
-        entries = session.shown_history.entries[: session.selected_moment + 1]
+        entries = memory_panels.moments(session)
         model, settings, example = run.backbone.name, run.settings, session.memory.example
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
@@ -298,6 +302,18 @@ class MemoryTab(SelectionEvents):
             file = download_value(f"memory.{kind}", made, self.export_count)
         said = f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."
         return {self.export_buttons: file, **self.context.done(said)}
+
+    def on_table(self, visitor: str) -> Updates:
+        """Every view that entered up to the selected moment, as a file."""
+        session = self.context.sessions.get(visitor)
+        entries, example = memory_panels.moments(session), session.memory.example
+        if not entries:
+            raise DemoError("There is no memory to list yet.", "Run a picture first.")
+        self.export_count += 1
+        with self.context.downloads.slot():
+            title = "the memory of this page" if example is None else example.recording.title
+            made = download_value("stored-views.csv", memory_csv(title, entries), self.export_count)
+            return {self.table_button: made}
 
     def on_import(self, visitor: str, path: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)

@@ -123,9 +123,9 @@ def pack(snapshot: CacheSnapshot, metadata: MemoryAbout, entries: Sequence[Histo
     """A cache as a safetensors file; its metadata entry ``rita`` is ``metadata`` as JSON, and beside it what every item's
     picture is called, its true class, and the moments before this one with the items that left (``entries``; without them
     where the file would be too large to be imported)."""
-    held = _rows_of(snapshot)
+    held = [(k, item) for k, _, item in snapshot.items]
     known = {id(item) for _, item in held}
-    past = {id(item): (k, item) for entry in entries for k, item in _rows_of(entry.snapshot) if id(item) not in known}
+    past = {id(item): (k, item) for entry in entries for k, _, item in entry.snapshot.items if id(item) not in known}
     rows = [*held, *past.values()]
     index = {id(item): n for n, (_, item) in enumerate(rows)}
     told = {"items": len(held), "moments": [_moment(entry, index) for entry in entries]}
@@ -148,15 +148,10 @@ def pack(snapshot: CacheSnapshot, metadata: MemoryAbout, entries: Sequence[Histo
     return save(arrays, {"rita": text})
 
 
-def _rows_of(snapshot: CacheSnapshot) -> list[tuple[int, CacheItem]]:
-    """Class and item, by class and slot."""
-    return [(k, item) for k, items in sorted(snapshot.items_by_class.items()) for item in items]
-
-
 def _moment(entry: HistoryEntry, index: Mapping[int, int]) -> dict[str, Any]:
     """A moment as the header has it: ``held`` are rows of the arrays."""
     events = [[getattr(event, name) for name in EVENT] for event in entry.events[:MAX_LOGGED_EVENTS]]
-    held = [index[id(item)] for _, item in _rows_of(entry.snapshot)]
+    held = [index[id(item)] for _, _, item in entry.snapshot.items]
     return {
         **{"title": entry.title, "picture_key": entry.picture_key, "pictures": entry.snapshot.pictures},
         **{"held": held, "events": events},

@@ -6,7 +6,7 @@ snapshots share their items.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,11 +20,22 @@ MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
 
 
+@dataclass(frozen=True)
+class ViewSource:
+    """Where a view was cut: the name of its ``file``, whether the picture arrived ``attacked``, and the ``box``: left, top,
+    right, bottom as fractions of the picture's square; None and () where that is not known."""
+
+    file: str
+    attacked: bool | None
+    box: tuple[float, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class CacheItem:
     """One cached view: ``feature`` (D,), ``entropy`` in nats, ``born`` the number of its picture, ``view`` its number
     among that picture's views, ``thumbnail`` (48, 48, 3) uint8 or None if it is not known; ``picture``: what its picture
-    is called, "" if that is not known, and ``truth`` its true class's name, likewise."""
+    is called, "" if that is not known, ``truth`` its true class's name, likewise, and ``source``, None of an imported
+    one."""
 
     feature: np.ndarray
     entropy: float
@@ -33,6 +44,7 @@ class CacheItem:
     thumbnail: np.ndarray | None = None
     picture: str = ""
     truth: str = ""
+    source: ViewSource | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,12 @@ class CacheSnapshot:
     others: Mapping[str, CacheState] = field(default_factory=dict)
 
     @property
+    def items(self) -> tuple[tuple[int, int, CacheItem], ...]:
+        """Class, slot and item, by class and slot."""
+        held = sorted(self.items_by_class.items())
+        return tuple((k, slot, item) for k, items in held for slot, item in enumerate(items))
+
+    @property
     def count(self) -> int:
         """Number of cached views."""
         return sum(len(items) for items in self.items_by_class.values())
@@ -60,9 +78,7 @@ class CacheSnapshot:
 
     def find(self, item: CacheItem | None) -> tuple[int, int] | None:
         """Class and slot of an item, or None if it is not here."""
-        return next(
-            ((k, j) for k, items in self.items_by_class.items() for j, one in enumerate(items) if one is item), None
-        )
+        return next(((k, slot) for k, slot, one in self.items if one is item), None)
 
     def without_items(self, item_ids: set[int]) -> CacheSnapshot:
         """Without the items of these ids (``id(item)``); later items of a class move up."""
@@ -82,11 +98,10 @@ class CacheSnapshot:
             self.key,
             self.others,
         )
-        for k, items in self.items_by_class.items():
-            state.count[k] = len(items)
-            for slot, item in enumerate(items):
-                state.features[k, slot], state.entropy[k, slot] = item.feature, item.entropy
-                state.born[k, slot], state.view[k, slot] = item.born, item.view
+        for k, slot, item in self.items:
+            state.count[k] = slot + 1
+            state.features[k, slot], state.entropy[k, slot] = item.feature, item.entropy
+            state.born[k, slot], state.view[k, slot] = item.born, item.view
         return state
 
 
@@ -104,7 +119,7 @@ class HistoryEntry:
     def added_item_ids(self) -> set[int]:
         """The ids (``id(item)``) of the items that this moment's picture added."""
         born = self.snapshot.pictures - 1 if self.picture_key else None
-        return {id(i) for items in self.snapshot.items_by_class.values() for i in items if i.born == born}
+        return {id(item) for _, _, item in self.snapshot.items if item.born == born}
 
 
 @dataclass(frozen=True)
@@ -159,13 +174,16 @@ class History:
         kept, names, picture = self.entries, run.class_prompts.names, title
         if not kept or kept[-1].snapshot.key != run.class_prompts.key:
             title_before = RESTARTED if kept else "The beginning"
-            kept = (HistoryEntry(title_before, snapshot_of(run.cache_before, names, None, None)),)
+            kept = (HistoryEntry(title_before, snapshot_of(run.cache_before, names, None)),)
         elif replace_latest and picture_key and len(kept) > 1 and kept[-1].picture_key == picture_key:
             kept = kept[:-1]
         if picture_key and any(e.picture_key == picture_key for e in kept):
             title = f"{title}, again (its earlier views were taken out)"
         truth = names[run.label] if run.label_given else truth
-        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, crops, picture, truth)
+        boxes = run.attacked.encoded_views.views.boxes.tolist()
+        sources = [ViewSource(picture, run.attack is not None, tuple(box)) for box in boxes]
+        newest = LatestPicture(picture, truth, sources, crops)
+        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, newest)
         entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key)
         return History((*kept, entry)[-MAX_ENTRIES:])
 
@@ -178,16 +196,27 @@ class History:
         return History(self.entries[:-1]) if len(self.entries) > 1 else self
 
 
+@dataclass(frozen=True)
+class LatestPicture:
+    """What new items are told of their picture: its ``name`` and true class's name, and per view a source and, if they
+    are there, its pixels: ``crops`` (N, s, s, 3)."""
+
+    name: str
+    truth: str
+    sources: Sequence[ViewSource]
+    crops: np.ndarray | None
+
+    def told(self, item: CacheItem) -> CacheItem:
+        """The item of one of its views with what is known of it."""
+        crop = None if self.crops is None or item.view >= len(self.crops) else small_crop(self.crops[item.view])
+        return replace(item, thumbnail=crop, picture=self.name, truth=self.truth, source=self.sources[item.view])
+
+
 def snapshot_of(
-    state: CacheState,
-    names: tuple[str, ...],
-    earlier: CacheSnapshot | None,
-    crops: np.ndarray | None,
-    picture: str = "",
-    truth: str = "",
+    state: CacheState, names: tuple[str, ...], earlier: CacheSnapshot | None, latest: LatestPicture | None = None
 ) -> CacheSnapshot:
-    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones are of the latest picture: they get
-    a thumbnail from ``crops`` (N, s, s, 3), its views, its name ``picture`` and its true class ``truth``."""
+    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones of the latest picture are told of
+    it."""
     old = {} if earlier is None else earlier.items_by_class
     known = {(k, i.born, i.view, i.entropy, i.feature.tobytes()): i for k, items in old.items() for i in items}
     found: dict[int, list[CacheItem]] = {}
@@ -198,9 +227,8 @@ def snapshot_of(
             item = known.get((k, born, view, entropy, feature.tobytes()))
             if item is None:
                 item = CacheItem(feature, entropy, born, view)
-                if born == state.pictures - 1:
-                    crop = small_crop(crops[view]) if crops is not None and 0 <= view < len(crops) else None
-                    item = replace(item, thumbnail=crop, picture=picture, truth=truth)
+                if latest is not None and born == state.pictures - 1:
+                    item = latest.told(item)
             found.setdefault(k, []).append(item)
     _, J, D = state.features.shape
     items = {k: tuple(listed) for k, listed in found.items()}

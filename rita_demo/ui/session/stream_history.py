@@ -16,7 +16,15 @@ from rita_demo.records import CacheEvent
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, CacheItem, CacheSnapshot, History, HistoryEntry, small_crop
+from rita_demo.ui.session.cache_history import (
+    MAX_ENTRIES,
+    CacheItem,
+    CacheSnapshot,
+    History,
+    HistoryEntry,
+    ViewSource,
+    small_crop,
+)
 from rita_demo.ui.session.session import Session
 
 MAX_THUMBNAILS = 160  # stored views with a thumbnail: those that are held, then the newest others
@@ -27,7 +35,9 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
     """The memory of a stream before its first and after each of its first ``t`` pictures."""
     names, features = one.names, evaluation_page.remembered_features(one)
     views = evaluation_page.remembered_views(trajectory, t)
-    items = {view.id: _item(one, view, features[view.id]) for view in views}
+    # a box takes a millisecond: none for views that left before the moments that are kept
+    boxes = evaluation_page.view_boxes(one, (v for v in views if v.left is None or v.left >= t - MAX_ENTRIES))
+    items = {view.id: _item(one, view, features[view.id], boxes.get(view.id, ())) for view in views}
     items |= {at: replace(items[at], thumbnail=crop) for at, crop in _thumbnails(folders, one, views).items()}
     by_picture: dict[int, list[RememberedView]] = {}
     for view in views:
@@ -77,14 +87,13 @@ def shipped_history(folders: DataFolders, name: str) -> History:
 def replacing_item(history: History) -> tuple[int, int] | None:
     """Class and slot of the latest view that is held and took another one's place; else of the latest that is held."""
     snapshot = history.entries[-1].snapshot
-    held = [(k, slot, item) for k, items in snapshot.items_by_class.items() for slot, item in enumerate(items)]
     taken = {
         (event.label, event.slot, entry.snapshot.pictures - 1)
         for entry in history.entries
         for event in entry.events
         if event.replaced_born is not None
     }
-    order = sorted(held, key=lambda at: ((at[0], at[1], at[2].born) in taken, at[2].born))
+    order = sorted(snapshot.items, key=lambda at: ((at[0], at[1], at[2].born) in taken, at[2].born))
     return order[-1][:2] if order else None
 
 
@@ -92,9 +101,9 @@ def _picture_title(n: int, name: str, attacked: bool) -> str:
     return f"picture {n + 1} of the stream, {name}{', attacked' if attacked else ''}"
 
 
-def _item(one: StreamRun, view: RememberedView, feature: np.ndarray) -> CacheItem:
-    title = _picture_title(view.picture, view.name, view.attacked)
-    return CacheItem(feature, view.entropy, view.picture, view.view, None, title, one.names[view.truth])
+def _item(one: StreamRun, view: RememberedView, feature: np.ndarray, box: tuple[float, ...]) -> CacheItem:
+    title, source = _picture_title(view.picture, view.name, view.attacked), ViewSource(view.name, view.attacked, box)
+    return CacheItem(feature, view.entropy, view.picture, view.view, None, title, one.names[view.truth], source)
 
 
 def _thumbnails(folders: DataFolders, one: StreamRun, views: tuple[RememberedView, ...]) -> dict[int, np.ndarray]:

@@ -1,0 +1,109 @@
+"""A visitor's memory as a table: where every view came from, and what became of it."""
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo.evaluation.stored_views import COLUMNS
+from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Picture
+from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.cache_history import RESTARTED, History, snapshot_of
+from rita_demo.ui.session.memory_table import memory_csv
+from rita_demo.views.boxes import view_boxes
+
+NAMES, PICTURES = ("cup", "crab", "cat"), 6
+SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=1, max_entropy=9.0)
+
+
+def rows_of(history: History, moment: int | None = None) -> list[dict[str, str]]:
+    data = memory_csv("mine", history.entries if moment is None else history.entries[: moment + 1]).decode()
+    assert data.splitlines()[0] == ",".join(COLUMNS)
+    return list(csv.DictReader(io.StringIO(data)))
+
+
+def held(rows: list[dict[str, str]]) -> set[tuple[str, str, str]]:
+    return {(row["stored_as"], row["picture"], row["view"]) for row in rows if not row["left_at"]}
+
+
+def held_at(history: History, moment: int = -1) -> set[tuple[str, str, str]]:
+    return {(NAMES[k], str(item.born), str(item.view)) for k, _, item in history.entries[moment].snapshot.items}
+
+
+def add(engine: Any, history: History, n: int, **changes: Any) -> History:
+    """Picture ``n``; every other one is attacked."""
+    picture = Picture(np.random.default_rng(n).integers(0, 256, (112, 112, 3)).astype(np.uint8), f"key {n}")
+    settings = SETTINGS.replace(attack="noise" if n % 2 else "none", view_seed=n, **changes)
+    run = run_picture(engine, picture, NAMES, settings, label=n % 3, cache=history.cache_before(picture.key))
+    return history.with_picture(f"photo {n}.png", picture.key, run, None)
+
+
+@pytest.fixture
+def history(engine: Any) -> History:
+    found = History()
+    for n in range(PICTURES):
+        found = add(engine, found, n)
+    return found
+
+
+def test_the_rows_hold_at_every_moment_what_the_memory_holds(history: History) -> None:
+    for moment in range(len(history.entries)):
+        assert held(rows_of(history, moment)) == held_at(history, moment)
+
+
+def test_a_row_names_picture_box_and_the_view_that_left(history: History) -> None:
+    rows = rows_of(history)
+    assert [int(row["id"]) for row in rows] == list(range(sum(len(entry.events) for entry in history.entries)))
+    for row in rows:
+        n = int(row["picture"])
+        assert (row["stream"], row["file"], row["true_class"]) == ("mine", f"photo {n}.png", NAMES[n % 3])
+        assert (row["entered_at"], row["attacked"]) == (str(n), str(n % 2 == 1))
+        box = [float(row[edge]) for edge in ("left", "top", "right", "bottom")]
+        assert np.allclose(box, view_boxes(SETTINGS.replace(view_seed=n))[0][int(row["view"])])
+    replacing = [row for row in rows if row["replaced"]]
+    assert replacing, "something was evicted"
+    for row in replacing:
+        gone = rows[int(row["replaced"])]
+        assert (gone["file"], gone["stored_as"]) == (row["replaced_file"], row["stored_as"])
+        assert (gone["left_at"], gone["replaced_by"]) == (row["picture"], row["id"])
+        assert 0 < float(row["gain"]) == pytest.approx(float(gone["entropy"]) - float(row["entropy"]))
+    assert {row["replaced_by"] for row in rows} - {""} == {row["id"] for row in replacing}
+
+
+def test_a_view_that_is_taken_out_by_hand_left_for_no_other(history: History, engine: Any) -> None:
+    now = history.entries[-1].snapshot
+    k, slot, _ = now.items[0]
+    state = engine.remove_cache_item(now.to_cache_state(), k, slot)
+    after = history.with_snapshot("Removed", snapshot_of(state, now.names, now))
+    (changed,) = [new for old, new in zip(rows_of(history), rows_of(after), strict=True) if old != new]
+    assert (changed["stored_as"], changed["left_at"], changed["replaced_by"]) == (NAMES[k], str(PICTURES - 1), "")
+    emptied = after.with_snapshot("Emptied", replace(now, items_by_class={}))
+    assert held(rows_of(emptied)) == set()
+    assert held(rows_of(emptied.undo().undo())) == held_at(history)
+
+
+def test_an_imported_memory_brings_its_rows_back_without_boxes(history: History, engine: Any) -> None:
+    now, names = history.entries[-1].snapshot, NAMES
+    prompts = engine.encode_classes(names, SETTINGS)
+    about = cache_file.describe(now, engine.info.name, SETTINGS, history.entries)
+    *past, imported = cache_file.unpack_history(cache_file.pack(now, about, history.entries), prompts, engine.info.name)
+    mine = add(engine, History(), PICTURES)
+    rows = rows_of(History((*past, *mine.entries, imported)))
+    assert held(rows) == held_at(history)
+    theirs = {column: [row[column] for row in rows if row["file"] != f"photo {PICTURES}.png"] for column in COLUMNS}
+    for column in ("picture", "file", "true_class", "stored_as", "view", "entered_at"):
+        assert theirs[column] == [row[column] for row in rows_of(history)]
+    assert {*theirs["left"], *theirs["attacked"]} == {""}
+
+
+def test_another_list_of_names_is_another_memory(history: History, engine: Any) -> None:
+    picture = Picture(np.zeros((112, 112, 3), np.uint8), "black")
+    run = run_picture(engine, picture, ("cat", "dog"), SETTINGS.replace(attack="none"), label=0)
+    other = history.with_picture("black.png", picture.key, run, None)
+    assert RESTARTED in {entry.title for entry in other.entries}
+    assert {row["file"] for row in rows_of(other)} == {"black.png"}
