@@ -23,7 +23,7 @@ from rita_demo.settings import Settings, register, register_choices, unregister
 
 T = TypeVar("T", bound=Any)
 #: The order of menus and tables; others follow in the order of the alphabet.
-ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive".split()  # noqa: SIM905
+ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive"
 ATTACKS: dict[str, Attack] = {}
 
 
@@ -54,35 +54,31 @@ class Registry(Generic[T]):
 
     def add_loaded(self, spec: str, one: T, files: Sequence[str] = ()) -> T:
         """The same for an object that is loaded. ``files``: all that it was loaded from, where it is not one file."""
-        one, known = replace(one, plugin=spec, digest=plugin_digest(spec, files)), self.known.get(one.name)
-        if known is not None and Path(known.plugin).absolute() != Path(spec).absolute():
-            kind = self.kind.__name__.lower()
-            raise PluginError(f"{place(spec)}: the {kind} {one.name!r} exists already.", "Choose another name.")
-        if known is not None and known.digest == one.digest:
-            return known
-        if known is not None:
-            self.remove(one.name)
-        try:
-            self._add(one)
-        except SettingError as error:
-            raise PluginError(f"{place(spec)}: {error.message}", error.hint) from error
-        return one
+        return self._add_plugin(replace(one, plugin=spec, digest=plugin_digest(spec, files)))
 
     def add_object(self, one: T) -> T:
         """Register an object of a script or a notebook; one of that name from a script is replaced. Raises PluginError: its
         name, or that of a setting, is taken by another."""
-        digest, known = object_digest(one), self.known.get(one.name)
-        if known is not None and (known is one or known.digest == digest):
-            return known
-        if known is not None and not is_script(known.plugin):
-            raise PluginError(f"The {self.kind.__name__.lower()} {one.name!r} exists already.", "Choose another name.")
+        if self.known.get(one.name) is one:
+            return one
+        return self._add_plugin(replace(one, plugin=script_spec(one), digest=object_digest(one)))
+
+    def _add_plugin(self, one: T) -> T:
+        script, known = is_script(one.plugin), self.known.get(one.name)
+        where = "" if script else f"{place(one.plugin)}: "
         if known is not None:
+            if not (
+                is_script(known.plugin) if script else Path(known.plugin).absolute() == Path(one.plugin).absolute()
+            ):
+                taken = f"{self.kind.__name__.lower()} {one.name!r} exists already."
+                raise PluginError(f"{where}the {taken}" if where else f"The {taken}", "Choose another name.")
+            if known.digest == one.digest:
+                return known
             self.remove(one.name)
-        one = replace(one, plugin=script_spec(one), digest=digest)
         try:
             self._add(one)
         except SettingError as error:
-            raise PluginError(error.message, error.hint) from error
+            raise PluginError(f"{where}{error.message}", error.hint) from error
         return one
 
     def remove(self, name: str) -> None:
@@ -130,4 +126,4 @@ def access_of(settings: Settings) -> str:
     return get_attack(settings.attack).access_with(settings)
 
 
-_registry.discover(__name__, ORDER)
+_registry.discover(__name__, ORDER.split())

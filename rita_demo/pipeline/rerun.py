@@ -44,7 +44,7 @@ def rescore(
     engine: Engine,
     run: Run,
     settings: Settings | None = None,
-    exclusions: Exclusions = Exclusions(),  # noqa: B008 (a frozen value)
+    exclusions: Exclusions | None = None,
     label: int | None = None,
 ) -> Run:
     """Decide both pictures again from their features ("what if"); no picture is encoded.

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping
 from math import isfinite
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 import gradio as gr
@@ -112,8 +113,8 @@ def picture_handler(
         default = inspect.Parameter.empty if name == "image" else None
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(inspect.Parameter(name, kind, default=default, annotation=TYPES[name]))
-    signature = inspect.Signature(parameters, return_annotation=tuple[returns])  # type: ignore[valid-type]
-    setattr(handler, "__signature__", signature)  # noqa: B010, an assignment mypy forbids
+    returned = GenericAlias(tuple, returns)
+    vars(handler)["__signature__"] = inspect.Signature(parameters, return_annotation=returned)
     return handler
 
 

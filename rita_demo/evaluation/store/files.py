@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +11,8 @@ from typing import Any
 
 from rita_demo.records.errors import DataError
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows: no lock, everything else works
-    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -32,7 +31,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
         ) from error
     with handle:
         try:
-            if fcntl is not None:
+            if sys.platform != "win32":  # there is no lock, everything else works
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise DataError(

@@ -66,9 +66,9 @@ class StreamRun:
     def title(self) -> str:
         """What was streamed, in one line."""
         c, names = self.columns, f"{len(self.names)} class names"
-        attack, _, share = re.fullmatch(r"(.*?)(:(\d+))?", str(c["attack"])).groups()  # type: ignore[union-attr]
+        attack, *share = re.split(r":(?=\d+$)", str(c["attack"]))
         traffic_text = "clean" if attack == "none" else f"{attack_words(attack)} {c['budget']}/255"
-        traffic_text += f" on {share} %" if share else ""
+        traffic_text += f" on {share[0]} %" if share else ""
         traffic_text += ", class by class" if self.header.traffic.get("order") == "classes" else ""
         told = ("attacked_share", "stream_order", "views")
         shown = [f"{name}={value}" for name, value in self.header.non_default.items() if name not in told]
