@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from tests.live_server import start_server
 
-TIMEOUT_MS = 60_000  # ms; generous, since the machine may be busy
+TIMEOUT_MS = 120_000  # ms; generous, since the machine may be busy
 LOCAL = {"127.0.0.1", "localhost"}
 #: The server knows the page, and its run, or that of its link, is there.
 TOLD_JS = """() => {

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.busy import busy_machine
-from tests.e2e.conftest import TOLD_JS, open_lab, open_settings, visit
+from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit
 
 pytestmark = pytest.mark.e2e
 
@@ -31,6 +31,10 @@ def answer_held_back(page: Page, wanted: Callable[[dict[str, Any]], bool]) -> It
 
     page.route("**/run/predict*", handle)
     yield held
+    for _ in range(TIMEOUT_MS // 100):  # it is sent when the event before it is answered
+        if held:
+            break
+        page.wait_for_timeout(100)
     page.wait_for_timeout(PATIENCE_MS)
     for route, answer in zip(held, answers):
         route.fulfill(response=answer)

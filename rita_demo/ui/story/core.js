@@ -95,13 +95,15 @@ async function show() {
   if (!next) return void (data = null);
   const same = data?.key === next.key;
   stop();
+  if (same) next.names = data.names; // with the answers of the steps between
   data = next;
-  steps = next.steps;
   if (!same) {
+    steps = next.steps;
     at = next.last;
     sheets = null;
     frames = new Map();
     chosen = next.push ? next.push.first : Math.min(1, next.boxes.length - 1);
+    story.dataset.steps = "";
     forget();
   }
   find("input.step").max = next.last;
@@ -137,7 +139,7 @@ async function showPictures(same) {
 
 async function showSteps() {
   const more = parsed("steps");
-  if (!more || !data || more.key !== data.key) return;
+  if (!more || !data || more.key !== data.key || story.dataset.steps) return;
   steps = more.steps;
   data.names = more.names;
   const run = data;
@@ -147,6 +149,7 @@ async function showSteps() {
     if (data !== run) return;
     frames.set(Number(step), one);
   }
+  story.dataset.steps = "all";
   draw();
 }
 
