@@ -16,14 +16,15 @@ OpenClipRecord = dict[str, Any]  # how open_clip describes an architecture, or w
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A model in the menu: size of the download in MB (0: part of this project; four bytes per parameter where the file's own
-    size is not known), parameters, one sentence, the licence of the weights, and the paper's tables that are of it."""
+    """A model in the menu: size of the download in MB (0: part of this project; otherwise the parameters at the precision of
+    the file), parameters, one sentence, the licence that the hub's page names (this project's own models: that of the project),
+    and the paper's tables that are of it."""
 
     title: str
     megabytes: int
     parameters: int
     note: str
-    licence: str = "MIT"
+    licence: str
     tables: tuple[str, ...] = ()
 
     @property
@@ -40,6 +41,7 @@ BACKBONES: dict[str, ModelEntry] = {
         15_028_801,
         "Small and trained for this demo: knows everyday objects and textures, nothing to download; "
         f"under 2 seconds per picture on two CPU cores. {NOT_ZERO_SHOT}",
+        "MIT",
     ),
     EMBEDDED_ROBUST: ModelEntry(
         "Embedded model, robust",
@@ -47,6 +49,7 @@ BACKBONES: dict[str, ModelEntry] = {
         15_028_801,
         "The embedded model with a vision tower that was fine-tuned on attacked pictures (TeCoA and FARE, 4/255): "
         "an attack that empties the other model leaves it part of its answers.",
+        "MIT",
     ),
     "ViT-B-16-quickgelu:openai": ModelEntry(
         "CLIP ViT-B/16 (OpenAI)",
@@ -54,6 +57,7 @@ BACKBONES: dict[str, ModelEntry] = {
         149_620_737,
         "The model of most of the paper's tables; quick-GELU; about half a minute per picture on two CPU cores; "
         "not measured on a GPU yet.",
+        "Apache 2.0; MIT in OpenAI’s repository",
         tables=("main", "budget 4", "imagenet", "attack type", "other attacks"),
     ),
     "ViT-B-32-quickgelu:openai": ModelEntry(
@@ -62,6 +66,7 @@ BACKBONES: dict[str, ModelEntry] = {
         151_277_313,
         "The fastest of the real CLIP models; quick-GELU; about 10 seconds per picture on two CPU cores; "
         "not measured on a GPU yet.",
+        "Apache 2.0; MIT in OpenAI’s repository",
         tables=("main", "budget 4", "imagenet", "components"),
     ),
     "RN50-quickgelu:openai": ModelEntry(
@@ -70,6 +75,7 @@ BACKBONES: dict[str, ModelEntry] = {
         102_007_137,
         "The convolutional CLIP of the paper; quick-GELU in its text tower; about 10 seconds per picture "
         "on two CPU cores; not measured on a GPU yet.",
+        "MIT",
         tables=("RN50",),
     ),
     "ViT-B-32:laion2b_s34b_b79k": ModelEntry(
@@ -78,14 +84,16 @@ BACKBONES: dict[str, ModelEntry] = {
         151_277_313,
         "The same shape as CLIP ViT-B/32, trained on open data; plain GELU; about 10 seconds per picture "
         "on two CPU cores; not measured on a GPU yet.",
+        "MIT",
         tables=("other backbones",),
     ),
     "EVA02-B-16:merged2b_s8b_b131k": ModelEntry(
         "EVA-02 CLIP B/16",
-        300,
+        299,
         149_691_137,
         "More accurate at the size of ViT-B/16; plain GELU in its text tower; about half a minute per picture "
         "on two CPU cores; not measured on a GPU yet.",
+        "MIT",
         tables=("other backbones",),
     ),
     "PE-Core-T-16-384:meta": ModelEntry(
@@ -100,7 +108,7 @@ BACKBONES: dict[str, ModelEntry] = {
         299,
         74_835_073,
         "A small convolutional CLIP, made for phones; plain GELU in its text tower; 11 M parameters for pictures of 256 pixels.",
-        "Apple’s, for research alone",
+        "Apple’s, for research that is not commercial",
     ),
     "PE-Core-S-16-384:meta": ModelEntry(
         "Perception Encoder S/16",
@@ -114,6 +122,7 @@ BACKBONES: dict[str, ModelEntry] = {
         605,
         151_277_313,
         "The same shape as CLIP ViT-B/32, trained on filtered open data; plain GELU; as fast as that.",
+        "MIT",
     ),
 }
 

@@ -81,5 +81,3 @@ def test_every_model_names_its_licence_and_the_paper_s_tables_that_are_of_it() -
         printed = [cell.table for cell in paper_results() if PRINTED[cell.backbone] == name]
         assert entry.tables == tuple(dict.fromkeys(printed)), name
         assert entry.licence
-        if entry.megabytes:
-            assert entry.megabytes in (pytest.approx(4e-6 * entry.parameters, rel=0.01), 300), "300: half precision"
