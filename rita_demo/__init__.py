@@ -11,9 +11,6 @@ __version__ = "0.1.0"
 # browser) spinning threads make a re-score many times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# Before the hub's client is imported: its plain downloads can be stopped, those of its storage Xet cannot.
-os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
-
 from rita_demo.settings.table import ADDED_BY
 
 # Settings are checked against the names of all attacks and the own settings of all defences.

@@ -18,6 +18,7 @@ from pathlib import Path
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CHUNK = 1 << 16
+XET_ROUTE = "/api/xet-read-token"  # not served: who asks for it does not get the file
 WEB_PAGE = b"<html><title>Log in to this network</title></html>"
 PORT = 8765
 
@@ -37,7 +38,7 @@ class Faults:
 
 
 class StandInHub(ThreadingHTTPServer):
-    """The server. ``files``: "organisation/name/file" -> its place; ``ranges``: the Range header of every GET, "" for none."""
+    """The server. ``files``: "organisation/name/file" -> its place; ``ranges``: the Range header of every GET of one, "" for none."""
 
     daemon_threads = True
 
@@ -69,7 +70,7 @@ class _Answer(BaseHTTPRequestHandler):
 
     def _answer(self, content: bool) -> None:
         faults = self.server.faults
-        if content:
+        if content and "/resolve/" in self.path:
             self.server.ranges.append(self.headers.get("Range", ""))
         if faults.status:
             return self._send(faults.status, b"", {}, content)
@@ -99,6 +100,10 @@ class _Answer(BaseHTTPRequestHandler):
         checksum = self.server.checksums[name]
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{checksum}"', "X-Linked-Etag": f'"{checksum}"'}
         headers |= {"X-Linked-Size": str(size), "Accept-Ranges": "bytes", "Content-Length": str(size - first)}
+        headers |= {
+            "X-Xet-Hash": checksum,
+            "X-Xet-Refresh-Route": XET_ROUTE,
+        }  # the hub offers it for every file of weights
         if first:
             headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
         for key, value in headers.items():

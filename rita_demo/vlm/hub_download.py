@@ -1,7 +1,9 @@
 """Weights from the model hub: fetched by the hub's own client, with progress, a way to stop, and the checksum compared.
 
-The client resumes a connection that breaks, several times; a download that is stopped, or given up, starts anew. What is
-running can be read and stopped from other threads, by the model's name. Importing this module loads no hub client."""
+The client resumes a connection that breaks, several times. A download that is stopped or given up, or whose process ends,
+starts anew: the client has no option that goes on with the part that is there (its files ``*.incomplete`` have a new name each
+time). What is running can be read and stopped from other threads, by the model's name. Importing this module loads no hub
+client."""
 
 import errno
 import hashlib
@@ -85,9 +87,12 @@ def fetch(repository: str, names: tuple[str, ...], model: str) -> Path:
         Stopped: by :func:`stop`. BackboneError: no connection, one that breaks for good, no room, an answer that is not
             the hub's, a file that is not what the hub says.
     """
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
+    # What raises while the client's other protocol, Xet, loads a file is printed and does not stop it. The variable of this name
+    # is too late where the client was imported before, as transformers does.
+    constants.HF_HUB_DISABLE_XET = True
     running = _running[model] = _Download(model)
     try:
         for name in names:

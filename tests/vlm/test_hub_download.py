@@ -1,6 +1,9 @@
 """Downloads from a local server that speaks the hub's protocol, by the hub's own client: slow, cut, stopped and damaged."""
 
 import errno
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ from rita_demo.vlm import hub_download
 from rita_demo.vlm.catalogue import hub_files, model_status
 from rita_demo.vlm.hub_download import HubProgress, Stopped, fetch, progress_of, stop
 from rita_demo.vlm.registry import load
+from tests.live_server import wait_until
 from tests.vlm.hub import only_hub, random_model, shrink
 from tools.stand_in_hub import Faults, StandInHub
 
@@ -91,6 +95,33 @@ def test_a_download_can_be_stopped_from_another_thread_and_started_again(hub, tm
     assert left_behind(tmp_path) == []
     hub.faults = Faults()
     assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
+
+
+def test_a_hub_that_offers_xet_is_asked_for_plain_content(hub, seen, monkeypatch) -> None:
+    """Also where the client was imported before: the stand-in offers Xet with every file and does not have it."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", False)
+    assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
+    assert seen[-1].done == len(CONTENT)
+
+
+def test_a_download_whose_process_is_killed_starts_anew_and_hf_deletes_its_part(hub, tmp_path) -> None:
+    """As docs/command-line.md says. Where the client has learned to go on, the page has to say so."""
+    hub.faults = Faults(bytes_per_second=300_000)
+    code = f"from rita_demo.vlm.hub_download import fetch; fetch({REPOSITORY!r}, {NAMES!r}, {MODEL!r})"
+    cache = tmp_path / "cache"
+    environment = os.environ | {"HF_ENDPOINT": hub.endpoint, "HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "0"}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
+        assert wait_until(lambda: list(cache.rglob("*.incomplete")))
+        process.kill()
+    hub.faults = Faults()
+    assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
+    assert hub.ranges == ["", ""]
+    assert len(list(cache.rglob("*.incomplete"))) == 1
+    words = [Path(sys.executable).with_name("hf"), "cache", "prune", "--yes"]
+    subprocess.run(words, env=environment, check=True, capture_output=True)
+    assert list(cache.rglob("*.incomplete")) == []
+    assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
+    assert len(hub.ranges) == 2, "the weights are still in the cache"
 
 
 def test_weights_with_another_checksum_are_deleted_and_fetched_anew(hub, tmp_path) -> None:
