@@ -1,4 +1,4 @@
-"""A defence of an installed package: evaluated as one of a file, and again when the package is edited."""
+"""Defences of installed packages: evaluated as one of a file, and again when the package is edited."""
 
 import os
 import subprocess
@@ -10,11 +10,10 @@ import pytest
 from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 
-FIRST = """\
+DEFENCE = """\
 from rita_demo.defences.contract import Defence, answer_of
-{imports}
 {logits}
-DEFENCE = Defence(name="packed", title="Packed", sentence="CLIP again.", answer=answer_of(logits))
+DEFENCE = Defence(name="{name}", title="Packed", sentence="CLIP again.", answer=answer_of(logits))
 """
 LOGITS = """
 def logits(inputs):
@@ -22,44 +21,41 @@ def logits(inputs):
 """
 
 
-def install(site: Path, factor: float, parts: bool) -> None:
-    """What pip leaves of a package "packed": one module, or a package with the function in a module of its own."""
-    info = site / "packed-1.0.dist-info"
-    info.mkdir(parents=True, exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: packed\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[rita_demo.defences]\npacked = packed:DEFENCE\n")
-    logits = LOGITS.format(factor=factor)
-    if parts:
-        (site / "packed").mkdir(exist_ok=True)
-        (site / "packed" / "__init__.py").write_text(FIRST.format(imports="from packed.part import logits", logits=""))
-        (site / "packed" / "part.py").write_text(logits)
-    else:
-        (site / "packed.py").write_text(FIRST.format(imports="", logits=logits))
+def install(site: Path, **factors: object) -> None:
+    """What pip leaves of a package "packed" of one module and of "parted", which has the function in a module of its own."""
+    for name, factor in factors.items():
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True, exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[rita_demo.defences]\n{name} = {name}:DEFENCE\n")
+        logits = LOGITS.format(factor=factor)
+        if name == "parted":
+            (site / name).mkdir(exist_ok=True)
+            (site / name / "part.py").write_text(logits)
+            logits = "from parted.part import logits"
+        place = site / name / "__init__.py" if name == "parted" else site / f"{name}.py"
+        place.write_text(DEFENCE.format(name=name, logits=logits))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [False, True])
-def test_an_edited_package_is_measured_again_and_the_same_one_is_not(tmp_path, tiny_model_dir, parts) -> None:
+def test_an_edited_package_is_measured_again_and_the_same_one_is_not(tmp_path: Path, tiny_model_dir: Path) -> None:
     for name in ("cup", "crab"):
         (tmp_path / "toys" / name).mkdir(parents=True)
         (tmp_path / "toys" / name / "1.png").write_bytes(png_bytes(textures.draw("dotted", len(name), 64)))
 
-    def evaluate() -> subprocess.CompletedProcess[str]:
-        words = ["--data-root", ".", "--dataset", "toys", "--split", "all", "--methods", "packed", "--attack", "none"]
+    def evaluate(methods: str, **edited: object) -> subprocess.CompletedProcess[str]:
+        install(tmp_path / "site", **edited)
+        words = ["--data-root", ".", "--dataset", "toys", "--split", "all", "--methods", methods, "--attack", "none"]
         words += ["--budget", "4", "--set", "views=2", "--backbone", f"local-dir:{tiny_model_dir}", "--out", "runs"]
         command, path = [sys.executable, "-m", "rita_demo", "evaluate", *words], f"{tmp_path / 'site'}:{os.getcwd()}"
         more = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(command, cwd=tmp_path, env=os.environ | more, capture_output=True, text=True)
 
-    new = []
-    for factor in (1, 1, 3):
-        install(tmp_path / "site", factor, parts)
-        done = evaluate()
+    for edited, new in (({"packed": 1, "parted": 1}, 4), ({"parted": 3}, 2)):
+        done = evaluate("packed,parted", **edited)
         assert done.returncode == 0, done.stderr
-        new.append(done.stdout.partition(" rows, ")[2].partition(" of them")[0])
-    assert new == ["2", "0", "2"]
-    install(tmp_path / "site", "nothing", parts)
-    failed = evaluate()
-    assert failed.returncode == 1
-    name = "part.py, line 3" if parts else "packed.py, line 5"
-    assert f"{name}: NameError: name 'nothing' is not defined" in failed.stderr
+        assert f"4 rows, {new} of them new" in done.stdout
+    for method, place in (("packed", "packed.py, line 4"), ("parted", "part.py, line 3")):
+        failed = evaluate(method, **{method: "nothing"})
+        assert failed.returncode == 1
+        assert f"{place}: NameError: name 'nothing' is not defined" in failed.stderr

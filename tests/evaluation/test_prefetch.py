@@ -58,11 +58,11 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
     ids=["attacks", "targeted", "random crops"],
 )
 def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tmp_path, batch_sizes, monkeypatch, more):
-    found = rows_of(run_evaluate(tmp_path / "batches", *more))
+    found = rows_of(run_evaluate(tmp_path / "batches", *more, "--limit", "7"))
     assert max(batch_sizes) == BATCH
     batches = list(batch_sizes)
     monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", 1)
-    assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more)))
+    assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more, "--limit", "7")))
     assert batch_sizes == batches
 
 

@@ -18,7 +18,7 @@ from rita_demo.evaluation.store.run_folder import RunFolder
 pytestmark = pytest.mark.slow
 
 MIXED = ["--methods", "clip,ensemble,rita,rita_untuned", "--attack", "none,pgd"]
-BOTH = ["--protocols", "off,stream"]
+BOTH = ["--protocols", "off,stream", "--limit", "6"]
 
 
 def scheduled(words: list[str]) -> tuple[Scheduler, PictureEvaluator]:
@@ -52,12 +52,12 @@ def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 
 @pytest.mark.parametrize(
     ("more", "rows"),
     [
-        ([*MIXED, *BOTH], 144),
-        (["--attacked-share", "50", "--methods", "clip,rita", *BOTH], 36),
+        ([*MIXED, *BOTH], 72),
+        (["--attacked-share", "50", "--methods", "clip,rita", *BOTH], 18),
         (["--attack", "defence", "--methods", "clip,rita", *BOTH, "--limit", "5"], 15),
-        (["--dataset", "caltech101,dtd:present", "--seeds", "0,1", "--methods", "rita"], 32),
-        (["--dataset", "caltech101,caltech101:present", "--methods", "rita", *BOTH], 48),
-        (["--methods", "rita", "--sweep", "views=4,6", "--sweep", "cache_weight=0,1"], 48),
+        (["--dataset", "caltech101,dtd:present", "--seeds", "0,1", "--methods", "rita", "--limit", "4"], 16),
+        (["--dataset", "caltech101,caltech101:present", "--methods", "rita", *BOTH], 24),
+        (["--methods", "rita", "--sweep", "views=4,6", "--sweep", "cache_weight=0,1", "--limit", "6"], 24),
     ],
     ids=["methods", "traffic", "attack uses the cache", "seeds", "the same pictures twice", "sweep"],
 )
@@ -90,14 +90,14 @@ def test_either_executor_resumes_a_run_of_the_other(first, command_line, run_eva
     out, more = tmp_path / "runs", [*MIXED, *BOTH]
     whole = rows_of(run_evaluate(tmp_path / "whole", *more))
     if first == "local":
-        run_evaluate(out, *more, "--limit", "12")
+        run_evaluate(out, *more)
         for path in out.glob("cells/*/rows.jsonl"):  # every cell stops at another picture
-            keep = random.Random(path.parent.name).randrange(12)
+            keep = random.Random(path.parent.name).randrange(6)
             path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:keep]))
         run_out_of_order(command_line(out, *more), seed=2)
     else:
         before = run_out_of_order(command_line(out, *more), seed=2, most=20)
-        assert 0 < before < 144
+        assert 0 < before < 72
         run_evaluate(out, *more)
     assert rows_of(out) == whole
 
@@ -113,7 +113,7 @@ def test_what_is_stored_is_never_made_again(
     nothing_encoded()
     monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", 3 if how == "batches" else 1)
     if how == "apart":
-        assert run_out_of_order(command_line(out, *BOTH), seed=3) == 48
+        assert run_out_of_order(command_line(out, *BOTH), seed=3) == 24
         assert run_out_of_order(command_line(out, *BOTH), seed=3) == 0
     assert rows_of(run_evaluate(out, *BOTH)) == first
 

@@ -24,9 +24,10 @@ def attacked_stream_request(folders: DataFolders) -> list:
     return [one for one in stored_runs.stored_streams(folders) if one.columns["attack"] == "pgd"]
 
 
-@pytest.fixture
-def stored_run(tmp_path, command_line):
-    out = tmp_path / "mine"
+@pytest.fixture(scope="module")
+def stored_run(tmp_path_factory, command_line):
+    """Read by several tests, and written by none."""
+    out = tmp_path_factory.mktemp("runs") / "mine"
     more = ("--attack", "none,pgd", "--sweep", "slots=1,2")
     assert cli.main(command_line(out, *more)) == 0
     return out
@@ -116,6 +117,7 @@ def test_a_dataset_gives_as_many_classes_and_pictures_as_asked(data_root, engine
 
 
 def test_missing_clean_features_are_encoded_again(tmp_path, command_line, engine, data_root, stored_run) -> None:
+    (tmp_path / "mine").symlink_to(stored_run)
     assert cli.main(command_line(tmp_path / "attacked only", "--set", "slots=2")) == 0
     places = DataFolders(data_root, tmp_path)
     one = next(s for s in attacked_stream_request(places) if s.name.startswith("attacked"))

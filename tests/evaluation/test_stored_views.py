@@ -22,14 +22,14 @@ def streams(tmp_path_factory: pytest.TempPathFactory, run_evaluate) -> Path:
         "rita",
         "--attack",
         "none,pgd",
-        "--protocols",
-        "off,stream",
-        "--set",
-        "slots=1",
         "--limit",
         "9",
+        "--set",
+        "slots=1",
+        "--set",
+        "views_per_image=2",
     ]
-    return run_evaluate(tmp_path_factory.mktemp("views") / "runs", *more, "--set", "views_per_image=2")
+    return run_evaluate(tmp_path_factory.mktemp("views") / "runs", *more, "--protocols", "off,stream")
 
 
 def test_a_row_says_where_a_view_came_from_and_what_became_of_it(streams: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import open_clip
@@ -65,6 +66,9 @@ def only_hub(name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(f"{constants}.HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setattr(f"{constants}.HF_HUB_OFFLINE", False)
         monkeypatch.setattr(f"{constants}.DOWNLOAD_CHUNK_SIZE", 1 << 16)
+        monkeypatch.setattr(
+            "huggingface_hub.utils._http.time", SimpleNamespace(sleep=lambda _: None)
+        )  # between its tries
         yield server
 
 
