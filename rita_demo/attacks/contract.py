@@ -48,8 +48,8 @@ class WithSettings:
 class Attack(WithSettings):
     """An attack: what a person reads about it, and what runs.
 
-    Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title) and ``sentence`` (what it
-    does). ``cites`` and ``url``: its source. ``victim``: the model that is attacked, "" for none. ``knows``,
+    Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title), ``menu_note`` (stands behind the
+    title in a menu) and ``sentence`` (what it does). ``cites`` and ``url``: its source. ``victim``: the model that is attacked, "" for none. ``knows``,
     ``does_not_know``: the attacker's knowledge. ``caveat``: what a reader of its numbers must know.
 
     Components of the gradient loop (array shapes in :mod:`rita_demo.attacks.loop.components`):
@@ -81,6 +81,7 @@ class Attack(WithSettings):
     title: str
     sentence: str
     short_title: str = ""
+    menu_note: str = ""
     cites: str = ""
     url: str = ""
     victim: str = CLIP_VICTIM
@@ -126,6 +127,11 @@ class Attack(WithSettings):
     def column_title(self) -> str:
         """The heading of a narrow column."""
         return self.short_title or self.title
+
+    @property
+    def menu_title(self) -> str:
+        """What a menu offers."""
+        return f"{self.title} ({self.menu_note})" if self.menu_note else self.title
 
     @property
     def setting_names(self) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ ATTACK = Attack(
     name="typographic",
     title="A wrong word on the picture",
     short_title="wrong word",
+    menu_note="hardly works on the embedded model",
     sentence="The name of a wrong class is written on the picture; CLIP reads it.",
     cites="Goh et al. 2021",
     url="https://distill.pub/2021/multimodal-neurons",

@@ -25,7 +25,6 @@ from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 
 ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
-OWN_EXAMPLE = "cup, crab, camera, piano"
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
@@ -64,7 +63,7 @@ class Form:
         own = chosen == OWN_CLASSES
         with gr.Column(elem_id="own"):
             typed: dict[str, Any] = {"label": "My own list", "info": COMMAS, "lines": 1, "max_lines": 6}
-            text = vocabularies.format_names(self._names) if own else OWN_EXAMPLE
+            text = vocabularies.format_names(self._names) if own else ""
             self.fields["own_names"] = gr.Textbox(text, visible=own, elem_id="own-names", **typed)
             self.names_note = gr.HTML(elem_id="names-note")
 
@@ -108,8 +107,7 @@ class Form:
         """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
         fields = self.fields
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
-        for event in (fields["vocabulary"].input, fields["own_names"].blur):
-            event(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
+        fields["own_names"].blur(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
         typed = [
             event(lists_for_typed, classes, classes[1:], **IMMEDIATE_EVENT)
             for event in (fields["truth"].input, fields["target"].input)
@@ -162,7 +160,7 @@ class Form:
     def show(self, values: Mapping[str, Any]) -> Updates:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
         settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
-        own, names = {"value": values["own_names"] or OWN_EXAMPLE}, names_of(values)
+        own, names = {"value": values["own_names"]}, names_of(values)
         return {
             **{self.fields[n]: values[n] for n in (*settings, "methods")},
             **self._class_updates(values["vocabulary"], own, names, values["truth"], values["target"]),
@@ -207,10 +205,19 @@ def changed_note(values: Mapping[str, Any]) -> str:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 
 
+def started_list(own_names: JsonValue, answer: str) -> str:
+    """The typed list as it is when it is opened: empty but for the ``answer`` on screen, unless something was typed."""
+    text = str(own_names or "")
+    untouched = not text.strip() or (text.endswith(", ") and text.count(",") == 1)
+    return f"{vocabularies.format_names([answer])}, " if untouched and answer else text
+
+
 def lists_for(vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, target: JsonValue) -> list[dict[str, Any]]:
-    """Updates of the typed list, the true class and the target when the class names changed."""
+    """Updates of the typed list, the true class and the target when the class names changed. A list that is begun keeps the
+    true class."""
     names = _listed(vocabulary, own_names)
-    truth = truth if truth in names else NOT_GIVEN
+    begun = not names and str(own_names or "").startswith(f"{truth}, ")
+    truth = truth if truth in names or begun else NOT_GIVEN
     target = target if target in names and target != truth else NOT_GIVEN
     return [
         gr.update(visible=vocabulary == OWN_CLASSES),

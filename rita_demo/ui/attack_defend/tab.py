@@ -22,7 +22,7 @@ from rita_demo.process.generators import Steps
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.attack_defend.form import Form, names_note, uploaded_note
+from rita_demo.ui.attack_defend.form import Form, lists_for, names_note, started_list, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
@@ -41,7 +41,7 @@ from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import asks_for_another_run, form_values, parse_request
+from rita_demo.ui.session.run_request import OWN_CLASSES, asks_for_another_run, form_values, parse_request
 from rita_demo.ui.session.session import HOME_TAB, RUN_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
@@ -98,6 +98,9 @@ class AttackDefendTab(SelectionEvents):
         form.upload.upload(
             safe(self.take_upload), [visitor, form.upload, fields["attack"], *lists], noted, **UPLOAD_EVENT
         )
+        classes = [fields[name] for name in ("vocabulary", "own_names", "truth", "target")]
+        listed = [context.error_banner, *classes[1:]]
+        fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
@@ -208,6 +211,15 @@ class AttackDefendTab(SelectionEvents):
         session = self.context.sessions.get(values[self.context.visitor])
         self.queue_status.waiting_list.leave(session)
         return session
+
+    def on_vocabulary(self, visitor: str, vocabulary: JsonValue, own_names: JsonValue, *chosen: JsonValue) -> Updates:
+        """Another list of class names: true class and target are of it; one's own begins with the answer on screen."""
+        run, names = self.context.sessions.get(visitor).run, self.form.fields
+        if vocabulary == OWN_CLASSES and run is not None:
+            own_names = started_list(own_names, run.class_prompts.names[run.label])
+        typed, *menus = lists_for(vocabulary, own_names, *chosen)
+        lists = {names[name]: update for name, update in zip(("truth", "target"), menus)}
+        return lists | {names["own_names"]: typed | {"value": own_names}}
 
     def on_names(self, visitor: str, vocabulary: JsonValue, own_names: JsonValue) -> Updates:
         """Another list of class names, or a name is being typed: mark what the model does not know of them."""

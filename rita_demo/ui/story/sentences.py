@@ -68,7 +68,7 @@ def _notes(run: Run) -> str:
 def _changed(run: Run) -> str:
     kind, size = ATTACKS[run.settings.attack], f"at most {run.settings.budget} of 255"
     if not kind.bounded:
-        return f"Attacked ({kind.title[0].lower()}{kind.title[1:]}),"
+        return f"Attacked with {kind.title[0].lower()}{kind.title[1:]},"
     if run.settings.attack == "noise":
         return f"Add random noise of {size}, and"
     return f"Change every pixel by {size}, and"

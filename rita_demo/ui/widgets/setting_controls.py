@@ -71,7 +71,7 @@ class LenientSlider(gr.Slider):
 
 def attack_choices() -> list[tuple[str, str]]:
     """Every attack as a list offers it: title and name."""
-    return [(attack.title, name) for name, attack in ATTACKS.items() if name != "none"]
+    return [(attack.menu_title, name) for name, attack in ATTACKS.items() if name != "none"]
 
 
 def strength_update(attack: JsonValue, info: str = "", *, usable: bool = True) -> dict[str, Any]:

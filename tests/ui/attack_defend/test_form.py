@@ -20,6 +20,7 @@ from rita_demo.ui.attack_defend.form import (
     lists_for,
     lists_for_typed,
     lists_for_upload,
+    started_list,
     target_choices,
 )
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
@@ -71,6 +72,15 @@ def test_the_strength_rests_beside_every_attack_that_it_does_not_limit() -> None
         assert info == (setting_controls.RESTS if name in resting else "usual"), name
 
 
+def test_the_menu_says_which_attack_hardly_works_on_the_embedded_model() -> None:
+    offered = {name: title for title, name in setting_controls.attack_choices()}
+    assert offered.keys() == ATTACKS.keys() - {"none"}
+    said = {name: title.removeprefix(ATTACKS[name].title) for name, title in offered.items()}
+    assert {name: note for name, note in said.items() if note} == {
+        "typographic": " (hardly works on the embedded model)"
+    }
+
+
 def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:
     values = setting_controls.preset_values("paper") | {"attack": "pgd"}
     assert setting_controls.settings_from(values) == PAPER
@@ -99,6 +109,19 @@ def test_the_target_is_never_the_true_class() -> None:
     _, truth, target = lists_for("caltech101", "", "cup", "cup")
     assert (truth["value"], target["value"]) == ("cup", NOT_GIVEN)
     assert ("cup", "cup") not in target["choices"]
+
+
+def test_an_own_list_starts_with_the_answer_on_screen_and_keeps_what_was_typed() -> None:
+    assert started_list("", "cup") == started_list("motorbike, ", "cup") == "cup, "
+    assert started_list(None, "red fox, young") == '"red fox, young", '
+    for typed in ("crab, camera", "crab", "crab, camera, "):
+        assert started_list(typed, "cup") == typed
+    assert started_list("", "") == ""
+
+
+def test_a_list_of_which_only_the_true_class_is_typed_keeps_the_true_class() -> None:
+    for typed, kept in (("cup, ", "cup"), ("cup, crab", "cup"), ("crab, ", NOT_GIVEN), ("cups, ", NOT_GIVEN)):
+        assert lists_for(OWN_CLASSES, typed, "cup", NOT_GIVEN)[1]["value"] == kept, typed
 
 
 def test_the_beginning_of_a_class_is_enough_and_another_vocabulary_does_not_complete_it() -> None:

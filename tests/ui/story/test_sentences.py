@@ -89,7 +89,7 @@ def test_an_attack_that_limits_no_pixel_claims_no_limit(engine: ToyEngine) -> No
     for attack in ("patch", "typographic", "cw_l2"):
         text = says(completed_run(engine, attack=attack, views=8))
         title = ATTACKS[attack].title
-        assert f"This is a motorbike. Attacked ({title[0].lower()}{title[1:]}), CLIP " in text
+        assert f"This is a motorbike. Attacked with {title[0].lower()}{title[1:]}, CLIP " in text
         assert "of 255" not in text
 
 
