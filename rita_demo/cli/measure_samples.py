@@ -10,14 +10,14 @@ from rita_demo.pipeline import example, run_file, story
 from rita_demo.pipeline import run as run_module
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import SampleOutcome
-from rita_demo.settings import RECOMMENDED, Settings
+from rita_demo.settings import RECOMMENDED
 
 
-def measure_sample(engine: Engine, key: str, settings: Settings = RECOMMENDED) -> SampleOutcome:
+def measure_sample(engine: Engine, key: str) -> SampleOutcome:
     """Attack and defend one sample with an empty memory. Raises PictureError: there is no such sample, or its file is
     missing."""
     one = samples.sample(key)
-    run = run_module.run_picture(engine, one.load(), one.names, settings, label=one.names.index(one.label))
+    run = run_module.run_picture(engine, one.load(), one.names, RECOMMENDED, label=one.names.index(one.label))
     assert run.attack is not None
     answer = {m: run.class_prompts.names[v.label] for m, v in run.attacked.verdicts.items()}
     return SampleOutcome(
@@ -28,9 +28,9 @@ def measure_sample(engine: Engine, key: str, settings: Settings = RECOMMENDED) -
         ensemble_attacked=answer["ensemble"],
         rita_attacked=answer["rita"],
         rita_margin=round(float(run.attacked.verdicts["rita"].margin), 5),
-        attack=settings.attack,
-        budget=settings.budget,
-        steps=settings.steps,
+        attack=RECOMMENDED.attack,
+        budget=RECOMMENDED.budget,
+        steps=RECOMMENDED.steps,
         weights=engine.weights_key()[:8],
     )
 

@@ -47,9 +47,9 @@ def read(path: Path) -> tuple[MeasuredCell, ...]:
     return read_records(path, MeasuredCell, "tables --format csv")
 
 
-def sample_outcomes(path: Path = EXAMPLES) -> dict[str, SampleOutcome]:
+def sample_outcomes() -> dict[str, SampleOutcome]:
     """Sample -> its measured outcome; DataError when the file is missing or damaged."""
-    return {one.sample: one for one in read_records(path, SampleOutcome, "rita_demo.cli.measure_samples")}
+    return {one.sample: one for one in read_records(EXAMPLES, SampleOutcome, "rita_demo.cli.measure_samples")}
 
 
 def drift_rows() -> tuple[DriftRow, ...]:

@@ -150,10 +150,10 @@ class AppContext:
     def outputs(self, *more: Block) -> list[Block]:
         return [self.error_banner, self.status, *self.panels.components, *more]
 
-    def outputs_of(self, *changed: str, tab: str | None = None) -> list[Component]:
-        """The outputs of an event that redraws only what depends on ``changed`` (with ``tab``: in that tab). Gradio
-        takes about a millisecond for every output, changed or not, and so does the browser."""
-        return [self.error_banner, self.status, *self.panels.depending_on(*changed, tab=tab)]
+    def outputs_of(self, *changed: str) -> list[Component]:
+        """The outputs of an event that redraws only what depends on ``changed``. Gradio takes about a millisecond for
+        every output, changed or not, and so does the browser."""
+        return [self.error_banner, self.status, *self.panels.depending_on(*changed)]
 
     def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Component] = ()) -> Dependency:
         """Draw a tab when it is opened; call it once all panels are registered. Returns the event."""

@@ -73,13 +73,6 @@ def _picture(pixels: np.ndarray, alt: str, lead: str, answer: str = "", tail: st
     return {"src": png_uri(pixels), "alt": alt, "lead": lead, "answer": answer, "tail": tail}
 
 
-def loading_pictures(picture: Picture) -> dict[str, Any]:
-    """The clean picture alone, before it is run."""
-    clean = _picture(picture.pixels, "The clean picture", "This is a picture. The model's answer is computed.")
-    coming = placeholder("The attack is being computed …")
-    return {"clean": clean, "noise": placeholder("…"), "attacked": coming}
-
-
 def clean_part(picture: Picture, verdict: Verdict, prompts: ClassPrompts) -> dict[str, Any]:
     """The first picture: pixels, CLIP's answer ``verdict``, how it was decoded."""
     lead, edge = "This is a picture. The model says:", picture.pixels.shape[0]

@@ -54,13 +54,14 @@ class HtmlButtons(HtmlWidget):
     """HTML with buttons. ``click`` reports the ``data-`` attributes of the pressed button, numbers as numbers. Where
     one button has ``tabindex="0"`` and the others ``"-1"``, the arrow keys move between them."""
 
-    def __init__(self, value: str = "", *, more_script: str = "", **html: Any) -> None:
-        super().__init__(value, js_on_load=CLICK_SCRIPT + more_script, **html)
+    script = CLICK_SCRIPT
 
 
 class DownloadButtons(HtmlButtons):
     """One button for each ``kind -> text``; ``click`` reports the kind (read it with :func:`clicked_format`). The
     value, made by :func:`download_value`, is saved as a file by the browser."""
+
+    script = CLICK_SCRIPT + _DOWNLOAD_SCRIPT
 
     def __init__(self, kinds: dict[str, str], **html: Any) -> None:
         self.kinds = kinds
@@ -68,7 +69,7 @@ class DownloadButtons(HtmlButtons):
             f"<button type='button' class='plain-button' data-kind='{kind}'>{escape(text)}</button>"
             for kind, text in kinds.items()
         )
-        super().__init__(html_template=buttons, more_script=_DOWNLOAD_SCRIPT, **html)
+        super().__init__(html_template=buttons, **html)
 
 
 def event_data(event: gr.EventData) -> dict[str, JsonValue]:
