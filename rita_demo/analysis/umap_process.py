@@ -9,6 +9,8 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,8 @@ class UmapProcess:
     def __init__(self, work: Callable[..., Any] = umap) -> None:
         self._work = work
         self._lock = threading.RLock()
-        self._process: Any = None
-        self._pipe: Any = None
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
 
     def warm_up(self) -> None:
         """Start the process in the background unless it is running."""
@@ -39,7 +41,7 @@ class UmapProcess:
                 self._process.start()
                 theirs.close()
 
-    def compute(self, *arguments: Any) -> Any:
+    def compute(self, *arguments: object) -> Any:
         """The result of ``work``.
 
         Raises:
@@ -47,6 +49,7 @@ class UmapProcess:
         """
         with self._lock:
             self.warm_up()
+            assert self._pipe is not None
             try:
                 self._pipe.send(arguments)
                 succeeded, result = self._pipe.recv()
@@ -60,13 +63,13 @@ class UmapProcess:
     def close(self) -> None:
         """End the process."""
         with self._lock:
-            if self._process is not None:
+            if self._process is not None and self._pipe is not None:
                 self._pipe.close()
                 self._process.terminate()
                 self._process = None
 
 
-def _process_main(pipe: Any, work: Callable[..., Any]) -> None:
+def _process_main(pipe: Connection, work: Callable[..., Any]) -> None:
     """The main function of the process: warm up, then compute until the pipe is closed."""
     warnings.simplefilter("ignore")  # UMAP warns that a seed means one thread, which is intended
     if work is umap:

@@ -2,22 +2,20 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import add_command, print_progress
-from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.cli.terminal import Commands, add_command, print_progress
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import parse_assignment
 
 
-def add_budget(commands: Any) -> None:
+def add_budget(commands: Commands) -> None:
     about = (
         "Find the smallest strength at which an attacker who knows a defence makes its answer on a picture wrong, by "
+        "bisection. Beside it: SSIM and CIEDE2000 of that change, and the passes of the vision tower that all attacks "
+        "took. A defence that stands may fall to a better attack."
     )
-    about += "bisection. Beside it: SSIM and CIEDE2000 of that change, and the passes of the vision tower that all "
-    about += "attacks took. A defence that stands may fall to a better attack."
     parser = add_command(
         commands,
         "budget",
@@ -28,11 +26,7 @@ def add_budget(commands: Any) -> None:
         description=about,
     )
     add = parser.add_argument
-    add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
-    words = parser.add_mutually_exclusive_group(required=True)
-    words.add_argument("--classes", metavar="a,b,c", help="class names, separated by commas")
-    words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
-    add("--label", help="the true class (default: CLIP's own answer)")
+    options.add_picture(parser)
     add("--methods", metavar="M[,M]", default="clip,ensemble,rita", help=f"{', '.join(DEFENCES)}")
     add("--most", metavar="N", type=options.whole_number(1, 64), default=32, help="the largest strength, in 1/255 (32)")
     options.add_backbone(parser)

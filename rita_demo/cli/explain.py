@@ -8,7 +8,7 @@ from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
 from rita_demo.cli.terminal import Commands, add_command, check_writable, print_progress, write_errors
 from rita_demo.cli.text_tables import run_table
-from rita_demo.data.vocabularies import VOCABULARIES, duplicates
+from rita_demo.data.vocabularies import duplicates
 from rita_demo.defences.registry import DEFENCES, usual
 from rita_demo.pipeline.run_request import OWN_OPTIONS, RunRequest
 from rita_demo.records.errors import SettingError
@@ -29,13 +29,7 @@ def add_explain(commands: Commands) -> None:
         "explain other.jpg --vocabulary dtd --settings result.json --methods clip,rita",
     )
     add = parser.add_argument
-    add("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
-    words = parser.add_mutually_exclusive_group(required=True)
-    words.add_argument(
-        "--classes", metavar="a,b,c", help='class names, separated by commas; one with a comma in "quotes"'
-    )
-    words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
-    add("--label", help="the true class (default: CLIP's own answer)")
+    options.add_picture(parser)
     options.add_backbone(parser)
     help = {name: SETTINGS[name].help.rstrip(".") for name in OWN_OPTIONS}
     low_high = {name: f"{SETTINGS[name].low:g} to {SETTINGS[name].high:g}" for name in ("budget", "steps")}

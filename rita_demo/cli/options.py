@@ -6,12 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rita_demo.attacks.registry import add_plugin
+from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
 from rita_demo.process.plugin_file import is_plugin
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS
+
+
+def add_picture(parser: argparse.ArgumentParser) -> None:
+    """The picture, its class names and its true class."""
+    parser.add_argument("image", metavar="IMAGE", help="a PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF file")
+    words = parser.add_mutually_exclusive_group(required=True)
+    help = 'class names, separated by commas; one with a comma in "quotes"'
+    words.add_argument("--classes", metavar="a,b,c", help=help)
+    words.add_argument("--vocabulary", choices=list(VOCABULARIES), help="a ready list of classes")
+    parser.add_argument("--label", help="the true class (default: CLIP's own answer)")
 
 
 def add_backbone(parser: argparse.ArgumentParser) -> None:

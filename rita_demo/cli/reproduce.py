@@ -2,21 +2,20 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import ProgressLog, add_command, print_progress, print_warning, write_errors
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, print_warning, write_errors
 from rita_demo.process.environment import data_folder
 
 QUICK = 20  # pictures of each dataset
 
 
-def add_reproduce(commands: Any) -> None:
+def add_reproduce(commands: Commands) -> None:
     about = (
         "Measures every table and figure of the paper that the data allows, with the preset paper, and writes a report "
+        "with the paper's cells beside the measured ones. Killed at any moment and started again with the same "
+        "command, it goes on."
     )
-    about += "with the paper's cells beside the measured ones. Killed at any moment and started again with the same "
-    about += "command, it goes on."
     parser = add_command(
         commands,
         "reproduce",

@@ -7,7 +7,7 @@ and a clean picture is the same at every budget.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from rita_demo.settings.stored import FIRST, hashed
 
 FORMAT = 1  # increased when stored numbers change their meaning
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
+TuningKey = tuple[Hashable, ...]  # of :func:`tuning_key`
 DEFENCE_GROUPS = frozenset({"prompts", "tuning", "transport", "cache"})  # what the attack through RITA depends on
 
 
@@ -212,7 +213,7 @@ def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str
     return _pixels_key(cell, picture_set, model, {"classes": picture_set.names})
 
 
-def tuning_key(cell: Cell) -> tuple[Any, ...]:
+def tuning_key(cell: Cell) -> TuningKey:
     """Cells with the same key and the same views share their tuned prompts: the values of the first settings in their
     order, and later ones as (name, value)."""
     found = _hashed(cell.settings, in_groups(*cell.settings.prompt_update_groups))

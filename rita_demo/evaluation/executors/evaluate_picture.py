@@ -23,9 +23,9 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet
-from rita_demo.evaluation.planned_cells import Cell, ModelFacts, tuning_key
+from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, tuning_key
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key
+from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key, MemoryStore
 from rita_demo.evaluation.store.cell_file import RowWriter
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
 from rita_demo.process.plugin_file import PluginError
@@ -47,7 +47,7 @@ from rita_demo.views.boxes import view_boxes
 #: Pictures whose views are encoded in one batch, by device. On a CPU the 64 views of one picture keep all cores busy.
 VIEW_BATCH = {"cuda": 16}
 Batch = Sequence[tuple[PictureRequest, Picture]]  # pictures and their clean squares, of one size
-Tuned = dict[tuple[Any, ...], tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
+Tuned = dict[TuningKey, tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,7 @@ class PictureEvaluator:
             self.measure(unit, index, unit.tuned_as_well)
         for stores in unit.stores.values():
             for store in stores.each():
+                assert isinstance(store, MemoryStore)
                 store.known.clear()
         return replace(unit, requests={})
 

@@ -12,13 +12,12 @@ from functools import cached_property
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
-from rita_demo.evaluation.planned_cells import Cell, ModelFacts, settings_for
+from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, settings_for
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
 from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
@@ -68,9 +67,9 @@ class PictureStores:
 
     views: FeatureStore
     attacks: ArtifactStore | None
-    prompts: dict[Any, FeatureStore | None]
+    prompts: dict[TuningKey, FeatureStore | None]
 
-    def each(self) -> list[Any]:
+    def each(self) -> list[ArtifactStore]:
         """The stores of artifacts, as far as there are any."""
         features = [one.store for one in (self.views, *self.prompts.values()) if one is not None]
         return features if self.attacks is None else [*features, self.attacks]
@@ -88,6 +87,7 @@ class PictureStores:
     def copy_to(self, other: PictureStores) -> None:
         """Put what was added here, in memory, into the same stores elsewhere."""
         for here, there in zip(self.each(), other.each()):
+            assert isinstance(here, MemoryStore)
             for key, artifact in here.added.items():
                 there.put(key, artifact)
 
@@ -227,7 +227,7 @@ class CellGroup:
         if attacked and cell.requested.attack != "none":
             attacks = self._run.artifacts("attacked", planned_cells.attack_key(cell, pictures, model))
         tuned = {planned_cells.tuning_key(c): c for c in reversed(cells) if not DEFENCES[c.method].baseline}
-        prompts: dict[Any, FeatureStore | None] = dict.fromkeys(tuned)
+        prompts: dict[TuningKey, FeatureStore | None] = dict.fromkeys(tuned)
         for key, one in tuned.items():
             shape = (len(pictures.names), one.settings.prompts, model.info.width)
             if one.settings.tuning_steps and one.settings.tuning_loss != "none" and 2 * prod(shape) <= MAX_BYTES:

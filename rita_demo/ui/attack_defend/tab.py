@@ -395,15 +395,6 @@ class AttackDefendTab(SelectionEvents):
         self.context.crop_views(session, side)
         return self._select(session, "side", side=side)
 
-    def on_cell(self, visitor: str, event: gr.EventData) -> Updates:
-        """A cell of the plan was clicked, or the row below it, which selects the view alone."""
-        session, n = self._clicked_view(visitor, event)
-        k = session.selection.k
-        if n is None or k is None or session.run is None:
-            return {}
-        m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
-        return self._select(session, "view", view=n, atom=m)
-
 
 def _changed_note(session: Session) -> str:
     return CHANGED if session.attack_defend.form_differs else ""

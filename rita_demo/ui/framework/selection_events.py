@@ -48,6 +48,15 @@ class SelectionEvents:
         view = None if n == session.selection.view else n
         return {} if n is None else self._select(session, "view", view=view, atom=None)
 
+    def on_cell(self, visitor: str, event: gr.EventData) -> Updates:
+        """A cell of views times prompts was clicked, or the row below it, which selects the view alone."""
+        session, n = self._clicked_view(visitor, event)
+        k = session.selection.k
+        if n is None or k is None or session.run is None:
+            return {}
+        m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
+        return self._select(session, "view", view=n, atom=m)
+
     def on_class(self, visitor: str, event: gr.EventData) -> Updates:
         session, run = self._session_and_run(visitor)
         k = clicked_integer(event, len(run.class_prompts.names) if run else 0)

@@ -100,15 +100,6 @@ class InsideTab(SelectionEvents):
         what_if.follow_selection(self.context.engine_of(session), session)
 
     # --- selecting
-    def on_cell(self, visitor: str, event: gr.EventData) -> Updates:
-        """A cell of the cost matrix or the plan was clicked."""
-        session, n = self._clicked_view(visitor, event)
-        k = session.selection.k
-        if n is None or k is None or session.run is None:
-            return {}
-        m = clicked_integer(event, len(session.run.class_prompts.prompts[k]), 1)
-        return {} if m is None else self._select(session, "view", view=n, atom=m)
-
     def on_mass(self, visitor: str, event: gr.EventData) -> Updates:
         """A cell of views times classes was clicked: both are chosen."""
         session, n = self._clicked_view(visitor, event)
