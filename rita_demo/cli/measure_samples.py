@@ -6,7 +6,7 @@ The page shows beside each sample whether RITA recovers, and opens with the work
 
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
-from rita_demo.pipeline import example, run_file, story
+from rita_demo.pipeline import example, story
 from rita_demo.pipeline import run as run_module
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import SampleOutcome
@@ -49,7 +49,7 @@ def main() -> None:
     chosen = run_to_end(example.choose_steps(engine))
     assert chosen is not None
     key, run = chosen
-    example.STORED.write_bytes(run_file.pack(run, key))
+    example.STORED.write_bytes(example.pack(run, key))
     story.write(run_to_end(story.story_steps(engine, run)))
 
 

@@ -1,13 +1,18 @@
-"""The worked example: the rule by which it is chosen, and the run of it that comes with this project."""
+"""The worked example: the rule by which it is chosen, and the run of it that comes with this project.
+
+The clean picture is not in its file, and of the attack's pictures what every step changed.
+"""
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from rita_demo.data import record_file, samples
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline import run_file
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.process.assets import ASSETS
-from rita_demo.records import Run
+from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED, Settings
 
@@ -39,6 +44,39 @@ def stored() -> tuple[str, Run]:
     try:
         data = STORED.read_bytes()
         key = record_file.title(data)
-        return key, run_file.unpack(data, samples.sample(key).load())
+        return key, unpack(data, samples.sample(key).load())
     except Exception as error:
         raise DataError("The stored example cannot be read.", "Restore assets/measured/example.zip.") from error
+
+
+def pack(run: Run, title: str) -> bytes:
+    """The bytes of an attacked run and of its title; the same run gives the same bytes."""
+    return record_file.pack(_without_pictures(run), title)
+
+
+def unpack(data: bytes, clean: Picture) -> Run:
+    """The run of :func:`pack`. ``clean``: its clean picture. Raises ValueError: it is of another picture."""
+    run = record_file.unpack(data)
+    if run.clean.picture.key != clean.key:
+        raise ValueError("the run is of another picture")
+    return _with_pictures(run, clean)
+
+
+def _without_pictures(run: Run) -> Run:
+    """The run without pixels but those that each step of the attack changed, modulo 256."""
+    assert run.attack is not None
+    none, frames = np.zeros(0, np.uint8), run.attack.frames
+    attack = replace(run.attack, pixels=none, frames=np.diff(frames, axis=0))
+    clean, attacked = (replace(side, picture=replace(side.picture, pixels=none)) for side in (run.clean, run.attacked))
+    return replace(run, attack=attack, clean=clean, attacked=attacked)
+
+
+def _with_pictures(run: Run, clean: Picture) -> Run:
+    assert run.attack is not None
+    frames = np.cumsum(np.concatenate([clean.pixels[None], run.attack.frames]), axis=0, dtype=np.uint8)
+
+    def shown(side: ImageResult, pixels: np.ndarray) -> ImageResult:
+        return replace(side, picture=replace(side.picture, pixels=pixels))
+
+    attack = replace(run.attack, pixels=frames[-1], frames=frames)
+    return replace(run, attack=attack, clean=shown(run.clean, frames[0]), attacked=shown(run.attacked, frames[-1]))

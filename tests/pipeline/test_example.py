@@ -7,7 +7,7 @@ import pytest
 
 from rita_demo import Engine
 from rita_demo.data import record_file
-from rita_demo.pipeline import example, run_file
+from rita_demo.pipeline import example
 from rita_demo.pipeline.bundle_read import answers_of
 from rita_demo.pipeline.export import to_json
 from rita_demo.process.generators import run_to_end
@@ -57,16 +57,16 @@ def test_the_stored_example_shows_a_fooled_clip_and_a_rescue(stored: Run) -> Non
 @pytest.mark.slow
 def test_a_run_is_unpacked_to_the_bit() -> None:
     run = completed_run(ToyEngine(spread=0.2))
-    data = run_file.pack(run, "a title")
-    again = run_file.unpack(data, run.clean.picture)
+    data = example.pack(run, "a title")
+    again = example.unpack(data, run.clean.picture)
     assert record_file.title(data) == "a title"
-    assert run_file.pack(again, "a title") == data
+    assert example.pack(again, "a title") == data
     assert np.array_equal(again.attack.frames, run.attack.frames)
     for one, other in zip((again.clean, again.attacked), (run.clean, run.attacked)):
         assert np.array_equal(one.picture.pixels, other.picture.pixels)
         assert np.array_equal(one.trace.prompt_transport.plan, other.trace.prompt_transport.plan)
     with pytest.raises(ValueError, match="another picture"):
-        run_file.unpack(data, replace(run.clean.picture, key="other"))
+        example.unpack(data, replace(run.clean.picture, key="other"))
 
 
 @pytest.mark.parametrize("data", [None, b"no zip"])

@@ -135,7 +135,7 @@ class ArenaTab:
             raise DemoError("There is no table to export.", "Fill the arena for this picture first.")
         kind = clicked_format(event, self.export.kinds)
         self.export_count += 1
-        with self.context.downloads.slot():
+        with self.context.downloads:
             data = arena_csv(table) if kind == "csv" else arena_json(table)
             return {self.export: download_value(f"arena.{kind}", data, self.export_count)}
 

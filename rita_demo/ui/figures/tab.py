@@ -174,7 +174,7 @@ class FiguresTab(SelectionEvents):
         if figures.placed_cloud is None or not figures.lasso_points:
             raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
         self.export_count += 1
-        with self.context.downloads.slot():
+        with self.context.downloads:
             one = figures.placed_cloud
             data = evaluation_page.points_csv(one.cloud, one.points, figures.lasso_points)
             return {self.parts["export"]: download_value("points.csv", data, self.export_count)}

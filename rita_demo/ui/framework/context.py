@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -16,12 +17,12 @@ from gradio.events import Dependency
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
 from rita_demo.records.errors import BackboneError
-from rita_demo.ui.framework.downloads import DownloadSlots
 from rita_demo.ui.framework.notice import ErrorBanner, done_html, handle_errors, progress_html
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 
+MAX_DOWNLOADS = 2  # files for browsers that are made at a time, for all visitors
 _NO_SPINNER: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
@@ -127,7 +128,7 @@ class EngineActivity:
 @dataclass(frozen=True)
 class AppContext:
     """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
-    jobs, for background work to wait; ``downloads`` limits the files that are made at a time."""
+    jobs, for background work to wait; ``downloads`` is entered while a file is made: it limits their number."""
 
     models: ModelPool
     sessions: Sessions
@@ -136,7 +137,7 @@ class AppContext:
     status: gr.HTML
     visitor: gr.State
     activity: EngineActivity = field(default_factory=EngineActivity)
-    downloads: DownloadSlots = field(default_factory=DownloadSlots)
+    downloads: threading.BoundedSemaphore = field(default_factory=partial(threading.BoundedSemaphore, MAX_DOWNLOADS))
 
     def done(self, text: str) -> Updates:
         """The status line: what was done last."""

@@ -94,7 +94,7 @@ def bind_save(button: SaveButton, context: AppContext) -> None:
 
     def on_save(visitor: str, event: gr.EventData) -> Updates:
         session, drawn = context.sessions.get(visitor), posted_figures(event)
-        with context.downloads.slot():
+        with context.downloads:
             data = run_zip(session, context.engine_of(session), drawn)
             said = f"Saved {ZIP_NAME}: {len(data) / 1e6:.1f} MB, with {len(drawn)} figures of the open tab. Open page.html in it."
             return {button: download_value(ZIP_NAME, data, next(made)), context.status: notice.done_html(said)}

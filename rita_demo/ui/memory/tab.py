@@ -293,7 +293,7 @@ class MemoryTab(SelectionEvents):
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
         about = cache_file.describe(entry.snapshot, model, settings, entries)
-        with self.context.downloads.slot():
+        with self.context.downloads:
             if kind == "json":
                 made = cache_file.to_json(entry.snapshot, about)
             else:
@@ -310,7 +310,7 @@ class MemoryTab(SelectionEvents):
         if not entries:
             raise DemoError("There is no memory to list yet.", "Run a picture first.")
         self.export_count += 1
-        with self.context.downloads.slot():
+        with self.context.downloads:
             title = "the memory of this page" if example is None else example.recording.title
             made = download_value("stored-views.csv", memory_csv(title, entries), self.export_count)
             return {self.table_button: made}

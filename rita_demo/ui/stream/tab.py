@@ -401,7 +401,7 @@ class StreamTab:
         if view.recording is None or view.trajectory is None:
             raise DataError("There is no stream to export.", "Start one or open a stored run.")
         self.export_count += 1
-        with self.context.downloads.slot():
+        with self.context.downloads:
             if clicked_format(event, EXPORTS) == "jsonl":
                 name, data = "rows.jsonl", evaluation_page.rows_text(view.recording).encode()
             else:
