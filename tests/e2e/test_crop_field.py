@@ -13,14 +13,23 @@ pytestmark = pytest.mark.e2e
 POSITIONS = "() => [...document.querySelectorAll('#field circle[data-index]')].map(c => Number(c.getAttribute('cx')))"
 
 
-@pytest.fixture
-def field(page: Page) -> Page:
+@pytest.fixture(scope="module")
+def visited(shared_page: Page) -> Page:
     """*This run*, once every step that is kept has arrived."""
-    open_lab(page, "This run")
-    expect(page.locator("#field circle[data-index]")).to_have_count(64)
-    page.locator("#along-fold > button").click()
-    expect(page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=60_000)
-    return page
+    open_lab(shared_page, "This run")
+    expect(shared_page.locator("#field circle[data-index]")).to_have_count(64)
+    shared_page.locator("#along-fold > button").click()
+    expect(shared_page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
+    return shared_page
+
+
+@pytest.fixture
+def field(visited: Page) -> Page:
+    """The same at its last step, on a wide screen."""
+    visited.set_viewport_size({"width": 1440, "height": 900})
+    visited.get_by_label("Attack step shown").first.press("End")
+    expect(visited.locator("#field output")).to_have_text("step 7 of 7")
+    return visited
 
 
 def test_playing_moves_the_dots_at_thirty_frames_per_second_and_says_how_many_crossed(field: Page) -> None:

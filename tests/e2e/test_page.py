@@ -291,6 +291,7 @@ def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> No
     page.wait_for_function(TOLD_JS)
 
 
+@pytest.mark.nightly
 def test_the_strength_rests_where_it_limits_nothing_and_keeps_its_value(page: Page) -> None:
     strength, kind = page.locator("#setting-budget"), page.locator("#setting-attack input")
     for name, usable in (
@@ -307,6 +308,7 @@ def test_the_strength_rests_where_it_limits_nothing_and_keeps_its_value(page: Pa
     expect(strength.locator("input[type=number]")).to_have_value("4")
 
 
+@pytest.mark.nightly
 def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "white.png"
     Image.new("RGB", (96, 96), "white").save(path)
@@ -385,7 +387,7 @@ def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
     expect(claim).not_to_have_text(before, use_inner_text=True)
 
 
-@pytest.mark.parametrize("page", ["?sample=motorcycle&step=0&tab=run"] * 2, indirect=True)
+@pytest.mark.parametrize("page", ["?sample=motorcycle&step=0&tab=run"], indirect=True)
 def test_every_part_of_this_run_shows_the_step_of_the_link(page: Page) -> None:
     expect(page.locator("#banner")).to_contain_text("Before the attack")
     expect(page.locator(".pic.attacked .says")).to_contain_text("Before the attack")

@@ -55,7 +55,7 @@ def check_sums(toy: Locator, mass: float = 1) -> None:
         assert total == pytest.approx(float((shares * costs).sum()) / mass, abs=3e-4)
 
 
-@pytest.mark.parametrize("tab", ["This run", "Terms"])
+@pytest.mark.parametrize("tab", ["This run", pytest.param("Terms", marks=pytest.mark.nightly)])
 def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
     open_lab(page, tab)
     toy = page.locator("#toy" if tab != "Terms" else "#toy-terms")
@@ -148,7 +148,9 @@ def test_a_finger_drags_a_crop_and_the_page_stays(phone: Page) -> None:
     assert phone.evaluate("scrollY") == scrolled
 
 
-@pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
+@pytest.mark.parametrize(
+    "page", ["?__theme=light", pytest.param("?__theme=dark", marks=pytest.mark.nightly)], indirect=True
+)
 def test_it_draws_30_frames_per_second_and_axe_finds_nothing(phone: Page) -> None:
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     assert main_thread_seconds(phone.locator("#toy svg").first, SIXTY_FRAMES_JS) < 60 / 30

@@ -35,7 +35,7 @@ def output_with(file: Path, code: str) -> str:
 
 def copy_package(folder: Path) -> Path:
     """A copy of the package in the folder, to add files to."""
-    shutil.copytree(ROOT / "rita_demo", folder / "rita_demo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "rita_demo", folder / "rita_demo")  # with what is compiled
     for name in ("assets", "tests"):  # the tests' second implementations, for scripts that run there
         (folder / name).symlink_to(ROOT / name)
     return folder / "rita_demo"

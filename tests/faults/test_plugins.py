@@ -150,12 +150,12 @@ def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
     page = build_toy_page()
     address = launch.launch_page(page, "127.0.0.1", free_port())
     try:
-        visitor = HttpClient(address)
+        visitor, quick = HttpClient(address), {"setting_views": 8, "setting_steps": 2}
         visitor.open()
         visitor.press("samples", data={"sample": "coffee"})
         for end in ("raise SystemExit", "raise KeyboardInterrupt", "raise GeneratorExit"):
             how.write_text(end)
-            answer = visitor.press("go")
+            answer = visitor.press("go", **quick)
             assert f"No answer. mine.py, line 8: {end.split()[-1]}" in answer
             assert "Done in" in answer
 
@@ -163,10 +163,10 @@ def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
                 exec(end)
 
             monkeypatch.setattr(ENGINE, "encode_views", leave)
-            assert "Something went wrong on our side" in visitor.press("go")
+            assert "Something went wrong on our side" in visitor.press("go", **quick)
             monkeypatch.undo()
             assert httpx.get(f"{address}health").json()["status"] == "ok"
-            assert "Done in" in visitor.press("go")
+            assert "Done in" in visitor.press("go", **quick)
     finally:
         page.close(verbose=False)
 
@@ -177,27 +177,8 @@ def test_evaluate_says_which_line_ended_it(tmp_path: Path, capsys: pytest.Captur
         place = tmp_path / "data" / "toys" / name / "1.png"
         place.parent.mkdir(parents=True)
         Image.new("RGB", (40, 40), len(name) * 50).save(place)
-    words = [
-        "--data-root",
-        str(tmp_path / "data"),
-        "--dataset",
-        "toys",
-        "--split",
-        "all",
-        "--out",
-        str(tmp_path / "runs"),
-    ]
-    words += [
-        "--defence",
-        defence(tmp_path, "sys.exit(0)"),
-        "--methods",
-        "mine",
-        "--attack",
-        "none",
-        "--budget",
-        "4",
-        "--set",
-        "views=4",
-    ]
+    words = ["--data-root", str(tmp_path / "data"), "--dataset", "toys", "--split", "all"]
+    words += ["--defence", defence(tmp_path, "sys.exit(0)"), "--methods", "mine", "--attack", "none"]
+    words += ["--out", str(tmp_path / "runs"), "--budget", "4", "--set", "views=4"]
     assert cli.main(["evaluate", *words]) == 1
     assert "mine.py, line 8: SystemExit" in capsys.readouterr().err

@@ -73,15 +73,16 @@ def test_what_is_not_here_is_named(tmp_path: Path) -> None:
         make_plan(Asked(("table-main",), B32, None, tmp_path / "out"))
 
 
-def test_the_textures_are_a_rehearsal_without_any_data(tmp_path, tiny_model_dir, capsys) -> None:
+def test_the_textures_are_a_rehearsal_without_any_data(tmp_path, tiny_model_dir, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(command, "QUICK", 4)
     words = ["reproduce", "--backbone", f"local-dir:{tiny_model_dir}", "--dataset", "textures", "--quick"]
     words += ["--table", "table-components", "--out", str(tmp_path)]
     assert cli.main(words) == 0
-    assert "0 of 8 printed cells are measured; 160 rows are new." in capsys.readouterr().out
-    rows = result_rows(tmp_path / "runs" / "tables-20")
-    assert {(row.n, row.finished) for row in rows} == {(20, True)}
+    assert "0 of 8 printed cells are measured; 32 rows are new." in capsys.readouterr().out
+    rows = result_rows(tmp_path / "runs" / "tables-4")
+    assert {(row.n, row.finished) for row in rows} == {(4, True)}
     report = (tmp_path / "report.md").read_text("utf-8")
-    assert "At most 20 pictures of each dataset: a rehearsal" in report
+    assert "At most 4 pictures of each dataset: a rehearsal" in report
     assert "The paper does not have this model: no number here reproduces a printed one." in report
     for row in rows:
         assert f"| {row.accuracy:.1f} |" in report or f"| {row.accuracy:.1f} " in report

@@ -100,6 +100,7 @@ def test_more_cores_are_estimated_from_one_and_two_threads(bench_fixture: BenchF
         assert step["1 thread"] >= step["4 cores"] >= step["16 cores"] > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_visitors_without_a_browser_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the page with the toy engine, in this process."""
@@ -179,6 +180,7 @@ def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: 
     assert found["largest_relative_gap"] < 1e-3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_rows_of_a_gpu_say_what_stands_in_the_way_of_their_goal(backbone: Backbone) -> None:
     settings = gpu.SETTINGS.replace(views=6, steps=2, **{"attack_views": 2, "adaptive.steps": 1})

@@ -43,6 +43,7 @@ def test_the_scale_is_that_of_a_slow_sum(rho: float) -> None:
     assert plan_scale.nearest_costs(cost.mean(2), weight, rho) == pytest.approx(nearest)
 
 
+@pytest.mark.nightly
 def test_the_command_prints_a_row_for_each_side_and_entropy_weight() -> None:
     found = list(plan_scale.decisions(Engine(load("embedded", None)), "textures", None, 1))
     text = plan_scale.table(found, "textures")

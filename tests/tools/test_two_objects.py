@@ -69,6 +69,7 @@ def test_a_tower_without_a_map_is_refused(tiny_model_dir: Path) -> None:
         tiny.encode_patches(torch.rand(1, 3, 32, 32))
 
 
+@pytest.mark.nightly
 def test_the_table_has_a_row_per_rule_and_the_paired_comparison() -> None:
     text = two_objects.table(two_objects.answers(load("embedded", None), "textures", None, "val", 1), "textures")
     assert text.count("\n| ") == 1 + 2 * (2 + 2 * len(two_objects.SHARES))
