@@ -1,12 +1,13 @@
 """Stored measurements: accuracy against one setting, the parts of RITA, groups of bars, right answers per attack."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
+from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AblationPoint, AblationSweep, AccuracyChart
 from rita_demo.settings import RECOMMENDED
 
@@ -40,7 +41,7 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.
-COMPONENTS: tuple[tuple[str, tuple[str, ...], str, dict[str, Any]], ...] = (
+COMPONENTS: tuple[tuple[str, tuple[str, ...], str, dict[str, JsonValue]], ...] = (
     *((DEFENCES[name].full_title, (name,), "off", {}) for name in compared() if name != "rita"),
     ("RITA: d_OT alone, prompts as they start", ("rita",), "off", {"tuning_steps": 0}),
     ("RITA: d_OT alone", ("rita", "rita_prompts"), "off", {}),
@@ -59,7 +60,7 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     table: dict[str, dict[str, AblationPoint]] = {}
     listed = {name for _, methods, *_ in COMPONENTS for name in methods}
     own = {p.cell.method: p.cell for p in points if p.cell.method not in listed and not _is_ablation(p.cell.method)}
-    rows = [(cell.title or name, (name,), cell.protocol, dict[str, Any]()) for name, cell in own.items()]
+    rows = [(cell.title or name, (name,), cell.protocol, dict[str, JsonValue]()) for name, cell in own.items()]
     for title, methods, protocol, about in (*rows, *COMPONENTS):
         wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
         for point in sorted(wanted, key=lambda p: (len(non_recommended(p, about)), -p.cell.n)):
@@ -74,7 +75,7 @@ def _is_ablation(method: str) -> bool:
     return method in DEFENCES and DEFENCES[method].ablation
 
 
-def non_recommended(point: AblationPoint, about: dict[str, Any]) -> tuple[str, ...]:
+def non_recommended(point: AblationPoint, about: dict[str, JsonValue]) -> tuple[str, ...]:
     """Names of the settings that differ from the recommended ones, without ``about`` and the columns."""
     free = {*about, "attack", "budget", "steps", "protocol", "square"}
     return tuple(n for n, value in point.settings.items() if n not in free and value != getattr(RECOMMENDED, n, None))
@@ -138,7 +139,7 @@ def _groups(points: Iterable[AblationPoint], *columns: str) -> dict[tuple[str, .
 
 
 def _closest(
-    points: Iterable[AblationPoint], key: Callable[[AblationPoint], Any], *about: str
+    points: Iterable[AblationPoint], key: Callable[[AblationPoint], Hashable], *about: str
 ) -> dict[Any, MeasuredCell]:
     """For every key the cell closest to the recommended settings, apart from the settings that the chart is ``about``."""
     free = dict.fromkeys(about)
@@ -147,7 +148,7 @@ def _closest(
         place = [*PROTOCOL_ORDER, point.cell.protocol].index(point.cell.protocol)
         return len(non_recommended(point, free)), place, -point.cell.n
 
-    found: dict[Any, MeasuredCell] = {}
+    found: dict[Hashable, MeasuredCell] = {}
     for point in sorted(points, key=distance):
         found.setdefault(key(point), point.cell)
     return found

@@ -5,10 +5,10 @@ loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of th
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rita_demo.attacks.loop.components import COMPONENTS, Goal, Projection, Start, Step, StepWithState
 from rita_demo.attacks.loop.request import AttackLoop, Logits, SampledLogits
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
@@ -39,7 +39,7 @@ class WithSettings:
         """Short name -> full name of its own settings."""
         return {one.name: one.flat_name or f"{self.name}.{one.name}" for one in self.settings}
 
-    def param_values(self, settings: Settings) -> dict[str, Any]:
+    def param_values(self, settings: Settings) -> dict[str, JsonValue]:
         """Short names and values of its own settings."""
         return {short: getattr(settings, name) for short, name in self.param_names.items()}
 

@@ -22,6 +22,7 @@ from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.store.files import digest
 from rita_demo.records import BackboneInfo
+from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.stored import FIRST, hashed
 
@@ -120,7 +121,7 @@ def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> R
     """
     base = dataset.removesuffix(PRESENT_SUFFIX)
     paper = paper_settings(base, request.backbone)
-    own: dict[str, Any] = {name: value for name, value in paper.items() if name in request.dataset_settings}
+    own: dict[str, JsonValue] = {name: value for name, value in paper.items() if name in request.dataset_settings}
     points = (
         point.replace(hand_prompt=resolve_hand_prompt(point.hand_prompt, base), **own) for point in request.points
     )
@@ -130,7 +131,7 @@ def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> R
     return replace(request, datasets=(dataset,), points=tuple(dict.fromkeys(points)), target=target)
 
 
-def dataset_defaults(request: Request, dataset: str) -> dict[str, Any]:
+def dataset_defaults(request: Request, dataset: str) -> dict[str, JsonValue]:
     """The settings that the request leaves to the dataset, where its values differ from the preset's."""
     own = paper_settings(dataset.removesuffix(PRESENT_SUFFIX), request.backbone)
     return {name: own[name] for name in sorted(own.keys() & request.dataset_settings)}
@@ -179,7 +180,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
     if not row.uses_cache or requested.protocol == "off":
         irrelevant |= set(in_groups("cache")) - {"cache_text", "protocol"}
-    changes: dict[str, Any] = {name: SETTINGS[name].before for name in irrelevant}
+    changes: dict[str, JsonValue] = {name: SETTINGS[name].before for name in irrelevant}
     if not attack.bounded:
         changes["budget"] = 0
     if requested.attack == "none":
@@ -189,7 +190,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     return requested.replace(**changes)
 
 
-def non_default(cell: Cell, names: Sequence[str]) -> dict[str, Any]:
+def non_default(cell: Cell, names: Sequence[str]) -> dict[str, JsonValue]:
     """The settings that differ from the recommended ones, as they act on these classes and as the tables print them; the
     attack names its defence."""
     columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square", AGAINST)}
@@ -280,11 +281,11 @@ def _dataset(picture_set: PictureSet) -> str:
     return picture_set.dataset.partition(":")[0]
 
 
-def _target_and_form(cell: Cell) -> dict[str, Any]:
+def _target_and_form(cell: Cell) -> dict[str, JsonValue]:
     """The target, and which form of the attack it is, of a plugin's the content of its file: what another form made is
     measured again."""
     attack = get_attack(cell.requested.attack)
-    found: dict[str, Any] = {"target": cell.target} if cell.target else {}
+    found: dict[str, JsonValue] = {"target": cell.target} if cell.target else {}
     found |= {"revision": attack.revision} if attack.revision else {}
     return found | ({"guest": attack.digest} if attack.digest else {})
 

@@ -3,13 +3,12 @@ entered it; and two streams compared."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from rita_demo.analysis import resultant_length
 from rita_demo.evaluation.report.comparisons import compare_paired, picture_key
-from rita_demo.evaluation.store.cell_file import inserted_features
+from rita_demo.evaluation.store.cell_file import Row, inserted_features
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import (
@@ -90,7 +89,7 @@ def classes_after(trajectory: StreamTrajectory, t: int) -> dict[int, RememberedV
     return {view.label: view for view in trajectory.insertions if view.picture < t}
 
 
-def _insertions(stream_run: StreamRun, rows: list[dict[str, Any]], label: np.ndarray) -> tuple[RememberedView, ...]:
+def _insertions(stream_run: StreamRun, rows: list[Row], label: np.ndarray) -> tuple[RememberedView, ...]:
     """Every view that entered the cache, in order."""
     events = [(t, *event) for t, row in enumerate(rows) for event in row["entered"]]
     features = remembered_features(stream_run)
@@ -135,13 +134,13 @@ def _width(stream_run: StreamRun, events: int) -> int:
     return (stream_run.cells["rita"] / "memory.f32").stat().st_size // (4 * events)
 
 
-def _answers(rows: list[dict[str, Any]], pictures: tuple[str, ...], index: dict[str, int]) -> np.ndarray:
+def _answers(rows: list[Row], pictures: tuple[str, ...], index: dict[str, int]) -> np.ndarray:
     """(T,) a method's answers in the order of the stream (its rows may have another order); -1: no row yet."""
     given = {row["picture"]: index[row["answer"]] for row in rows}
     return np.array([given.get(picture, -1) for picture in pictures], int)
 
 
-def _seconds(by_method: dict[str, list[dict[str, Any]]], pictures: tuple[str, ...]) -> np.ndarray:
+def _seconds(by_method: dict[str, list[Row]], pictures: tuple[str, ...]) -> np.ndarray:
     """(T,) seconds per picture: attack and views once, and the time of every method."""
     total = dict.fromkeys(pictures, 0.0)
     for method, rows in by_method.items():

@@ -24,7 +24,7 @@ from rita_demo.pipeline.arena import ArenaTable, TowerTable, cell_settings, colu
 from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
-from rita_demo.records.json_value import JsonValue
+from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.settings import SETTINGS, Settings
 
 FORMAT, ARENA_FORMAT = "rita-demo run 1", "rita-demo arena 1"
@@ -206,9 +206,9 @@ def _sides(run: Run) -> list[tuple[str, ImageResult]]:
     return clean if run.attack is None else [*clean, ("attacked", run.attacked)]
 
 
-def _costs(run: Run) -> list[list[Any]]:
+def _costs(run: Run) -> list[list[Json]]:
     """Rows of ``costs.csv``: head, then one per class."""
-    columns: dict[str, Iterable[Any]] = {"class": run.class_prompts.names}
+    columns: dict[str, Iterable[Json]] = {"class": run.class_prompts.names}
     for name, side in _sides(run):
         trace = side.trace
         columns[f"{name}_prompt_distance"] = trace.prompt_transport.distance.tolist()
@@ -217,13 +217,13 @@ def _costs(run: Run) -> list[list[Any]]:
     return [list(columns), *map(list, zip(*columns.values()))]
 
 
-def verdict_rows(run: Run) -> list[list[Any]]:
+def verdict_rows(run: Run) -> list[list[Json]]:
     """Rows of ``verdicts.csv``: head, then one per method."""
     sides = _sides(run)
     parts = ("answer", "probability", "margin")
-    rows: list[list[Any]] = [["method", *(f"{name}_{part}" for name, _ in sides for part in parts), "margin_unit"]]
+    rows: list[list[Json]] = [["method", *(f"{name}_{part}" for name, _ in sides for part in parts), "margin_unit"]]
     for method in run.answered:
-        row: list[Any] = [method]
+        row: list[Json] = [method]
         for _, side in sides:
             said = side.verdicts[method]
             share = float(said.probability[said.label])
@@ -232,12 +232,12 @@ def verdict_rows(run: Run) -> list[list[Any]]:
     return rows
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: Json) -> bytes:
     """A value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode()
 
 
-def csv_bytes(rows: list[list[Any]]) -> bytes:
+def csv_bytes(rows: list[list[Json]]) -> bytes:
     """Rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
     formula = ("=", "+", "-", "@")
     text = io.StringIO()
@@ -247,7 +247,7 @@ def csv_bytes(rows: list[list[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def arena_rows(table: ArenaTable) -> list[dict[str, Any]]:
+def arena_rows(table: ArenaTable) -> list[dict[str, Json]]:
     """One row per known cell: ``attack`` as ``explain`` takes it, ``budget`` in 1/255, ``probability`` in [0, 1],
     ``margin`` in ``margin_unit``; ``masked``: see :func:`rita_demo.pipeline.arena.masked`; ``fault``: why there is no
     answer."""
@@ -274,7 +274,7 @@ def arena_csv(table: ArenaTable) -> bytes:
     return csv_bytes([list(rows[0]), *(list(row.values()) for row in rows)] if rows else [])
 
 
-def _row(table: ArenaTable, tower: TowerTable, name: str, column: str) -> dict[str, Any]:
+def _row(table: ArenaTable, tower: TowerTable, name: str, column: str) -> dict[str, Json]:
     run, cell, settings = table.run, tower.cells[name, column], cell_settings(table.run.settings, name, column)
     prompts, square = run.class_prompts, run.clean.picture
     threat = threat_model(settings, prompts, square, tower.label, run.label_given, None, (name,))
@@ -294,6 +294,6 @@ def _row(table: ArenaTable, tower: TowerTable, name: str, column: str) -> dict[s
         "margin": float(answer.margin) if answer else None,
         "margin_unit": answer.margin_unit if answer else None,
         "masked": column == "adaptive" and masked(tower, name),
-        "fault": None if answer else cell,
+        "fault": None if isinstance(cell, Verdict) else cell,
         "threat_model": " ".join(threat.sentences),
     }

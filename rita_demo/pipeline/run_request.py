@@ -18,7 +18,7 @@ from rita_demo.data.vocabularies import check_names, label_index, parse_names, v
 from rita_demo.defences.registry import DEFAULT_METHODS, usual, with_defaults
 from rita_demo.records import CacheState, Run
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
-from rita_demo.records.json_value import JsonValue
+from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.settings import Settings, get_setting, preset
 from rita_demo.settings.stored import is_complete, with_missing
 
@@ -52,18 +52,18 @@ class RunRequest:
         cls,
         picture: Source,
         *,
-        classes: Any = None,
+        classes: Json = None,
         vocabulary: str | None = None,
-        label: Any = None,
-        target: Any = None,
-        methods: Any = None,
+        label: Json = None,
+        target: Json = None,
+        methods: Json = None,
         start: str = "recommended",
         saved: Mapping[str, JsonValue] | None = None,
         attack: str | None = None,
-        budget: Any = None,
-        steps: Any = None,
+        budget: Json = None,
+        steps: Json = None,
         square: str | None = None,
-        seed: Any = None,
+        seed: Json = None,
         changes: Mapping[str, JsonValue] | None = None,
     ) -> RunRequest:
         """A request in the words of its users.
@@ -141,7 +141,7 @@ def read_settings(path: Path) -> dict[str, JsonValue]:
         raise DataError(f"{path.name}: {error.message}", error.hint) from error
 
 
-def class_names(classes: Any, listed: str | None = None) -> tuple[str, ...]:
+def class_names(classes: Json, listed: str | None = None) -> tuple[str, ...]:
     """The class names of a run: ``classes`` (a list, or text with commas) or the ready list called ``listed``.
 
     Raises:
@@ -158,7 +158,7 @@ def class_names(classes: Any, listed: str | None = None) -> tuple[str, ...]:
     return check_names(classes)
 
 
-def method_names(given: Any) -> tuple[str, ...]:
+def method_names(given: Json) -> tuple[str, ...]:
     """Who answers, always with CLIP, Ensemble, RITA and the user's own: a list of names, text with commas, or None for all
     but RITA's ablations and those on request.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rita_demo.records.decision import Array, CacheState, ClassPrompts
+from rita_demo.records.json_value import JsonValue
 
 #: Cache protocol -> what becomes of the memory between pictures.
 MEMORY_TEXT = {"off": "memory off", "reset": "memory reset", "stream": "memory kept"}
@@ -59,7 +60,7 @@ class AblationPoint:
     """A measured cell and the settings it was measured with: only those its method depends on."""
 
     cell: MeasuredCell
-    settings: dict[str, Any]
+    settings: dict[str, JsonValue]
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ class AblationSweep:
     """Accuracy against one setting, everything else equal."""
 
     setting: str
-    values: tuple[Any, ...]  # ascending
+    values: tuple[JsonValue, ...]  # ascending
     cells: tuple[MeasuredCell, ...]  # measured there
-    others: tuple[tuple[str, Any], ...] = ()  # (name, value) in which this line differs from the setting's other lines
+    others: tuple[tuple[str, JsonValue], ...] = ()  # (name, value): how this line differs from the setting's others
 
 
 @dataclass(frozen=True)

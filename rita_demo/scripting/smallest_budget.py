@@ -19,6 +19,7 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.pipeline.smallest_budget import BudgetProbe, SmallestBudget, smallest_budget_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import Run
+from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.own import OwnDefence, defence_names
 
@@ -118,10 +119,10 @@ def results(
         yield steps.value
 
 
-def row_of(one: SmallestBudget, run: Run) -> dict[str, Any]:
+def row_of(one: SmallestBudget, run: Run) -> dict[str, JsonValue]:
     """A result as a row of the table."""
     breaking, probes = one.breaking, one.probes
-    change: Mapping[str, Any] = {} if breaking is None else asdict(breaking.change)
+    change: Mapping[str, JsonValue] = {} if breaking is None else asdict(breaking.change)
     return {
         "method": one.method,
         "budget": one.budget,

@@ -175,7 +175,7 @@ class Settings:
         present = flat + [n for n in sorted(dotted) if getattr(self, n) != SETTINGS[n].before]
         return {name: getattr(self, name) for name in present}
 
-    def every_value(self) -> dict[str, Any]:
+    def every_value(self) -> dict[str, JsonValue]:
         """``{name: value}`` of every setting."""
         return {name: getattr(self, name) for name in SETTINGS}
 
@@ -267,7 +267,7 @@ def register_choices(name: str, choices: tuple[str, ...]) -> None:
     SETTINGS[name] = replace(SETTINGS.known[name], choices=choices)
 
 
-def parse_assignment(text: str) -> tuple[str, Any]:
+def parse_assignment(text: str) -> tuple[str, JsonValue]:
     """``"name=value"`` from a command line to a checked pair."""
     name, equals, value = text.partition("=")
     if not equals:

@@ -26,7 +26,7 @@ from rita_demo.evaluation.pictures import DatasetItem, PictureSet
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, tuning_key
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.artifacts import Artifact, ArtifactStore, FeatureStore, Key, MemoryStore
-from rita_demo.evaluation.store.cell_file import RowWriter
+from rita_demo.evaluation.store.cell_file import Row, RowWriter
 from rita_demo.evaluation.store.run_folder import CellGroup, PictureRequest, PictureStores
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.records import (
@@ -177,7 +177,7 @@ class PictureEvaluator:
                 begin, own = time.perf_counter(), self.picture_settings(request)
                 features = self.engine.encode_views(picture, own).features
                 seconds = round(time.perf_counter() - begin, 4)
-                row: dict[str, Any] = {"seed": own.view_seed, "attacked": asdict(outcome), "seconds": seconds}
+                row: Row = {"seed": own.view_seed, "attacked": asdict(outcome), "seconds": seconds}
                 stores.views.put(key, features, row)
             found = stores.views.find(key)
         except DemoError as error:

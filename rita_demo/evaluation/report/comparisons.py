@@ -18,10 +18,10 @@ from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.grouping import group_by
-from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
+from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup
 from rita_demo.settings import SETTINGS
 
-Rows = Iterable[dict[str, Any]]
+Rows = Iterable[Row]
 PLAIN_ENSEMBLE = {
     "ensemble_average": "probability",
     "ensemble_weight": "uniform",
@@ -83,7 +83,7 @@ def compare_paired(first: Rows, other: Rows) -> PairedComparison | None:
     return PairedComparison(len(leads), gained, lost, weighted)
 
 
-def picture_key(row: dict[str, Any]) -> tuple[Any, ...]:
+def picture_key(row: Row) -> tuple[Any, ...]:
     """Equal for two rows of the same attacked picture."""
     return row["picture"], row["picture_seed"], row["linf"], row["l2"]
 

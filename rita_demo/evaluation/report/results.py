@@ -21,7 +21,7 @@ from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS, Traffic
-from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup, seed_groups
+from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, seed_groups
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
@@ -118,7 +118,7 @@ def _scope(header: CellHeader) -> str:
     return " ".join([*sentences, header.omission]).rstrip()
 
 
-def _version_text(header: CellHeader, rows: Iterable[dict[str, Any]]) -> str:
+def _version_text(header: CellHeader, rows: Iterable[Row]) -> str:
     """The versions of this package that measured, and whether the attack was replaced since."""
     versions = " ".join(sorted({row["version"] for row in rows if "version" in row}))
     attack = ATTACKS.get(header.columns["attack"].partition(":")[0].partition("@")[0])

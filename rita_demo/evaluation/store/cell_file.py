@@ -34,6 +34,7 @@ from rita_demo.evaluation.store import files
 from rita_demo.process.text_file import read_text
 from rita_demo.records import CacheState, CacheUpdate, ThreatModel
 from rita_demo.records.errors import DataError, SettingError, join_names
+from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.settings import SETTINGS, Settings
 from rita_demo.settings.stored import settings_of
 
@@ -60,13 +61,13 @@ class CellHeader:
     columns: dict[str, Any]
     pool: str
     seed: int
-    traffic: dict[str, Any] = field(default_factory=dict)
+    traffic: dict[str, JsonValue] = field(default_factory=dict)
     target: str = ""
     attack_revision: int = 0
     seeds: str = ""
     threat_model: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any]
-    non_default: dict[str, Any]
+    non_default: dict[str, JsonValue]
     pictures: int
     available: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
@@ -140,7 +141,7 @@ class CellHeader:
                 f"The header of {folder.name} is damaged.", "Delete that folder and evaluate again."
             ) from error
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Json]:
         """What :meth:`read` reads."""
         return {IN_FILE.get(name, name): value for name, value in asdict(self).items()}
 
@@ -246,7 +247,7 @@ class RowWriter:
     count: int
     lines: list[tuple[Row, bytes]] = field(default_factory=list)
 
-    def append(self, row: dict[str, Any], change: CacheUpdate | None, after: CacheState | None) -> None:
+    def append(self, row: Row, change: CacheUpdate | None, after: CacheState | None) -> None:
         """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
         features = b""
         if self.cache is not None and after is not None and change is not None:
@@ -255,7 +256,7 @@ class RowWriter:
             self.cache = after
         self.write(row, features)
 
-    def write(self, line: dict[str, Any], features: bytes) -> None:
+    def write(self, line: Row, features: bytes) -> None:
         """Add a row as it is stored, and the features that entered the cache."""
         self.lines.append((line, features))
 
@@ -275,7 +276,7 @@ class CellFile(RowWriter):
             files.truncate(self._features, views * cache.features.shape[2] * 4)
             self.cache = cache_after_rows(folder, cache, rows)
 
-    def write(self, line: dict[str, Any], features: bytes) -> None:
+    def write(self, line: Row, features: bytes) -> None:
         """The features are written first, then the line that counts them."""
         if features:
             files.append_bytes(self._features, features)
@@ -352,7 +353,7 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def cache_after_rows(folder: Path, empty: CacheState, rows: list[dict[str, Any]]) -> CacheState:
+def cache_after_rows(folder: Path, empty: CacheState, rows: list[Row]) -> CacheState:
     """The cache of a cell after its first ``rows``; ``empty`` is the cache before them."""
     count = sum(len(row["entered"]) for row in rows)
     features = iter(inserted_features(folder, count, empty.features.shape[2]))

@@ -14,7 +14,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
-from rita_demo.evaluation.store.cell_file import CellHeader, cache_after_rows
+from rita_demo.evaluation.store.cell_file import CellHeader, Row, cache_after_rows
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
@@ -94,7 +94,7 @@ class StreamRun:
         one, and differ."""
         return access_of(self.header.requested) == "defence"
 
-    def rows(self, method: str = "rita") -> list[dict[str, Any]]:
+    def rows(self, method: str = "rita") -> list[Row]:
         """The rows of a method that are written so far."""
         return read_lines(self.cells[method] / "rows.jsonl")
 
@@ -102,7 +102,7 @@ class StreamRun:
         """RITA's cache after so many pictures; ``empty``: the cache before the first one."""
         return cache_after_rows(self.cells["rita"], empty, self.rows()[:pictures])
 
-    def settings_for(self, row: dict[str, Any]) -> Settings:
+    def settings_for(self, row: Row) -> Settings:
         """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
         seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.header.settings}
         return self.header.requested.replace(**{"attack": row["attack"], **seeds})

@@ -91,7 +91,9 @@ class Form:
         self.fields["attack"].change(about, self.fields["attack"], [knows, self.fields["budget"]], **IMMEDIATE_EVENT)
         self._bind_events(preset)
 
-    def _build_menu(self, name: str, label: str, choices: list[Any], value: str, **options: Any) -> None:
+    def _build_menu(
+        self, name: str, label: str, choices: Sequence[str | tuple[str, str]], value: str, **options: Any
+    ) -> None:
         self.fields[name] = build_menu(choices, value=value, label=label, **{"elem_id": name} | options)
 
     def _build_methods(self) -> None:
@@ -197,7 +199,7 @@ def target_choices(names: tuple[str, ...], truth: JsonValue) -> list[tuple[str, 
     return [("anything else", NOT_GIVEN), *((name, name) for name in names if name != truth)]
 
 
-def changed_note(values: Mapping[str, Any]) -> str:
+def changed_note(values: Mapping[str, JsonValue]) -> str:
     """How the form differs from the recommended settings; or an error message for an invalid value."""
     try:
         return setting_controls.differences(setting_controls.settings_from(values))

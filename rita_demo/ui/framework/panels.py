@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import gradio as gr
+from gradio.blocks import Block
 from gradio.components import Component
 
 from rita_demo.plots.figure import Figure
@@ -121,7 +122,7 @@ class PanelRegistry:
         wanted = {id(c) for c in components}
         return self._draw(session, [p for p in self._panels if id(p.component) in wanted])
 
-    def draw_initially(self, session: Session, component: Any, name: str) -> None:
+    def draw_initially(self, session: Session, component: Component, name: str) -> None:
         """Make the property ``name`` of a component that is drawn with ``gr.update`` part of the page: it is shown before
         the page asks for anything."""
         setattr(component, name, self.draw_only(session, [component])[component][name])
@@ -139,7 +140,7 @@ class PanelRegistry:
 
 
 def _tab_of(component: Component) -> str | None:
-    block: Any = component
+    block: Block | None = component
     while block is not None:
         if isinstance(block, gr.Tab):
             return str(block.id)

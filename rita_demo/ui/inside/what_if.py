@@ -83,7 +83,7 @@ def _of_same_attack_step(what_if_run: Run, displayed: Run) -> bool:
     return what_if_run.step == displayed.step and what_if_run.attack is displayed.attack
 
 
-def _chosen(session: Session, kind: str) -> tuple[Any, int] | None:
+def _chosen(session: Session, kind: str) -> tuple[int | tuple[int, int], int] | None:
     """What of a ``kind`` of ``EXCLUDABLE`` is selected: as :class:`Exclusions` holds it, and its number; or None."""
     at, slot = session.selection, selected_slot(session)
     prompt = None if at.k is None or at.atom is None else ((at.k, at.atom), at.atom + 1)

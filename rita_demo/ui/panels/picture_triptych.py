@@ -11,6 +11,7 @@ import numpy as np
 
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import AttackTrace, ClassPrompts, Picture, Run, Verdict
+from rita_demo.records.json_value import Json
 from rita_demo.ui.panels.crop_field import shown_step
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -45,7 +46,7 @@ class PictureTriptych(JsonWidget):
     template, script = _TEMPLATE, SCRIPT
 
 
-def pictures_value(session: Session) -> dict[str, Any] | None:
+def pictures_value(session: Session) -> dict[str, Json] | None:
     """The three pictures of the displayed run and step."""
     run = session.run_at_step
     if run is None:
@@ -64,12 +65,12 @@ def pictures_value(session: Session) -> dict[str, Any] | None:
     return {"clean": shown["clean"], "noise": shown[f"noise {step}"], "attacked": shown[f"attacked {step}"]}
 
 
-def placeholder(sentence: str) -> dict[str, Any]:
+def placeholder(sentence: str) -> dict[str, Json]:
     """A sentence in place of a picture."""
     return {"src": None, "hole": sentence}
 
 
-def _picture(pixels: np.ndarray, alt: str, lead: str, answer: str = "", tail: str = "") -> dict[str, Any]:
+def _picture(pixels: np.ndarray, alt: str, lead: str, answer: str = "", tail: str = "") -> dict[str, Json]:
     return {"src": png_uri(pixels), "alt": alt, "lead": lead, "answer": answer, "tail": tail}
 
 

@@ -120,9 +120,9 @@ def build_control(setting: Setting, **changes: Any) -> Component:
     return kind(**(named | {"value": setting.default} | options | changes))
 
 
-def build_accordions(skip: tuple[str, ...]) -> dict[str, Any]:
+def build_accordions(skip: tuple[str, ...]) -> dict[str, Component]:
     """One closed fold per group with its controls, except those of the settings in ``skip``; the controls by name."""
-    drawn: dict[str, Any] = {}
+    drawn: dict[str, Component] = {}
     for group, title in GROUPS.items():
         with build_fold(title, elem_id=f"fold-{group}"):
             drawn |= {name: build_control(SETTINGS[name]) for name in in_groups(group) if name not in skip}
