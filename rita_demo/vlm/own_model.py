@@ -29,7 +29,8 @@ def own_model(
     **preprocessing: Unpack[Preprocessing],
 ) -> Backbone:
     """A backbone for :class:`rita_demo.Engine`. The module is changed: frozen, in eval mode, moved to the device.
-    Raises BackboneError: one of the functions or the embedding is missing, or an answer is not finite.
+    Raises BackboneError: one of the functions or the embedding is missing, the tokenizer is another model's, or an answer
+    is not finite.
 
     Args:
         module: ``encode_image`` maps pixels (B, 3, side, side) to (B, D), ``encode_text`` ids (B, T) to (B, D), in
@@ -46,9 +47,15 @@ def own_model(
             "docs/extending.md shows what is needed.",
         )
     tokenizer = tokenizer or get_tokenizer("ViT-B-32")
+    table, ids = max(tables, key=lambda table: table.num_embeddings), tokenizer(["a"])
+    if (largest := int(ids.max())) >= table.num_embeddings:
+        raise BackboneError(
+            f"The tokenizer gives the id {largest}, and the token embedding of {name} has {table.num_embeddings} rows.",
+            "Give the model's own tokenizer, a function from sentences to ids. Its start and its tokens should be CLIP's.",
+        )
     tower = _ModuleTower(
-        token_embedding=max(tables, key=lambda table: table.num_embeddings),
-        positional_embedding=torch.empty(tokenizer(["a"]).shape[1], 0),
+        token_embedding=table,
+        positional_embedding=torch.empty(ids.shape[1], 0),
         transformer=module,
         mask=None,
         ln_final=nn.Identity(),

@@ -103,6 +103,13 @@ def test_a_module_without_a_text_encoder_is_refused() -> None:
         own_model(torch.nn.Linear(2, 2), name="linear", side=32)
 
 
+def test_a_tokenizer_of_another_model_is_refused() -> None:
+    """As of SigLIP, whose embedding has 32000 rows: CLIP's ids do not fit."""
+    module = Wrapped(torch.nn.Sequential(torch.nn.Embedding(32_000, 2)))
+    with pytest.raises(BackboneError, match="gives the id 49407, and the token embedding of siglip has 32000 rows"):
+        own_model(module, name="siglip", side=32)
+
+
 @pytest.fixture(scope="module")
 def engine() -> EngineType:
     return Engine("embedded")
