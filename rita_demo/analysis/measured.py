@@ -3,15 +3,19 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
+from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AblationPoint, AblationSweep, AccuracyChart
 from rita_demo.settings import RECOMMENDED
 
 PROTOCOL_ORDER = ("stream", "off", "reset")  # of two measurements the first is shown
+BY_DATASET = attrgetter("cell.dataset", "cell.split")
+BY_DATASET_AND_BACKBONE = attrgetter("cell.dataset", "cell.split", "cell.backbone")
 MATCHED_FIELDS = ("dataset", "backbone", "method", "attack", "budget", "steps", "protocol", "split", "seeds")
 
 
@@ -19,14 +23,13 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     """Every line that varies only ``setting`` over at least two values, longest first.
 
     ``others`` are the settings in which the lines differ beyond the columns of the table."""
-    groups: dict[tuple, list[AblationPoint]] = {}
-    for point in points:
-        if setting in point.settings:
-            cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
-            others = tuple(sorted(at for at in point.settings.items() if at[0] != setting))
-            groups.setdefault((*cell, others), []).append(point)
+
+    def line_of(point: AblationPoint) -> tuple:
+        cell = tuple(getattr(point.cell, name) for name in MATCHED_FIELDS if name != setting)
+        return (*cell, tuple(sorted(at for at in point.settings.items() if at[0] != setting)))
+
     lines = []
-    for group in groups.values():
+    for group in group_by((point for point in points if setting in point.settings), line_of).values():
         cells = {p.settings[setting]: p.cell for p in sorted(group, key=lambda p: p.cell.n)}
         if len(cells) >= 2:
             ordered = sorted(cells.items(), key=lambda at: (isinstance(at[0], str), at[0]))
@@ -86,7 +89,7 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
     and backbone with at least two budgets and two numbers of steps. Budget 0 is no attack."""
     mine = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
     charts = []
-    for (dataset, split, backbone), cells in _groups(mine, "dataset", "split", "backbone").items():
+    for (dataset, split, backbone), cells in group_by(mine, BY_DATASET_AND_BACKBONE).items():
         found = _closest(
             cells, lambda p: (p.settings.get("tuning_steps"), p.cell.budget * (p.cell.attack != "none")), "tuning_steps"
         )
@@ -106,7 +109,7 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     """Every method's accuracy without an attack and under each attack, a group per backbone and attack with at least two
     methods: one chart per dataset and split."""
     charts = []
-    for (dataset, split), mine in _groups(points, "dataset", "split").items():
+    for (dataset, split), mine in group_by(points, BY_DATASET).items():
         found = _closest(mine, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
         counts = Counter(group for group, _ in found)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
@@ -128,14 +131,6 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
 def _memory(cells: Iterable[MeasuredCell]) -> str:
     """What became of the memory in these cells: "memory kept", or several."""
     return " or ".join(dict.fromkeys(cell.protocol_text for cell in cells))
-
-
-def _groups(points: Iterable[AblationPoint], *columns: str) -> dict[tuple[str, ...], list[AblationPoint]]:
-    """The points by the values of these columns of their cells."""
-    found: dict[tuple[str, ...], list[AblationPoint]] = {}
-    for point in points:
-        found.setdefault(tuple(getattr(point.cell, name) for name in columns), []).append(point)
-    return found
 
 
 def _closest(

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from rita_demo.data.shipped_results import read_records
 from rita_demo.process.assets import ASSETS
+from rita_demo.records.grouping import group_by
 from rita_demo.records.measurement import PaperResult
 
 TABLES = ASSETS / "paper_tables.csv"
 AVERAGES = {"Avg": None, "OOD Avg": {"ImageNet-A", "ImageNet-V2", "ImageNet-R", "ImageNet-S"}}
+ROW = attrgetter("table", "backbone", "method", "attack", "budget")
 ROUNDING = 0.11  # largest error of a mean of cells that are rounded to one decimal, in points
 
 #: Datasets, methods and attacks: name in the paper -> name in measured tables.
@@ -51,10 +54,8 @@ def paper_results(path: Path = TABLES) -> tuple[PaperResult, ...]:
         DataError: the file is missing or damaged.
     """
     cells = read_records(path, PaperResult, "the paper's tables")
-    rows: dict[tuple, list[PaperResult]] = {}
-    for cell in cells:
-        rows.setdefault(_row_key(cell), []).append(cell)
-    return tuple(replace(cell, remark=_remark(cell, rows[_row_key(cell)])) for cell in cells)
+    rows = group_by(cells, ROW)
+    return tuple(replace(cell, remark=_remark(cell, rows[ROW(cell)])) for cell in cells)
 
 
 def averaged_datasets(average: str, datasets: Iterable[str]) -> tuple[str, ...]:
@@ -62,10 +63,6 @@ def averaged_datasets(average: str, datasets: Iterable[str]) -> tuple[str, ...]:
     chosen = AVERAGES[average]
     single = (name for name in datasets if name not in AVERAGES)
     return tuple(name for name in single if chosen is None or name in chosen)
-
-
-def _row_key(cell: PaperResult) -> tuple:
-    return (cell.table, cell.backbone, cell.method, cell.attack, cell.budget)
 
 
 def _remark(cell: PaperResult, row: Sequence[PaperResult]) -> str:

@@ -26,8 +26,8 @@ from rita_demo.data.folders import fault_of_name, skipped_text
 from rita_demo.data.picture_sources import Source, file_bytes
 from rita_demo.data.pictures import SMALLEST_SIDE, open_picture, picture_of, png_bytes, whole_pixels
 from rita_demo.data.vocabularies import VOCABULARIES, index_of, label_index
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.records.errors import DataError, DemoError, PictureError, join_names
+from rita_demo.records.grouping import group_by
 from rita_demo.settings.setting import short_repr
 
 PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others

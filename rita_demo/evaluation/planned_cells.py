@@ -17,11 +17,11 @@ from rita_demo.data.datasets import paper_settings
 from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, with_used_descriptions
 from rita_demo.data.vocabularies import index_of, resolve_hand_prompt
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.store.files import digest
 from rita_demo.records import BackboneInfo
+from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups
 from rita_demo.settings.stored import FIRST, hashed

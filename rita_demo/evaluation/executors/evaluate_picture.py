@@ -21,7 +21,6 @@ from rita_demo.attacks.registry import get_attack
 from rita_demo.data.pictures import open_picture, picture_of, png_bytes
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, tuning_key
 from rita_demo.evaluation.request import SEEDS
@@ -41,6 +40,7 @@ from rita_demo.records import (
     ViewSet,
 )
 from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.grouping import group_by
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import view_boxes
 

@@ -10,11 +10,11 @@ from rita_demo.attacks import get_attack
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, choose_usable, list_pictures, picture_seed
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.grouping import group_by
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import Settings
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup
+from rita_demo.records.grouping import group_by
 from rita_demo.settings import SETTINGS
 
 Rows = Iterable[Row]

@@ -19,7 +19,6 @@ from typing import TypeVar
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import paper_results
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.evaluation.report.tables import (
     NOT_MEASURED,
@@ -33,6 +32,7 @@ from rita_demo.evaluation.report.tables import (
     untouched_text,
 )
 from rita_demo.records import MeasuredCell
+from rita_demo.records.grouping import group_by
 from rita_demo.records.measurement import PaperResult
 
 AnyCell = TypeVar("AnyCell", bound=MeasuredCell)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS, Traffic
@@ -25,6 +24,7 @@ from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, see
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.grouping import group_by
 from rita_demo.records.intervals import wilson
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import EARLIER_ATTACK, AblationPoint, RunTime

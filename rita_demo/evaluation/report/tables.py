@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.report.comparisons import PairedComparison
 from rita_demo.evaluation.report.results import ResultRow
+from rita_demo.records.grouping import group_by
 
 NOTES = (
     "Intervals: Wilson, 95 %, of n different pictures. Accuracy is the mean over all seeds; a picture under another "

@@ -26,7 +26,6 @@ from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.folders import is_leftover
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
@@ -34,6 +33,7 @@ from rita_demo.evaluation.store import files
 from rita_demo.process.text_file import read_text
 from rita_demo.records import CacheState, CacheUpdate, ThreatModel
 from rita_demo.records.errors import DataError, SettingError, join_names
+from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.settings import SETTINGS, Settings
 from rita_demo.settings.stored import settings_of

@@ -9,11 +9,11 @@ import numpy as np
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import CacheEvent
 from rita_demo.records.errors import DemoError, PictureError
+from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory
 from rita_demo.ui.session.cache_history import (
@@ -39,9 +39,7 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
     boxes = evaluation_page.view_boxes(one, (v for v in views if v.left is None or v.left >= t - MAX_ENTRIES))
     items = {view.id: _item(one, view, features[view.id], boxes.get(view.id, ())) for view in views}
     items |= {at: replace(items[at], thumbnail=crop) for at, crop in _thumbnails(folders, one, views).items()}
-    by_picture: dict[int, list[RememberedView]] = {}
-    for view in views:
-        by_picture.setdefault(view.picture, []).append(view)
+    by_picture = group_by(views, lambda view: view.picture)
     key = class_prompts_key(one.columns["backbone"], names)
     snapshot = CacheSnapshot(key, names, trajectory.slots, features.shape[1])
     entries, held = [HistoryEntry(BEGINNING, snapshot)], dict[int, tuple[CacheItem, ...]]()
