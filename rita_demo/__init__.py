@@ -18,6 +18,7 @@ ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
+    from rita_demo.evaluation.report.only_right import only_right
     from rita_demo.evaluation.report.results import load_runs
     from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
@@ -32,6 +33,7 @@ else:
         "RunResult": "scripting.run_result",
         "evaluate": "scripting.evaluate",
         "load_runs": "evaluation.report.results",
+        "only_right": "evaluation.report.only_right",
         "own_model": "vlm.own_model",
         "run": "scripting.run",
         "smallest_budget": "scripting.smallest_budget",
@@ -47,4 +49,14 @@ else:
         return sorted([*globals(), *_MODULES])
 
 
-__all__ = ["Engine", "RunResult", "evaluate", "load_runs", "own_model", "run", "smallest_budget", "stored_views"]
+__all__ = [
+    "Engine",
+    "RunResult",
+    "evaluate",
+    "load_runs",
+    "only_right",
+    "own_model",
+    "run",
+    "smallest_budget",
+    "stored_views",
+]

@@ -10,6 +10,7 @@ from rita_demo.cli import options
 from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, print_warning, program
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
 from rita_demo.evaluation.request import EXECUTORS, ORDERS, Request, Traffic, parse_request
 from rita_demo.process.environment import data_folder
 from rita_demo.records.errors import SettingError
@@ -29,6 +30,7 @@ def add_evaluate(commands: Commands) -> None:
         "evaluate --dataset textures --methods clip,rita --attack none,pgd --budget 4 --limit 20 --out runs/textures",
         "evaluate --data-root DIR --dataset dtd:present --methods clip,ensemble,rita --attack adaptive --budget 4 "
         "--out runs/dtd",
+        "evaluate --dataset textures --methods clip,rita --attack pgd --budget 2 --pictures won.csv --out runs/won",
         "evaluate --dataset FOLDER --split all --methods clip,rita --attack pgd --budget 2,4 --out runs/mine",
         description=about,
     )
@@ -63,6 +65,8 @@ def add_evaluate(commands: Commands) -> None:
     help = "how the pictures arrive: mixed, or one class after the other"
     add("--stream-order", choices=ORDERS, default="random", help=help)
     add("--limit", metavar="N", type=options.whole_number(1), help="measure N pictures, spread over the classes")
+    help = "measure these pictures alone: a CSV file of the page or of compare (column file or picture), or a name per line"
+    add("--pictures", metavar="FILE", type=Path, help=help)
     help = "measure a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all class "
     help += "names stay prompts"
     add("--allow-partial", action="store_true", help=help)
@@ -92,6 +96,7 @@ def request_of(args: argparse.Namespace) -> Request:
         data_root=args.data_root or data_folder(),
         target=args.target.strip(),
         traffic=Traffic(args.attacked_share, args.stream_order),
+        chosen=None if args.pictures is None else ChosenPictures(read_pictures(args.pictures)),
         **{name: getattr(args, name) for name in same},
     )
 

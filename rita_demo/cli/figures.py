@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rita_demo.cli import options
 from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, write_errors
+from rita_demo.data.vocabularies import parse_names
 
 
 def add_figures(commands: Commands) -> None:
@@ -21,6 +22,7 @@ def add_figures(commands: Commands) -> None:
         "figures runs/dtd --all --out paper",
         "figures runs --all --out paper --dataset dtd --data-root data",
         "figures runs/dtd --only feature-cloud,backbones --out paper",
+        "figures runs/dtd --only feature-cloud --classes banded,dotted,striped --out paper",
         description=about,
     )
     add, help = parser.add_argument, "folders that evaluate wrote to, or a folder of such folders"
@@ -33,10 +35,16 @@ def add_figures(commands: Commands) -> None:
     add("--dataset", default="textures", help=help)
     add("--split", default="test", help="of that dataset (default: test)")
     add("--data-root", metavar="DIR", type=Path, help="the folder of the datasets (default: RITA_DATA)")
-    add("--classes", metavar="N", type=int, default=6, help="classes of that dataset (default: 6)")
+    help = "classes of that dataset, by their names or so many of those with most pictures (default: 6)"
+    add("--classes", metavar="N|a,b,c", type=_classes, default=6, help=help)
     add("--each", metavar="N", type=int, default=6, help="pictures of each class (default: 6)")
     add("--neighbours", metavar="N", type=int, default=15, help="of UMAP (default: 15)")
     options.add_backbone(parser)
+
+
+def _classes(text: str) -> int | tuple[str, ...]:
+    """A number of classes, or their names."""
+    return int(text) if text.strip().isdecimal() else parse_names(text)
 
 
 def _figures(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ A row of :data:`DATASETS` is all that a dataset needs: files, prompt, class name
 the folder itself (its only split is ``all``) or below ``train``, ``val`` and ``test``.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from rita_demo.data.folder_sets import ALL, classes_in, read_folder_set
 from rita_demo.data.folders import Skipped, read_folder, skipped_text
 from rita_demo.data.split_files import (
     SEED,
+    VARIANT_LISTS,
     Listing,
     Reader,
     aircraft_variants,
@@ -306,6 +308,28 @@ def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
         DataError: as :func:`load_split`.
     """
     return _listing(name, _root(data_root)).names if name in DATASETS else ()
+
+
+def list_files(name: str, data_root: str | Path) -> dict[str, bytes]:
+    """Path below the data root -> content of the files that list the pictures and classes of a dataset; where CoOp's split
+    file is absent, one with the random split in its place.
+
+    Raises:
+        DataError: as :func:`load_split`.
+    """
+    root, dataset = _root(data_root), DATASETS[name]
+    listing, folder = _listing(name, root), Path(dataset.folder)
+    if uses_random_split(name, root):
+        rows = {
+            split: [[path, label, listing.names[label]] for path, label in found]
+            for split, found in listing.splits.items()
+        }
+        return {(folder / dataset.listing).as_posix(): json.dumps(rows).encode()}
+    return {
+        (folder / file).as_posix(): (root / folder / file).read_bytes()
+        for file in (dataset.listing, *VARIANT_LISTS)
+        if (root / folder / file).is_file()
+    }
 
 
 def _listing(name: str, root: Path) -> Listing:

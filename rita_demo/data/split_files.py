@@ -19,6 +19,7 @@ from rita_demo.records.errors import DataError
 
 SEED = 0  # of the random split
 SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as in CoOp
+VARIANT_LISTS = tuple(f"images_variant_{split}.txt" for split in SPLITS)  # of FGVC Aircraft
 _ALL = {"test": "."}  # the picture folder itself is the test split
 COPY_HINT = "Copy it from the dataset again."
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
@@ -109,8 +110,8 @@ def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
     names = check_unique((name for _, name in lines), f"{folder.name}/{listing}")
     label = {name: index for index, (_, name) in enumerate(lines)}
     splits: dict[str, list[tuple[str, int]]] = {}
-    for split in SPLITS:
-        file, rows = f"images_variant_{split}.txt", splits.setdefault(split, [])
+    for split, file in zip(SPLITS, VARIANT_LISTS):
+        rows = splits.setdefault(split, [])
         for number, line in _lines(folder, file, "a picture's number and its class per line"):
             picture, _, name = line.partition(" ")
             if name.strip() not in label:

@@ -171,6 +171,7 @@ def collect(
     limit: int | None,
     allow_partial: bool,
     exclusions: str = "",
+    pick: Callable[[PictureSet], PictureSet] = lambda whole: whole,
     report: Callable[[str], object] = lambda _: None,
 ) -> PictureSet:
     """The pictures of a dataset, each of them opened once.
@@ -183,12 +184,13 @@ def collect(
         allow_partial: accept a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all
             class names become prompts.
         exclusions: a class whose pictures are left out: the target of all attacks.
+        pick: takes chosen pictures of what is listed, before any is opened.
         report: gets a sentence of progress from time to time.
 
     Raises:
         DataError: something is missing, or cannot be opened. VocabularyError: no such class.
     """
-    whole = list_pictures(dataset, root, split, limit=limit, allow_partial=allow_partial, exclusions=exclusions)
+    whole = pick(list_pictures(dataset, root, split, limit=limit, allow_partial=allow_partial, exclusions=exclusions))
     items, unusable = choose_usable(whole.items, lambda usable: _spread_over_classes(usable, limit), report)
     if unusable and not (items and allow_partial):
         hint = "Repair or remove them, or leave them out with --allow-partial." if items else "Choose another dataset."

@@ -10,6 +10,7 @@ from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.data.datasets import paper_setting_names
 from rita_demo.defences.registry import DEFENCES, validated
+from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment, preset
 
@@ -69,11 +70,12 @@ class Request:
     ``points``: the settings to measure, one per combination of attack, budget, protocol and sweep values.
     ``fixed_seeds``: names of the seeds that were given explicitly and are the same for every picture.
     ``target``: the class name that attacks move towards, ``next``, or "" for away from the true class.
-    ``dataset_settings``: names of the settings that take the paper's value for each dataset.
+    ``dataset_settings``: names of the settings that take the paper's value for each dataset. ``chosen``: measure these
+    pictures alone.
 
     Raises:
         SettingError: a method without the cache that it needs; a target without an attack, or with an untargetable
-            one.
+            one; a limit beside chosen pictures.
     """
 
     datasets: tuple[str, ...]
@@ -90,6 +92,7 @@ class Request:
     traffic: Traffic = DEFAULT_TRAFFIC
     target: str = ""
     dataset_settings: frozenset[str] = frozenset()
+    chosen: ChosenPictures | None = None
 
     def __post_init__(self) -> None:
         if all(point.protocol == "off" for point in self.points):
@@ -98,6 +101,8 @@ class Request:
                     raise SettingError(
                         f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
                     )
+        if self.chosen is not None and self.limit is not None:
+            raise SettingError("Chosen pictures are measured all.", "Leave --limit out, or --pictures.")
         attacks = dict.fromkeys(point.attack for point in self.points if self.target)
         if set(attacks) == {"none"}:
             raise SettingError("--target needs an attack, but the attack is none.")

@@ -158,4 +158,5 @@ def _picture_set(request: Request, name: str, report: Report) -> PictureSet:
         allow_partial=request.allow_partial,
         exclusions="" if request.target == NEXT_CLASS else request.target,
         report=report,
+        **({} if request.chosen is None else {"pick": request.chosen.pick}),
     )

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
 from rita_demo.evaluation.report.results import load_runs
 from rita_demo.evaluation.request import Words, listed, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
-from rita_demo.records.errors import SettingError, VocabularyError
+from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import load_engine, load_installed_defences
 from rita_demo.scripting.own import OwnAttack, OwnDefence, attack_names, defence_names
@@ -45,6 +46,7 @@ def evaluate(
     protocols: Words = "off,reset,stream",
     seeds: Words = 0,
     limit: int | None = None,
+    pictures: Iterable[str] | None = None,
     allow_partial: bool = False,
     target: str | int = "",
     preset: str = "recommended",
@@ -65,6 +67,8 @@ def evaluate(
         defences, attacks: more of them, your own: records, ``FILE.py:NAME`` or plain functions, as
             :func:`rita_demo.run` takes them. What a function calls in its own module counts when it is asked whether
             stored rows are of the same code.
+        pictures: the names of the pictures to measure, such as the column ``picture`` of :func:`rita_demo.only_right`;
+            None: all. Without ``limit``, and of one named dataset.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
 
@@ -89,6 +93,8 @@ def evaluate(
         names = class_names(classes)
         own[OWN] = own_pictures(OWN, names, dataset, limit)
         target = target if isinstance(target, str) else names[label_index(names, target, "target")]
+        if pictures is not None:
+            raise DataError("Pictures are chosen by their names in a named dataset.", "Pass the chosen pairs alone.")
     elif not isinstance(target, str):
         raise SettingError(f"The target of a named dataset is a class name, or next; got {short_repr(target)}.")
     methods = [*listed(methods), *defence_names(defences)]
@@ -106,6 +112,7 @@ def evaluate(
             allow_partial=allow_partial,
             backbone=backbone,
             target=target,
+            chosen=None if pictures is None else ChosenPictures(tuple(dict.fromkeys(pictures))),
         )
         for step in evaluate_steps(request, engine or load_engine(backbone), own, report, warn):
             report(step.sentence)

@@ -8,11 +8,12 @@ import pytest
 
 from rita_demo import analysis
 from rita_demo.cli import main as cli
+from rita_demo.cli.main import build_parser
 from rita_demo.evaluation.page import DataFolders, feature_cloud, small_ablations, stored_runs
 from rita_demo.evaluation.report.results import COLUMNS, read_points, result_rows
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.process.generators import run_to_end
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from tests.toy_model import ToyEngine
@@ -114,6 +115,26 @@ def test_a_dataset_gives_as_many_classes_and_pictures_as_asked(data_root, engine
         stored_runs.live_set(places, "caltech101", 9, 1)
     with pytest.raises(DataError, match="no such dataset"):
         stored_runs.live_set(places, "../etc", 2, 2)
+
+
+def test_the_classes_of_a_cloud_are_named_or_counted_on_the_page_and_in_the_terminal(data_root) -> None:
+    places = DataFolders(data_root)
+    assert stored_runs.class_counts(places, "caltech101") == {"cat": 4, "cup": 4, "dog": 4}
+    assert stored_runs.class_counts(places, "../etc") == {}
+    named = stored_runs.live_set(places, "caltech101", ("cup", "Dog"), 2)
+    assert named.names == ("dog", "cup"), "in the order of the dataset's names"
+    assert {item.id.split("/")[-2] for item in named.items} == {"cup", "dog"}
+    drawn = stored_runs.live_set(places, "textures", ("zigzagged", "banded"), 1)
+    assert [item.texture[0] for item in drawn.items] == ["banded", "zigzagged"]
+    with pytest.raises(VocabularyError, match="parrot"):
+        stored_runs.live_set(places, "caltech101", ("cup", "parrot"), 2)
+    with pytest.raises(SettingError, match="2 to 3 classes"):
+        stored_runs.live_set(places, "caltech101", ("cup", "cup"), 2)
+    with pytest.raises(DataError, match="2 were asked for: dog, cup have fewer"):
+        stored_runs.live_set(places, "caltech101", ("cup", "dog"), 5)
+    words = ["figures", "runs", "--all", "--out", "paper", "--classes"]
+    for text, classes in (("4", 4), ("cup,dog", ("cup", "dog")), ('"fox, red",cup', ("fox, red", "cup"))):
+        assert build_parser().parse_args([*words, text]).classes == classes
 
 
 def test_missing_clean_features_are_encoded_again(tmp_path, command_line, engine, data_root, stored_run) -> None:

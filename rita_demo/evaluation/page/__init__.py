@@ -4,13 +4,16 @@ The page measures with ``evaluate`` into run folders of the same format. A visit
 offers and never gives a path.
 """
 
+from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
-from rita_demo.evaluation.page.exports import csv_bytes, points_csv, stored_views_csv
+from rita_demo.evaluation.page.exports import csv_bytes, points_csv, stored_views_csv, won_csv
 from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
+from rita_demo.evaluation.page.measurements import Measured, compare_measured, known_measurements
 from rita_demo.evaluation.page.stored_runs import (
     SHIPPED,
     arena_cells,
+    class_counts,
     cloud_picture,
     live_set,
     load_cloud_steps,
@@ -26,6 +29,7 @@ from rita_demo.evaluation.page.streams import (
     StreamPicture,
     available,
     check_model,
+    chosen_request,
     open_stream_picture,
     picture_of,
     request_for,
@@ -33,6 +37,8 @@ from rita_demo.evaluation.page.streams import (
     stream_run_of,
     stream_steps,
 )
+from rita_demo.evaluation.picture_folder import picture_folder
+from rita_demo.evaluation.report.only_right import OnlyRight
 from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, same_backbone
 from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, OnlyRight, rows_of
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.evaluation.stream_trajectory import view_boxes
 from rita_demo.records.measurement import CloudPoints, FeatureCloud, RememberedView
@@ -53,6 +54,11 @@ def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) 
         return [cloud.ids[n], names[int(cloud.label[n])], kind, stored, view]
 
     return csv_bytes(POINT_COLUMNS, (row(i) for i in chosen if points.picture[i] >= 0))
+
+
+def won_csv(found: OnlyRight) -> bytes:
+    """The pictures that one measurement has right and another has not, as ``compare --csv`` writes them."""
+    return csv_bytes(TABLE_COLUMNS, rows_of(found))
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

@@ -9,6 +9,7 @@ import numpy as np
 from rita_demo.attacks import get_attack
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture, picture_of
+from rita_demo.data.vocabularies import index_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, choose_usable, list_pictures, picture_seed
 from rita_demo.process.generators import Steps
@@ -24,45 +25,50 @@ TEXTURES = "textures"
 MAX_PICTURES = 400  # pictures of one cloud
 
 
-def cloud_set(dataset: str, root: Path | None, split: str, classes: int, per_class: int) -> PictureSet:
-    """``classes`` of a dataset with ``per_class`` pictures each: those with most pictures there, in the order of their
-    names; of the drawn ``textures`` (always ``val``) words spread over the alphabet. They are the K classes of the
-    prompts.
+def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
+    """Classes of a dataset with ``per_class`` pictures each, in the order of their names: those with the names ``classes``,
+    or so many of them: those with most pictures there, of the drawn ``textures`` (always ``val``) words spread over the
+    alphabet. They are the K classes of the prompts.
 
     Raises:
-        SettingError: too few or too many of them. DataError: too few pictures.
+        SettingError: too few or too many of them. VocabularyError: no such class. DataError: too few pictures.
     """
     drawn = dataset == TEXTURES
     whole = None if drawn else list_pictures(dataset, root, split, limit=None, allow_partial=True)
     names = textures.CLASSES if whole is None else whole.names
-    if not 2 <= classes <= len(names) or per_class < 1 or classes * per_class > MAX_PICTURES:
+    named = () if isinstance(classes, int) else sorted({index_of(names, name) for name in classes})
+    count = classes if isinstance(classes, int) else len(named)
+    if not 2 <= count <= len(names) or per_class < 1 or count * per_class > MAX_PICTURES:
         raise SettingError(
-            f"A cloud has 2 to {len(names)} classes and at most {MAX_PICTURES} pictures; got {classes} classes with "
+            f"A cloud has 2 to {len(names)} classes and at most {MAX_PICTURES} pictures; got {count} classes with "
             f"{per_class} pictures each."
         )
     if whole is None:
-        words = [names[i * len(names) // classes] for i in range(classes)]
+        words = [names[k] for k in named or (i * len(names) // count for i in range(count))]
         seeds = textures.seeds("val")[:per_class]
         items = [
             DatasetItem(f"{name}/{seed}", k, 0, texture=(name, seed)) for seed in seeds for k, name in enumerate(words)
         ]
-        return PictureSet(TEXTURES, "val", tuple(words), tuple(items), len(items), classes)
+        return PictureSet(TEXTURES, "val", tuple(words), tuple(items), len(items), count)
 
     def fullest(items: Sequence[DatasetItem]) -> list[DatasetItem]:
         by_class = group_by(items, lambda item: item.label)
-        most = sorted((k for k in by_class if len(by_class[k]) >= per_class), key=lambda k: (-len(by_class[k]), k))
-        if len(most) < classes:
+        full = [k for k in named or by_class if len(by_class.get(k, ())) >= per_class]
+        if len(full) < count:
             raise DataError(
-                f"Only {len(most)} classes of {dataset} ({split}) have {per_class} pictures here; {classes} were asked for.",
+                f"Only {len(full)} classes of {dataset} ({split}) have {per_class} pictures here; {count} were asked for"
+                + (f": {', '.join(names[k] for k in named if k not in full)}" if named else "")
+                + (" have fewer." if named else "."),
                 "Choose fewer classes, or fewer pictures of each.",
             )
-        return [item for k in sorted(most[:classes]) for item in by_class[k][:per_class]]
+        most = sorted(full, key=lambda k: (-len(by_class[k]), k))
+        return [item for k in sorted(most[:count]) for item in by_class[k][:per_class]]
 
     taken, unusable = choose_usable(whole.items, fullest)
     chosen = sorted({item.label for item in taken})
     items = [replace(item, label=chosen.index(item.label)) for item in taken]
     shown = tuple(names[k] for k in chosen)
-    return PictureSet(dataset, split, shown, tuple(items), len(items), classes, unusable)
+    return PictureSet(dataset, split, shown, tuple(items), len(items), count, unusable)
 
 
 def collect_steps(

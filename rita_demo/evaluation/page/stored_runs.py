@@ -3,13 +3,15 @@
 Nothing here writes, because another process may be writing to the run folder.
 """
 
-from collections.abc import Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from rita_demo.data import shipped_results
+from rita_demo.data import shipped_results, textures
+from rita_demo.data.datasets import load_split
 from rita_demo.data.folders import read_folder
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
@@ -85,11 +87,23 @@ def _run_folder(folders: DataFolders, run: str) -> Path:
     return folders.runs / run
 
 
-def live_set(folders: DataFolders, source: str, classes: int, per_class: int) -> PictureSet:
-    """The pictures of a cloud that is collected now: drawn textures, or a dataset of :func:`available`.
+def class_counts(folders: DataFolders, source: str) -> dict[str, int]:
+    """Class name -> its pictures in the split that a cloud is of, in the order of the names; 0 for drawn textures, which have
+    no end. None of a source that is not here (untrusted)."""
+    if source == TEXTURES:
+        return dict.fromkeys(textures.CLASSES, 0)
+    if source not in {row.name for row in available(folders)} or folders.root is None:
+        return {}
+    items = load_split(source, folders.root, split_of(source, folders.root), allow_partial=True)
+    return dict(sorted(Counter(name for _, _, name in items).items()))
+
+
+def live_set(folders: DataFolders, source: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
+    """The pictures of a cloud that is collected now: drawn textures, or a dataset of :func:`available`; ``classes`` by their
+    number or names.
 
     Raises:
-        SettingError, DataError: a value that is not allowed.
+        SettingError, VocabularyError, DataError: a value that is not allowed.
     """
     if source == TEXTURES:
         return cloud_set(source, None, "val", classes, per_class)

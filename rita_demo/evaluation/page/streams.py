@@ -9,8 +9,9 @@ from pathlib import Path
 
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
-from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
+from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
 from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation.chosen import ChosenPictures, find_split
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
@@ -79,6 +80,7 @@ def request_for(
     whole: JsonValue = False,
     names: JsonValue = "all",
     methods: Iterable[str] = DEFAULT_METHODS,
+    chosen: ChosenPictures | None = None,
 ) -> Request:
     """The request of a visitor's stream, checked. Equal requests have the same run folder.
 
@@ -90,25 +92,33 @@ def request_for(
             ``whole`` the whole split, whatever they say.
         names: ``all`` class names of the dataset are asked, or those ``present`` here, that have pictures.
         methods: beside CLIP, Ensemble, RITA and RITA without its memory; another choice uses the same folder.
+        chosen: stream these pictures, whatever ``dataset``, ``pictures``, ``whole`` and ``names`` say.
 
     Raises:
         SettingError, DataError: a value that is not allowed.
     """
-    if dataset not in {row.name for row in available(folders)}:
+    if chosen is not None:
+        dataset = chosen.base
+    elif dataset not in {row.name for row in available(folders)}:
         raise DataError("There is no such dataset here.", "Choose one from the list.")
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
     if names not in NAMES:
         raise SettingError(f"The class names are one of {', '.join(NAMES)}.")
     number = SETTINGS["view_seed"].parse(seed)
-    split, share = split_of(dataset, folders.root), TRAFFIC[traffic]
-    count = _whole_split(dataset, folders.root, split) if whole is True else _picture_count(pictures)
+    if chosen is None:
+        split = split_of(dataset, folders.root)
+        count = _whole_split(dataset, folders.root, split) if whole is True else _picture_count(pictures)
+        dataset += PRESENT_SUFFIX * (names == "present" and dataset != "textures")  # all of those have pictures
+    else:
+        split, count = find_split(dataset, chosen.ids, folders.root), _picture_count(len(chosen.ids))
+    share = TRAFFIC[traffic]
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
     settings = settings.replace(protocol="stream", square="model", attack=attack)
-    dataset += PRESENT_SUFFIX * (names == "present" and dataset != "textures")  # all of those have pictures
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
     stored = settings.replace(**usual)
     key = [dataset, traffic, order, number, count, backbone, hashed(stored, stored.as_dict())]
+    key += [] if chosen is None else [sorted(chosen.ids), chosen.names]
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
@@ -118,10 +128,38 @@ def request_for(
         out=folders.runs / name,
         data_root=folders.root,
         seeds=(number,),
-        limit=count,
+        limit=count if chosen is None else None,
         allow_partial=True,
         backbone=backbone,
         traffic=Traffic(share or 100, str(order)),
+        chosen=chosen,
+    )
+
+
+def chosen_request(
+    folders: DataFolders, settings: Settings, backbone: str, chosen: ChosenPictures, methods: Iterable[str]
+) -> Request:
+    """The request that measures chosen pictures without an attack and, unless ``settings`` have none, with one: each by
+    itself, without memory. Equal requests have the same run folder.
+
+    Raises:
+        SettingError, DataError: too many pictures, or they are not here.
+    """
+    if len(chosen.ids) > MAX_PICTURES:
+        raise SettingError(f"At most {MAX_PICTURES} pictures are measured at once; got {len(chosen.ids)}.")
+    usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
+    stored = settings.replace(protocol="off", square="model", **usual)
+    key = [chosen.place, sorted(chosen.ids), chosen.names, backbone, hashed(stored, stored.as_dict())]
+    return Request(
+        datasets=(chosen.base,),
+        split=find_split(chosen.place, chosen.ids, folders.root),
+        methods=tuple(name for name in with_defaults(tuple(methods)) if not DEFENCES[name].cache_only),
+        points=tuple(dict.fromkeys((stored.replace(attack="none"), stored))),
+        out=folders.runs / f"{FOLDER_PREFIX}{Path(chosen.base).name[:40]}-chosen-{digest(key)}",
+        data_root=folders.root,
+        allow_partial=True,
+        backbone=backbone,
+        chosen=chosen,
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -29,6 +29,13 @@ def attack_words(attack: str) -> str:
     name, _, against = attack.partition(":")
     title = ATTACKS[name].column_title if name in ATTACKS else name
     return f"{title}, made for {DEFENCES[against].title if against in DEFENCES else against}," if against else title
+
+
+def traffic_words(columns: Mapping[str, Any]) -> str:
+    """What arrived, by the columns of a cell: "clean", "PGD 4/255 on 50 %"."""
+    attack, *share = re.split(r":(?=\d+$)", str(columns["attack"]))
+    text = "clean" if attack == "none" else f"{attack_words(attack)} {columns['budget']}/255"
+    return text + (f" on {share[0]} %" if share else "")
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,7 @@ class StreamRun:
     def title(self) -> str:
         """What was streamed, in one line."""
         c, names = self.columns, f"{len(self.names)} class names"
-        attack, *share = re.split(r":(?=\d+$)", str(c["attack"]))
-        traffic_text = "clean" if attack == "none" else f"{attack_words(attack)} {c['budget']}/255"
-        traffic_text += f" on {share[0]} %" if share else ""
+        traffic_text = traffic_words(c)
         traffic_text += ", class by class" if self.header.traffic.get("order") == "classes" else ""
         told = ("attacked_share", "stream_order", "views")
         shown = [f"{name}={value}" for name, value in self.header.non_default.items() if name not in told]

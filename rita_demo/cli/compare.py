@@ -1,0 +1,80 @@
+"""The command ``compare``: the pictures that one run has right and another has not."""
+
+import argparse
+import csv
+import shlex
+from pathlib import Path
+from typing import Any
+
+from rita_demo.cli.terminal import Commands, add_command, program, write_errors
+from rita_demo.process.environment import data_folder
+from rita_demo.process.text_columns import align_columns
+
+COLUMNS = ("method", "attack", "budget", "steps", "protocol", "dataset", "split", "backbone", "settings")
+MAX_SHOWN = 40  # rows in the terminal; a file has all
+
+
+def add_compare(commands: Commands) -> None:
+    about = "The pictures that the first run has right and the second has not, whatever each was attacked by; McNemar's exact "
+    about += (
+        "test over all pictures of both. A column names one value of both runs, or two with a comma between them; what "
+    )
+    about += "is left open in the second run is as in the first, where that was measured."
+    parser = add_command(
+        commands,
+        "compare",
+        _compare,
+        "the pictures that one run has right and another has not",
+        "compare runs/dtd --method rita,clip --attack pgd --budget 4 --protocol stream,off",
+        "compare runs/before runs/after --method rita --csv won.csv --out won --data-root DIR",
+        description=about,
+    )
+    add = parser.add_argument
+    add("first", metavar="FIRST", type=Path, help="a folder that evaluate wrote to")
+    add("second", metavar="SECOND", type=Path, nargs="?", help="another one (default: the same)")
+    for name in COLUMNS:
+        metavar = f"{name[0].upper()}[,{name[0].upper()}]"
+        add(f"--{name}", metavar=metavar, help=f"the {name} of the runs" + " (of tables)" * (name == "settings"))
+    add("--csv", metavar="F", type=Path, help="write all rows here: evaluate --pictures F measures these pictures")
+    add("--out", metavar="DIR", type=Path, help="copy the pictures into a folder that --data-root opens")
+    add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets, for --out")
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from rita_demo.evaluation.picture_folder import picture_folder
+    from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare_folders, rows_of
+
+    chosen: dict[str, Any] = {name: _pair(getattr(args, name)) for name in COLUMNS if getattr(args, name)}
+    found = compare_folders(args.first, args.second, chosen)
+    rows = rows_of(found)
+    if rows:
+        shown = [list(map(_text, row)) for row in rows[:MAX_SHOWN]]
+        print("\n".join(align_columns([list(TABLE_COLUMNS), *shown])))
+    if len(rows) > MAX_SHOWN:
+        print(f"and {len(rows) - MAX_SHOWN} more; --csv writes all.")
+    print(found.sentence)
+    with write_errors():
+        if args.csv:
+            with args.csv.open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([TABLE_COLUMNS, *rows])
+            print(
+                f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ..."
+            )
+        if args.out:
+            folder = picture_folder(found.chosen, args.data_root or data_folder())
+            folder.write(args.out)
+            print(
+                f"{folder.count} pictures are in {args.out}; README.txt there says how to measure them. {folder.fault}".rstrip()
+            )
+    return 0
+
+
+def _pair(text: str) -> str | tuple[str, ...]:
+    found = tuple(word.strip() for word in text.split(","))
+    return found if len(found) > 1 else found[0]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

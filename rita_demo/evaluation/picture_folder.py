@@ -1,0 +1,95 @@
+"""Chosen pictures as a data folder of their own, which ``--data-root`` opens: the files as they are, below the same names.
+
+A picture keeps its name, so it gets the same views and the same attack as in the run that it was chosen from. The lists of
+its dataset go with it: the class names are all there, and so are the splits.
+"""
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rita_demo.data import textures
+from rita_demo.data.datasets import DATASETS, list_files
+from rita_demo.data.folder_sets import ALL, FEWEST_CLASSES
+from rita_demo.data.picture_sources import file_bytes
+from rita_demo.data.pictures import png_bytes
+from rita_demo.evaluation.chosen import TEXTURES, ChosenPictures, find_split, texture_of
+from rita_demo.evaluation.pictures import find_picture
+from rita_demo.records.errors import DataError
+
+NAME = "rita-pictures"  # of the folder inside the zip
+DRAWN = "drawn-textures"  # the folder of drawn textures; the name ``textures`` draws them anew
+MAX_BYTES = 64 << 20  # of all pictures together
+README = """{count} chosen pictures of {dataset}. To measure exactly these:
+
+python -m rita_demo evaluate --data-root {folder} --dataset {dataset} --split {split}{partial} --methods clip,ensemble,rita --attack none,pgd --budget 4 --out runs/chosen
+
+What is measured on chosen pictures does not stand for the dataset.
+"""
+
+
+@dataclass(frozen=True)
+class PictureFolder:
+    """``files``: path below the folder -> content. ``dataset`` and ``split``: what ``evaluate`` calls them there;
+    ``classes``: how many of them have pictures."""
+
+    files: dict[str, bytes]
+    dataset: str
+    split: str
+    count: int
+    classes: int
+
+    @property
+    def fault(self) -> str:
+        """Why ``evaluate`` cannot open it, as a sentence; "" if it can."""
+        if self.dataset in DATASETS or self.classes >= FEWEST_CLASSES:
+            return ""
+        return "They are all of one class: a folder can be measured once it holds a second one."
+
+    def readme(self, folder: str) -> str:
+        """What to do with it. ``folder``: where it is."""
+        partial = " --allow-partial" * (self.dataset in DATASETS)
+        text = README.format(count=self.count, dataset=self.dataset, split=self.split, folder=folder, partial=partial)
+        return text + (f"{self.fault}\n" if self.fault else "")
+
+    def as_zip(self) -> bytes:
+        """The folder ``NAME`` as a zip."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+            for name, data in {"README.txt": self.readme(NAME).encode(), **self.files}.items():
+                file.writestr(zipfile.ZipInfo(f"{NAME}/{name}"), data, zipfile.ZIP_DEFLATED)  # dated 1980
+        return buffer.getvalue()
+
+    def write(self, folder: Path) -> None:
+        """Write it. Raises OSError: it cannot be written."""
+        for name, data in {"README.txt": self.readme(str(folder)).encode(), **self.files}.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+
+
+def picture_folder(chosen: ChosenPictures, root: Path | None) -> PictureFolder:
+    """The chosen pictures as a data folder.
+
+    Raises:
+        DataError, PictureError: one of them is not in the data folder ``root``, or they are too large together.
+    """
+    base, split, files = chosen.base, find_split(chosen.base, chosen.ids, root), dict[str, bytes]()
+    if base == TEXTURES:
+        for word, seed in filter(None, map(texture_of, chosen.ids)):
+            files[f"{DRAWN}/{word}/{seed}.png"] = png_bytes(textures.draw(word, seed))
+        base, split = DRAWN, ALL
+    else:
+        size = 0
+        for name in chosen.ids:
+            source = find_picture(base, name, root)
+            assert isinstance(source, Path)  # only a drawn texture is none
+            files[name if base in DATASETS else f"{base}/{name}"] = data = file_bytes(source)
+            if (size := size + len(data)) > MAX_BYTES:
+                raise DataError(
+                    f"The chosen pictures are larger than {MAX_BYTES >> 20} MB together.", "Choose fewer of them."
+                )
+    classes = len({Path(name).parent.name for name in files})
+    if base in DATASETS and root is not None:
+        files |= list_files(base, root)
+    return PictureFolder(files, base, split, len(chosen.ids), classes)

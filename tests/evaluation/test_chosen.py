@@ -1,0 +1,195 @@
+"""Chosen pictures: measured alone they get the same rows as in the whole run; as a folder they open again."""
+
+import csv
+import io
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rita_demo import evaluate, only_right
+from rita_demo.cli import main as cli
+from rita_demo.data.pictures import png_bytes
+from rita_demo.data.textures import draw
+from rita_demo.evaluation.chosen import ChosenPictures, find_split, read_pictures
+from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
+from rita_demo.evaluation.pictures import collect
+from rita_demo.records.errors import DataError, SettingError
+from tests.evaluation.conftest import Run, headers
+
+CHOSEN = ("caltech-101/101_ObjectCategories/cup/2.png", "caltech-101/101_ObjectCategories/cat/1.png")
+STREAM_FREE = ("--protocols", "off", "--split", "test")
+CHANGES = ("seconds", "split", "settings")  # of a row; the settings' hash is also of the list of pictures
+
+
+def rows_of(out: Path) -> list[dict]:
+    """The rows of all cells without what may differ, in one order."""
+    found = [json.loads(line) for path in out.glob("cells/*/rows.jsonl") for line in path.read_text().splitlines()]
+    return sorted(({k: v for k, v in row.items() if k not in CHANGES} for row in found), key=str)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, run_evaluate: Run) -> Path:
+    """All pictures of the test split, without a memory."""
+    return run_evaluate(tmp_path_factory.mktemp("whole") / "runs", *STREAM_FREE)
+
+
+def test_chosen_pictures_get_the_same_rows_as_in_the_whole_run(whole: Path, run_evaluate: Run, tmp_path: Path) -> None:
+    listed = tmp_path / "won.csv"
+    listed.write_text("picture,file\n" + "".join(f"{n},{name}\n" for n, name in enumerate((*CHOSEN, CHOSEN[0]))))
+    alone = run_evaluate(tmp_path / "runs", *STREAM_FREE, "--pictures", str(listed))
+    expected = [row for row in rows_of(whole) if row["picture"] in CHOSEN]
+    assert len(expected) == 3 * len(CHOSEN)
+    assert rows_of(alone) == expected
+    for header in headers(alone):
+        assert header["columns"]["split"] == "test:chosen", "its accuracy is not that of the split"
+        assert header["names"] == ["cat", "dog", "cup"]
+
+
+def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir: Path) -> None:
+    frame = evaluate(
+        "caltech101",
+        methods="clip",
+        attack="none",
+        budget=0,
+        split="test",
+        protocols="off",
+        pictures=list(CHOSEN),
+        data_root=data_root,
+        backbone=f"local-dir:{tiny_model_dir}",
+    )
+    assert set(frame.picture) == set(CHOSEN)
+    with pytest.raises(SettingError, match="Chosen pictures are measured all"):
+        evaluate("dtd", methods="clip", attack="none", budget=0, limit=1, pictures=CHOSEN, data_root=data_root)
+    with pytest.raises(DataError, match="in a named dataset"):
+        evaluate([(draw("dotted", 1), 0)], "dotted,lined", methods="clip", attack="none", budget=0, pictures=CHOSEN)
+
+
+def test_drawn_textures_far_beyond_the_first_ones_are_chosen_by_name_and_others_are_refused() -> None:
+    pick = ChosenPictures(("lined/1000500", "dotted/1000007")).pick
+    found = collect("textures", None, "val", limit=None, allow_partial=False, pick=pick)
+    assert [(found.names[item.label], item.texture) for item in found.items] == [
+        ("lined", ("lined", 1000500)),
+        ("dotted", ("dotted", 1000007)),
+    ]
+    for name in ("lined/7", "nothing/1000001", "lined/x", "../lined/1000001", "lined/" + "9" * 30):
+        with pytest.raises(DataError, match="1 of 1 chosen pictures are not in textures"):
+            collect("textures", None, "val", limit=None, allow_partial=False, pick=ChosenPictures((name,)).pick)
+
+
+def test_chosen_pictures_can_be_asked_among_fewer_names_but_not_without_their_own(data_root: Path) -> None:
+    two = ChosenPictures(CHOSEN, ("cup", "cat"))
+    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=two.pick)
+    assert {item.id: found.names[item.label] for item in found.items} == dict(zip(CHOSEN, ("cup", "cat")))
+    with pytest.raises(DataError, match="Pictures of cat are chosen"):
+        ChosenPictures(CHOSEN, ("cup", "dog")).pick(
+            collect("caltech101", data_root, "test", limit=None, allow_partial=True)
+        )
+
+
+def test_a_list_of_pictures_is_a_table_or_a_name_per_line(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    for text, names in (
+        ("a/1.png\n\nb/2.png\na/1.png\n", ("a/1.png", "b/2.png")),
+        ('picture,file\n3,"a, b/1.png"\n', ("a, b/1.png",)),  # of a stream: the number is no name
+        ("dataset,picture\ndtd,a/1.png\n", ("a/1.png",)),
+    ):
+        path.write_text(text)
+        assert read_pictures(path) == names
+    for text in ("", "\n", "file\n"):
+        path.write_text(text)
+        with pytest.raises(DataError, match="is empty"):
+            read_pictures(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_pictures(tmp_path / "missing.csv")
+
+
+def test_the_split_of_chosen_pictures_is_found_and_nothing_outside_the_data_folder(data_root: Path) -> None:
+    assert find_split("textures", ["lined/3", "dotted/9"], None) == "train"
+    assert find_split("caltech101:present", CHOSEN, data_root) == "test"
+    for place, ids in (
+        ("caltech101", ["caltech-101/nothing.png"]),
+        ("../" + data_root.name, ["x"]),
+        (str(data_root / "dtd"), ["images/dotted/0.png"]),
+        ("textures", ["lined/3", "lined/1000000"]),
+    ):
+        with pytest.raises(DataError, match="not in one split"):
+            find_split(place, ids, data_root)
+
+
+@pytest.mark.parametrize("split_file", [True, False])
+def test_a_folder_of_chosen_pictures_opens_again_with_all_class_names_and_the_same_rows(
+    split_file: bool, data_root: Path, run_evaluate: Run, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(data_root, tmp_path / "data"))
+    if not split_file:
+        (root / "caltech-101/split_zhou_Caltech101.json").unlink()
+    here = collect("caltech101", root, "test", limit=None, allow_partial=True)
+    chosen = tuple(item.id for item in here.items[:2])
+    (tmp_path / "opened").mkdir()
+    with zipfile.ZipFile(io.BytesIO(picture_folder(ChosenPictures(chosen, place="caltech101"), root).as_zip())) as file:
+        file.extractall(tmp_path / "opened")
+    unpacked = tmp_path / "opened" / "rita-pictures"
+    assert sum(path.suffix == ".png" for path in unpacked.rglob("*")) == len(chosen)
+    assert "--data-root rita-pictures --dataset caltech101 --split test" in (unpacked / "README.txt").read_text()
+    words = (*STREAM_FREE, "--allow-partial", "--data-root")
+    alone, before = (run_evaluate(tmp_path / str(place.name), *words, str(place)) for place in (unpacked, root))
+    assert rows_of(alone) == [row for row in rows_of(before) if row["picture"] in chosen]
+    assert headers(alone)[0]["names"] == headers(before)[0]["names"]
+
+
+def test_a_folder_set_and_drawn_textures_become_folders_of_classes(tmp_path: Path) -> None:
+    names = ("dotted/a.png", "lined/b.png", "lined/c.png")
+    for name in names:
+        path = tmp_path / "data/below/mine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(png_bytes(draw(name.split("/")[0], ord(name[-5]))))
+    chosen = ChosenPictures(names[:2], place="below/mine")
+    picture_folder(chosen, tmp_path / "data").write(tmp_path / "own")
+    found = collect("below/mine", tmp_path / "own", "all", limit=None, allow_partial=False)
+    assert [item.id for item in found.items] == ["dotted/a.png", "lined/b.png"]
+    textures = picture_folder(ChosenPictures(("lined/1000001", "dotted/1000002"), place="textures"), None)
+    textures.write(tmp_path / "drawn")
+    found = collect(textures.dataset, tmp_path / "drawn", textures.split, limit=None, allow_partial=False)
+    assert found.names == ("dotted", "lined")
+    assert found.items[0].path is not None
+    assert found.items[0].path.read_bytes() == png_bytes(draw("dotted", 1000002))
+    assert textures.fault == ""
+    one = picture_folder(ChosenPictures(names[1:], place="below/mine"), tmp_path / "data")
+    assert "all of one class" in one.fault
+    assert one.fault in one.readme("x")
+
+
+def test_a_folder_of_more_bytes_than_a_browser_takes_is_refused(
+    data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MAX_BYTES < 100 << 20
+    monkeypatch.setattr("rita_demo.evaluation.picture_folder.MAX_BYTES", 1000)
+    with pytest.raises(DataError, match="larger than"):
+        picture_folder(ChosenPictures(CHOSEN, place="caltech101"), data_root)
+
+
+def test_pictures_that_one_run_has_right_are_measured_by_the_other_commands(
+    runs: Path, data_root: Path, run_evaluate: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [(method, other) for method in ("clip", "ensemble", "rita") for other in ("clip", "ensemble", "rita")]
+    frames = {
+        both: only_right(
+            runs, method=both, attack="none", protocol=tuple("stream" if m == "rita" else "off" for m in both)
+        )
+        for both in pairs
+    }
+    methods, frame = next((both, frame) for both, frame in frames.items() if len(frame))  # the random model is fixed
+    protocols = ",".join("stream" if method == "rita" else "off" for method in methods)
+    out, listed = tmp_path / "won", tmp_path / "won.csv"
+    words = ["compare", runs, "--method", ",".join(methods), "--attack", "none", "--protocol", protocols]
+    words += ["--csv", listed, "--out", out, "--data-root", data_root]
+    assert cli.main([str(word) for word in words]) == 0
+    assert frame.attrs["sentence"] in capsys.readouterr().out
+    assert [row["picture"] for row in csv.DictReader(listed.open())] == list(frame.picture)
+    alone = run_evaluate(tmp_path / "runs", "--pictures", str(listed), "--attack", "none", "--protocols", "off")
+    assert {row["picture"] for row in rows_of(alone)} == set(frame.picture)
+    copied = {path.relative_to(out).as_posix() for path in out.rglob("*.png")}
+    assert copied == set(frame.picture)

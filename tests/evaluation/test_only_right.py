@@ -1,0 +1,114 @@
+"""The pictures that one run has right and another has not, against the lines of the rows; in Python and in the terminal."""
+
+import json
+import shutil
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from rita_demo import only_right
+from rita_demo.cli import main as cli
+from rita_demo.evaluation.report.comparisons import compare_paired
+from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare, compare_folders
+from rita_demo.evaluation.store.cell_file import SeedGroup, seed_groups
+from rita_demo.process.assets import ASSETS
+from rita_demo.records.errors import DataError, SettingError
+from tests.documented import example
+from tests.oracles.only_right import won_pictures
+
+STORED = ASSETS / "lab" / "streams"
+
+
+def cells_of(folder: Path, group: SeedGroup) -> list[Path]:
+    """The folders of a measurement, one per seed."""
+    pool = group.header.pool
+    return [path.parent for path in folder.glob("cells/*/header.json") if json.loads(path.read_text())["pool"] == pool]
+
+
+def test_any_two_measurements_give_the_pictures_of_a_count_by_hand(runs: Path) -> None:
+    groups, different = seed_groups(runs), 0
+    assert len(groups) == 8
+    for first, second in product(groups, groups):
+        found = compare(first, second)
+        won, lost, both = won_pictures(cells_of(runs, first), cells_of(runs, second))
+        assert sorted(one.picture for one in found.won) == won
+        assert (found.paired.gained, found.paired.lost, found.paired.n) == (len(won), len(lost), both)
+        different += bool(won)
+        for one in found.won:
+            assert one.right[0] > one.right[1]
+    assert different
+
+
+def test_where_the_attacks_are_the_same_it_is_the_count_of_the_tables(runs: Path) -> None:
+    groups = [one for one in seed_groups(runs) if one.header.columns["attack"] == "pgd"]
+    compared = 0
+    for first, second in product(groups, groups):
+        paired, found = compare_paired(first.rows, second.rows), compare(first, second)
+        same = {row["picture_seed"] for row in first.rows} == {row["picture_seed"] for row in second.rows}
+        if paired is None or not same:
+            continue
+        compared += 1
+        assert (found.paired.gained, found.paired.lost, found.paired.n) == (paired.gained, paired.lost, paired.n)
+        assert all(one.same_attack for one in found.won)
+    assert compared
+
+
+def test_what_is_left_open_in_the_second_run_is_as_in_the_first(runs: Path) -> None:
+    found = compare_folders(runs, None, {"method": ("rita", "clip"), "attack": "pgd", "protocol": ("stream", None)})
+    assert found.titles[0].startswith("RITA (PGD 4/255, memory kept")
+    assert found.titles[1].startswith("CLIP (PGD 4/255")
+    clean = compare_folders(runs, None, {"method": "clip", "attack": ("none", "pgd")})
+    assert clean.titles[0].startswith("CLIP (clean")
+    assert not any(one.same_attack for one in clean.won)
+
+
+def test_several_measurements_that_fit_are_named_by_what_tells_them_apart(runs: Path) -> None:
+    with pytest.raises(DataError, match="measurements of the first run fit") as error:
+        only_right(runs, method="rita")
+    for told in ("attack: none, pgd", "protocol: off, stream"):
+        assert told in str(error.value)
+    with pytest.raises(DataError, match="Nothing in the second run fits"):
+        only_right(runs, method=("clip", "tpt"), attack="pgd")
+    with pytest.raises(SettingError, match=r"no column 'methods'\. Did you mean method"):
+        only_right(runs, methods="rita")
+    with pytest.raises(SettingError, match="one value of both runs, or a pair; got 3"):
+        only_right(runs, method=("a", "b", "c"))
+
+
+def test_runs_without_a_common_picture_are_refused() -> None:
+    with pytest.raises(DataError, match="no picture in common"):
+        only_right(STORED / "dtd", STORED / "textures", method="clip")
+
+
+def test_the_table_of_the_stored_streams_has_every_column_and_both_answers() -> None:
+    frame = only_right(STORED / "dtd", method=("rita", "clip"))
+    assert list(frame.columns) == list(TABLE_COLUMNS)
+    assert len(frame)
+    assert (frame["first"] == frame.label).all()
+    assert (frame.second != frame.label).all()
+    assert f"has {len(frame)} of 40 pictures right" in frame.attrs["sentence"]
+
+
+def test_the_document_s_lines_run(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(runs.parent)
+    exec(example(2).rpartition("evaluate(")[0].replace("RUNS", runs.name), {})
+    assert "pictures right that CLIP" in capsys.readouterr().out
+
+
+def test_the_command_prints_the_pictures_and_the_sentence(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(runs, tmp_path / "other"))
+    for words in ([str(STORED / "dtd")], [str(STORED / "dtd"), str(STORED / "dtd")]):
+        assert cli.main(["compare", *words, "--method", "rita,clip"]) == 0
+        out = capsys.readouterr().out
+        frame = only_right(STORED / "dtd", method=("rita", "clip"))
+        assert all(name in out for name in frame.picture)
+        assert frame.attrs["sentence"] in out
+    assert cli.main(["compare", str(runs), str(copy), "--method", "rita", "--attack", "pgd", "--protocol", "off"]) == 0
+    assert "has 0 of" in capsys.readouterr().out, "a run against itself"
+    assert cli.main(["compare", str(runs)]) == 1
+    assert "Choose by" in capsys.readouterr().err
