@@ -107,7 +107,7 @@ def build(
         arena.bind_events(arena_part, menu.shown)
         memory.bind_events()
         stream.bind_events(fourth)
-        figures.bind_events(fifth)
+        figures.bind_events(fifth, tab.form.fields, stream.bind_chosen)
         context.bind_tab(sixth)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)

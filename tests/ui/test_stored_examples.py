@@ -4,7 +4,9 @@ import base64
 import csv
 import io
 import json
+import zipfile
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,9 @@ from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.arena.table import arena_html
 from rita_demo.ui.arena.table import says as arena_says
-from rita_demo.ui.figures import feature_cloud
+from rita_demo.ui.figures import feature_cloud, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
+from rita_demo.ui.framework.chosen_buttons import ChosenButtons
 from rita_demo.ui.memory import html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.memory.tab import MemoryTab
@@ -31,6 +34,7 @@ from rita_demo.ui.session.stream_history import shipped_history
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from tests.ui.conftest import build_tab
+from tests.ui.memory_client import Event
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
 
@@ -195,22 +199,64 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
     assert "Stored example." not in feature_cloud.says(session)
 
 
-def test_points_inside_the_lasso_leave_as_a_csv_file(tabs: dict[type[Any], Any]) -> None:
+def test_points_inside_the_lasso_leave_as_a_csv_file_and_their_pictures_as_a_folder(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[FiguresTab]
     name, session = visitor(tab, "figures")
-    with pytest.raises(DemoError, match="No points are selected"):
-        tab.on_export(name)
+    buttons = tab.parts["lasso_buttons"]
+    for kind in ("csv", "zip"):
+        with pytest.raises(DemoError, match="No points are selected"):
+            buttons.on_export(name, Event({"kind": kind}))
     placed = session.figures.placed_cloud
     kinds = ("attacked", "view", "cached", "prompt")
     chosen = [int((placed.points.kind == kind).argmax()) for kind in kinds]
     session.figures = replace(session.figures, lasso_points=tuple(chosen))
-    code = json.loads(tab.on_export(name)[tab.parts["export"]])["address"].partition("base64,")[2]
-    rows = list(csv.DictReader(io.StringIO(base64.b64decode(code).decode())))
+    rows = list(csv.DictReader(io.StringIO(saved(buttons, name, "csv").decode())))
     assert [row["kind"] for row in rows] == ["attacked", "view", "cached"], "a prompt is of no picture"
     for row, i in zip(rows, chosen):
         n = int(placed.points.picture[i])
         assert (row["file"], row["true_class"]) == (placed.cloud.ids[n], row["file"].split("/")[0])
     assert rows[2]["stored_as"] in placed.cloud.class_prompts.names
+    with zipfile.ZipFile(io.BytesIO(saved(buttons, name, "zip"))) as file:
+        pictures = {one.removeprefix("rita-pictures/drawn-textures/") for one in file.namelist() if one.endswith("png")}
+    assert pictures == {f"{row['file']}.png" for row in rows}
+    session.figures = replace(session.figures, lasso_points=(chosen[3],))
+    drawn = buttons.draw(session)
+    assert drawn.pop(buttons.measured) == ""
+    assert {update["visible"] for update in drawn.values()} == {False}, "a prompt has no picture"
+
+
+def saved(buttons: ChosenButtons, visitor: str, kind: str) -> bytes:
+    """The file that a press gives the browser, and a sentence about it."""
+    updates = buttons.on_export(visitor, Event({"kind": kind}))
+    value = json.loads(updates[buttons.downloads])
+    assert f"Saved {value['name']}:" in updates[buttons.context.status]
+    return base64.b64decode(value["address"].partition("base64,")[2])
+
+
+def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[FiguresTab]
+    name, session = visitor(tab, "figures")
+    first = session.figures.compared
+    assert first.found.titles[0].startswith("RITA (PGD 4/255 on 50 %, memory kept")
+    assert len(first.found.won) == len(first.images) > 0
+    assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures are always there"
+    shown = won_pictures.won_html(session)
+    assert escape(first.found.sentence) in shown
+    assert all(one.picture in shown for one in first.found.won)
+    choices = [value for _, value in won_pictures.menu_choices(evaluation_page.known_measurements(tab.folders))]
+    assert len(set(choices)) == len(choices) >= 12
+    updates = tab.pick_compared(name, first.second, first.first)
+    assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
+    assert session.figures.compared.found.paired.gained == first.found.paired.lost
+    rows = saved(tab.parts["won_buttons"], name, "csv").decode().splitlines() if first.found.paired.lost else [""]
+    assert len(rows) == 1 + first.found.paired.lost
+    for forged in ("../x", "/dtd/0", 7):
+        with pytest.raises(DemoError, match="no such measurement"):
+            tab.pick_compared(name, forged, first.second)
+    other = next(value for value in choices if value.startswith("/dtd/"))
+    with pytest.raises(DemoError, match="no picture in common"):
+        tab.pick_compared(name, other, first.second)
+    assert tab.pick_compared(name, None, first.second) == {}
 
 
 def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(

@@ -5,8 +5,10 @@ from html import escape
 import numpy as np
 
 from rita_demo import analysis, plots
+from rita_demo.evaluation.page import ChosenPictures, points_csv
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.paper.kl_to_one_hot import kl_summary
+from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import PlacedCloud, Separability
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.figures_state import selected_class
@@ -175,6 +177,34 @@ def _thumbnail(one: PlacedCloud, n: int, side: int) -> str:
     if one.cloud.thumbs is None:
         return ""
     return f'<img src="{jpeg_uri(one.cloud.thumbs[n])}" alt="" width="{side}" height="{side}">'
+
+
+def is_chosen(session: Session) -> bool:
+    """Whether the lasso holds points of pictures, not of prompts alone."""
+    return bool(_lassoed(session)[1])
+
+
+def chosen_pictures(session: Session) -> ChosenPictures:
+    """The pictures whose points are inside the lasso, asked among the cloud's class names. Raises DataError: there are
+    none."""
+    one, pictures = _lassoed(session)
+    if one is None or not pictures:
+        raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
+    names = one.cloud.class_prompts.names
+    return ChosenPictures(tuple(one.cloud.ids[n] for n in pictures), names, one.cloud.dataset)
+
+
+def points_table(session: Session) -> bytes:
+    """The points inside the lasso as CSV."""
+    one = session.figures.placed_cloud
+    return b"" if one is None else points_csv(one.cloud, one.points, session.figures.lasso_points)
+
+
+def _lassoed(session: Session) -> tuple[PlacedCloud | None, list[int]]:
+    """The cloud, and its pictures inside the lasso."""
+    one, chosen = session.figures.placed_cloud, np.array(session.figures.lasso_points, int)
+    owners = one.points.picture[chosen] if one is not None else chosen
+    return one, np.unique(owners[owners >= 0]).tolist()
 
 
 def lasso_table(session: Session) -> str:

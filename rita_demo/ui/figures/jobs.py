@@ -44,8 +44,10 @@ class FigureJobs:
         attack: JsonValue,
         budget: JsonValue,
         views: JsonValue,
+        names: JsonValue = None,
     ) -> Iterator[Updates]:
-        """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream."""
+        """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream. ``names``
+        of classes, if there are any, come before their number."""
         context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
         engine = context.engine_of(session)
         if example_of(source) is not None:
@@ -55,7 +57,7 @@ class FigureJobs:
             steps = Steps(evaluation_page.load_cloud_steps(self._folders, source, engine))
             text = "Encoding clean picture {} of {}"
         else:
-            asked = (parse_number(classes, "classes"), parse_number(each, "pictures"))
+            asked = (parse_names(names) or parse_number(classes, "classes"), parse_number(each, "pictures"))
             collection = evaluation_page.live_set(self._folders, str(source).removeprefix(DATASET_PREFIX), *asked)
             steps = Steps(evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views)))
             text = "Attacking and deciding picture {} of {}"
@@ -142,6 +144,15 @@ def _cloud_settings(attack: JsonValue, budget: JsonValue, views: JsonValue) -> S
     if not strength and get_attack(name).bounded:
         name = "none"
     return RECOMMENDED.replace(square="model", budget=strength, views=count, attack=name)
+
+
+def parse_names(value: JsonValue) -> tuple[str, ...]:
+    """Class names from a menu, untrusted; () for none."""
+    given = [] if value is None else value
+    names = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+    if not isinstance(given, list) or len(names) < len(given):
+        raise SettingError("The class names come as a list.", "Choose them in the menu.")
+    return tuple(dict.fromkeys(names))
 
 
 def parse_number(value: JsonValue, what: str) -> int:

@@ -9,12 +9,14 @@ from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.figures import feature_cloud, measurements, run_figures
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures, won_pictures
 from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, TEXTURES_SOURCE
+from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
+from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons
+from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
@@ -23,7 +25,7 @@ TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
 EXAMPLE_CHOICES = [
     (f"Stored example: {DATASETS[name].title}", EXAMPLE_PREFIX + name) for name in evaluation_page.EXAMPLES
 ]
-LIVE_CONTROLS = ("classes", "each", "attack", "budget", "views")
+LIVE_CONTROLS = ("names", "classes", "each", "attack", "budget", "views")
 STRENGTH_INFO = "0 is no attack"
 POINT_TEXT = (
     "<p class='empty'>Point at or tap a mark<span class='keys'>, or select it with the arrow keys and Enter,</span> to see its "
@@ -33,13 +35,20 @@ SHIPPED_RUN = ("measured for this copy: DTD and Caltech101, val", evaluation_pag
 NO_RUN = "Attack a picture in the Story."
 
 
-def build(panels: PanelRegistry) -> Parts:
+def build(context: AppContext, folders: DataFolders) -> Parts:
     """All sections in the order of the paper; their components by name."""
+    panels = context.panels
     with gr.Column(elem_id="figures"):
-        parts = _build_cloud(panels)
+        parts = _build_cloud(context, folders) | won_pictures.build(context, folders)
         _build_overview(panels)
         parts |= {"one_hot": _build_kl_to_one_hot(panels), "brackets": _build_theorem(panels)}
         return parts | _build_ablations(panels) | _build_tables(panels)
+
+
+def class_choices(folders: DataFolders, source: str) -> list[tuple[str, str]]:
+    """(text, name) of the classes of drawn textures or a dataset; none of a source that is not attacked now."""
+    counts = evaluation_page.class_counts(folders, source.removeprefix(DATASET_PREFIX))
+    return [(f"{name} ({count})" if count else name, name) for name, count in counts.items()]
 
 
 def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
@@ -72,7 +81,8 @@ def _button(name: str, text: str, **more: Any) -> gr.Button:
     return gr.Button(text, size="sm", elem_id=f"fig-{name}", **more)
 
 
-def _build_cloud(panels: PanelRegistry) -> Parts:
+def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
+    panels = context.panels
     build_heading(
         "Are the classes separated in the views?",
         "The paper’s motivation: an attack scatters the pictures’ features, and in the crops of the attacked pictures the "
@@ -83,7 +93,15 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
     with gr.Row(elem_classes="ask-row"):
         info = "attacked now, or a stream that evaluate stored on the server"
         parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE, *EXAMPLE_CHOICES], TEXTURES_CHOICE[1], info)
-        parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures")
+        parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures, unless some are named")
+        parts["names"] = build_menu(
+            class_choices(folders, TEXTURES_SOURCE),
+            value=[],
+            multiselect=True,
+            label="Classes by name",
+            info="none: as many as the slider says",
+            elem_id="fig-names",
+        )
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
         attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
         parts["attack"] = _menu("attack", "Attack", attack_choices(), attack, "with its usual steps")
@@ -107,8 +125,11 @@ def _build_cloud(panels: PanelRegistry) -> Parts:
         parts["mark"] = panels.add(gr.HTML(elem_id="fig-mark"), _selected_point, "cloud")
         parts["mark"].value = POINT_TEXT
         with gr.Column():
-            parts["export"] = DownloadButtons({"csv": "Selected points as CSV"}, visible=False, elem_id="fig-export")
-            panels.add(parts["export"], lambda session: gr.update(visible=bool(session.figures.lasso_points)), "cloud")
+            choice = Choice(
+                *("fig", feature_cloud.chosen_pictures, feature_cloud.is_chosen, feature_cloud.points_table),
+                *("points.csv", "Selected points as CSV"),
+            )
+            parts["lasso_buttons"] = ChosenButtons(context, folders, choice, "cloud")
             parts["lassoed"] = panels.add(HtmlButtons(elem_id="fig-lassoed"), feature_cloud.lasso_table, "cloud")
     panels.add(gr.HTML(elem_id="fig-separation"), feature_cloud.separability_table, "cloud")
     return parts

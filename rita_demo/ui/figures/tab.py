@@ -16,9 +16,10 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures
+from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures, won_pictures
 from rita_demo.ui.figures.jobs import FigureJobs, example_of, is_stored
 from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.chosen_buttons import StartStream
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Parts, Updates
@@ -26,7 +27,6 @@ from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.html_buttons import download_value
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
 from rita_demo.ui.widgets.setting_controls import strength_update
 
@@ -42,23 +42,23 @@ class FiguresTab(SelectionEvents):
     def __init__(
         self, context: AppContext, folders: DataFolders, opener: RunOpener, worker: UmapProcess | None = None
     ) -> None:
-        self.context, self.folders, self.opener, self.export_count = context, folders, opener, 0
+        self.context, self.folders, self.opener = context, folders, opener
         self.jobs = FigureJobs(context, folders, worker or UmapProcess())
-        self.parts: Parts = layout.build(context.panels)
+        self.parts: Parts = layout.build(context, folders)
         context.panels.before_draw(self.tab, self._compute_bounds)
         context.panels.on_open(self.tab, self.on_open)
 
     # --- events
-    def bind_events(self, own_tab: gr.Tab) -> None:
-        """Connect the events, after the panels of all tabs are registered."""
+    def bind_events(self, own_tab: gr.Tab, fields: Parts, start_stream: StartStream) -> None:
+        """Connect the events, after the panels of all tabs are registered. ``fields``: the components of the form with the
+        settings; ``start_stream`` connects a press that makes pictures the next stream."""
         p, visitor = self.parts, self.context.visitor
-        said, of = self.context.error_banner, self.context.outputs_of
+        said, of, won = self.context.error_banner, self.context.outputs_of, p["won_buttons"]
         filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
-            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], p["export"]]),
-            (p["export"].click, self.on_export, [visitor], [said, p["export"]]),
+            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
             (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
             *(
                 (p[name].input, self.pick_source, [visitor, p["source"], p["attack"]], sources)
@@ -69,17 +69,29 @@ class FiguresTab(SelectionEvents):
             (p["brackets"].click, self.on_class, [visitor], of("class")),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
+            *(
+                (
+                    p[name].input,
+                    self.pick_compared,
+                    [visitor, p["first"], p["second"]],
+                    [said, p["won"], *won.components],
+                )
+                for name in ("first", "second")
+            ),
             *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
-        self.context.bind_tab(own_tab, [p["source"], p["run"]])
+        lists = [p[name] for name in ("source", "run", "first", "second")]
+        self.context.bind_tab(own_tab, lists)
+        for buttons in (p["lasso_buttons"], won):
+            buttons.bind_events(fields, start_stream, lists, self._lists)
         self.opener.bind_event(p["lassoed"].click, self.open_picture)
         self._bind_jobs()
 
     def _bind_jobs(self) -> None:
         p, visitor = self.parts, self.context.visitor
-        asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views")]
+        asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views", "names")]
         cloud = StoppableJob(self.context, p["stop"], self.on_stopped)
         near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
         gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
@@ -89,7 +101,7 @@ class FiguresTab(SelectionEvents):
             p["measure"].click,
             self.measure,
             [visitor, p["setting"], p["pictures"], p["measured_budget"]],
-            self.context.outputs(p["stop_measuring"], p["source"], p["run"]),
+            self.context.outputs(p["stop_measuring"], *(p[name] for name in ("source", "run", "first", "second"))),
             **LONG_EVENT,
         )
 
@@ -114,10 +126,15 @@ class FiguresTab(SelectionEvents):
             with suppress(DataError):
                 self._show_example(session, evaluation_page.EXAMPLES[0])
         self._compute_bounds(session)
-        lists = layout.run_lists(self.parts, self.folders, session.figures.run_folder)
+        lists = self._lists(session)
         self._load_run_folder(session, lists[self.parts["run"]]["value"])  # it may have more rows than before
         session.stale_tabs.add(self.tab)
         return lists
+
+    def _lists(self, session: Session) -> Updates:
+        """The menus of the runs that are on the server now."""
+        lists = layout.run_lists(self.parts, self.folders, session.figures.run_folder)
+        return lists | won_pictures.open_menus(self.parts, self.folders, session)
 
     def _show_example(self, session: Session, dataset: str) -> None:
         """A stored cloud. Raises DataError: its file is missing or damaged."""
@@ -166,18 +183,8 @@ class FiguresTab(SelectionEvents):
             return {}
         chosen = selected_points(event, len(one.points.kind))
         session.figures = replace(session.figures, lasso_points=chosen)
-        return self.context.panels.draw_only(session, [self.parts["lassoed"], self.parts["export"]])
-
-    def on_export(self, visitor: str) -> Updates:
-        """The points inside the lasso as a file."""
-        figures = self.context.sessions.get(visitor).figures
-        if figures.placed_cloud is None or not figures.lasso_points:
-            raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
-        self.export_count += 1
-        with self.context.downloads:
-            one = figures.placed_cloud
-            data = evaluation_page.points_csv(one.cloud, one.points, figures.lasso_points)
-            return {self.parts["export"]: download_value("points.csv", data, self.export_count)}
+        drawn = self.context.panels.draw_only(session, [self.parts["lassoed"]])
+        return drawn | self.parts["lasso_buttons"].draw(session)
 
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """A picture of the table was pressed: attack it again as in the cloud, and show it in all tabs."""
@@ -201,6 +208,9 @@ class FiguresTab(SelectionEvents):
         is shown at once."""
         live, example = not is_stored(source), example_of(source)
         updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
+        updates[self.parts["names"]] = gr.update(
+            interactive=live, value=[], choices=layout.class_choices(self.folders, str(source)) if live else []
+        )
         if example is not None:
             session = self.context.sessions.get(visitor)
             self._show_example(session, example)
@@ -244,6 +254,15 @@ class FiguresTab(SelectionEvents):
         self._load_run_folder(session, run or "")
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
+    def pick_compared(self, visitor: str, first: JsonValue, second: JsonValue) -> Updates:
+        """Two measurements were chosen: the pictures that the first alone has right."""
+        session = self.context.sessions.get(visitor)
+        if first is None or second is None:
+            return {}
+        won_pictures.compare(session, self.folders, first, second)
+        drawn = self.context.panels.draw_only(session, [self.parts["won"]])
+        return {self.context.error_banner: ""} | drawn | self.parts["won_buttons"].draw(session)
+
     def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:
         known = setting in small_ablations.VALUES
         return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
@@ -253,7 +272,7 @@ class FiguresTab(SelectionEvents):
         yield from self.jobs.measure(visitor, setting, pictures, budget)
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, small_ablations.RUN_FOLDER)
-        lists = layout.run_lists(self.parts, self.folders, small_ablations.RUN_FOLDER)
+        lists = self._lists(session)
         yield lists | self.context.panels.redraw(session, "figures")
 
     def on_filter(self, visitor: str, *values: JsonValue) -> Updates:

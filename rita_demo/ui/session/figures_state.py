@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rita_demo.evaluation.page import OnlyRight
 from rita_demo.records import Run, TheoremBounds
 from rita_demo.records.measurement import AblationPoint, PlacedCloud
 
@@ -13,11 +14,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Two measurements by their names, the pictures that the first alone has right, and small ones of the first of these as
+    data URIs, "" where a file is not here."""
+
+    first: str
+    second: str
+    found: OnlyRight
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class FiguresState:
     """``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one of its pictures,
     ``lasso_points`` the selected points; ``released_class``: the class of the selection of all tabs that was deselected
     here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of ``run_folder`` ("": those
-    shipped with this copy). ``filters`` of the paper's table by name; those without an entry have their first value."""
+    shipped with this copy). ``compared``: two runs, picture by picture. ``filters`` of the paper's table by name; those without an entry have their first value."""
 
     placed_cloud: PlacedCloud | None = None
     projection: str = "PCA"
@@ -28,6 +40,7 @@ class FiguresState:
     theorem_bounds: tuple[Run, dict[str, TheoremBounds]] | None = None
     run_folder: str = ""
     ablation_points: tuple[AblationPoint, ...] = ()
+    compared: Compared | None = None
     setting: str = "transported_mass"
     filters: dict[str, str] = field(default_factory=dict)
 

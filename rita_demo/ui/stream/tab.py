@@ -11,7 +11,7 @@ from gradio.components import Component
 from rita_demo import plots
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders, Request
+from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, ChosenPictures, DataFolders, Request
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
@@ -211,8 +211,7 @@ class StreamTab:
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         visitor, b = self.context.visitor, self.buttons
-        own = [*self.panels.components, self.request_inputs["dataset"], self.stored_menu]
-        outputs = [self.context.error_banner, *own]
+        outputs = self._outputs()
         inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
         safe = notice.handle_errors(self.context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
         b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
@@ -234,7 +233,7 @@ class StreamTab:
         ]
         for event, handler, *inputs in quick:
             event(safe(handler), [visitor, *inputs], outputs, **immediate_event(handler))
-        self.context.bind_tab(own_tab, own)
+        self.context.bind_tab(own_tab, outputs[1:])
         classes = self.figures["classes"]
         shown = self.context.outputs(*self.panels.depending_on("class"))
         classes.click(safe(self.click_class), visitor, shown, **immediate_event(self.click_class))
@@ -260,14 +259,44 @@ class StreamTab:
     # --- running
     def on_start(self, values: FormValues) -> Iterator[Updates]:
         """Start a stream; one with the same request is resumed."""
+        yield from self.on_resume(values[self.context.visitor], self._request(values))
+
+    def bind_chosen(self, event: Any, find: Callable[[Session], ChosenPictures]) -> None:
+        """Connect an event of another tab that makes the pictures that ``find`` gives the next stream."""
+
+        def start_chosen(values: FormValues) -> Iterator[Updates]:
+            yield from self.start_chosen(values, find)
+
+        start = self.buttons["start"]
+        safe = notice.handle_errors(self.context.error_banner, lambda: {start: gr.update(interactive=True)})
+        inputs = {self.context.visitor, *self.request_inputs.values(), *self.fields.values()}
+        outputs = [self.context.status, self.opener.tabs, *self._outputs()]
+        event(safe(start_chosen), inputs, outputs, **STREAM_QUEUE)
+
+    def start_chosen(self, values: FormValues, find: Callable[[Session], ChosenPictures]) -> Iterator[Updates]:
+        """Stream chosen pictures; how they arrive is set in this tab, which comes to the front."""
         visitor = values[self.context.visitor]
         session = self.context.sessions.get(visitor)
+        chosen = find(session)
+        steps = self.on_resume(visitor, self._request(values, chosen))
+        first = next(steps)  # before the tab comes to the front: it may be refused
+        said = f"{len(chosen.ids)} chosen pictures are the next stream, among {len(chosen.names)} class names."
+        to_front: dict[Any, Any] = {self.opener.tabs: gr.update(selected="stream")}
+        yield to_front | self.context.panels.open_tab(session, "stream") | first | self.context.done(said)
+        yield from steps
+
+    def _outputs(self) -> list[Component]:
+        own = [*self.panels.components, self.request_inputs["dataset"], self.stored_menu]
+        return [self.context.error_banner, *own]
+
+    def _request(self, values: FormValues, chosen: ChosenPictures | None = None) -> Request:
+        """The request of the form, of ``chosen`` pictures if there are any."""
+        session = self.context.sessions.get(str(values[self.context.visitor]))
         form = {name: values[component] for name, component in self.fields.items()}
         settings, methods = settings_from(form), methods_of(form)
         asked = {name: values[component] for name, component in self.request_inputs.items()}
         backbone = self.context.engine_of(session).info.name
-        request = evaluation_page.request_for(self.folders, settings, backbone, methods=methods, **asked)
-        yield from self.on_resume(visitor, request)
+        return evaluation_page.request_for(self.folders, settings, backbone, methods=methods, chosen=chosen, **asked)
 
     def on_step(self, visitor: str) -> Iterator[Updates]:
         yield from self.on_resume(visitor, most=1)

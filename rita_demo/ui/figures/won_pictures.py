@@ -1,0 +1,134 @@
+"""The pictures that one measurement has right and another has not: two menus, a table, and what to do with them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from html import escape
+
+import gradio as gr
+
+from rita_demo.data.pictures import open_picture
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import ChosenPictures, DataFolders, Measured, OnlyRight
+from rita_demo.evaluation.pictures import find_picture
+from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.json_value import JsonValue
+from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
+from rita_demo.ui.framework.context import AppContext
+from rita_demo.ui.framework.panels import Parts, Updates
+from rita_demo.ui.session.figures_state import Compared
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.blocks import build_fold, build_menu, html_table, table_row
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+
+MAX_ROWS = 40
+SIDE = 40  # pixels of a small picture
+NOTHING = "<p class='empty'>Choose two runs on the same pictures.</p>"
+
+
+def build(context: AppContext, folders: DataFolders) -> Parts:
+    """The fold; its components by name."""
+    lead = (
+        "Any two measurements on this server that share pictures: two methods, memory and no memory, before and after a "
+        "change. The pictures go out as every other choice does."
+    )
+    parts: Parts = {}
+    with build_fold("Which pictures does one run have right and another not?", lead, elem_id="fig-won"):
+        with gr.Row(elem_classes="ask-row"):
+            for name, label in (("first", "Right in"), ("second", "Wrong in")):
+                parts[name] = build_menu([], label=label, elem_id=f"fig-{name}")
+        choice = Choice("fig-won", chosen_pictures, _is_there, _table, "won.csv", "Pictures as CSV")
+        parts["won_buttons"] = ChosenButtons(context, folders, choice)
+        parts["won"] = context.panels.add(gr.HTML(elem_id="fig-won-pictures"), won_html)
+    return parts
+
+
+def chosen_pictures(session: Session) -> ChosenPictures:
+    """The pictures of the table. Raises DataError: there are none."""
+    return _found(session).chosen
+
+
+def _found(session: Session) -> OnlyRight:
+    if session.figures.compared is None:
+        raise DataError("No two runs are compared.", "Choose two.")
+    return session.figures.compared.found
+
+
+def _is_there(session: Session) -> bool:
+    return session.figures.compared is not None and bool(session.figures.compared.found.won)
+
+
+def _table(session: Session) -> bytes:
+    return evaluation_page.won_csv(_found(session))
+
+
+def open_menus(parts: Parts, folders: DataFolders, session: Session) -> Updates:
+    """The measurements that are here now. The first time the last two of the stored examples are compared: RITA, and CLIP on
+    the same pictures."""
+    known = evaluation_page.known_measurements(folders)
+    names, chosen = [one.name for one in known], session.figures.compared
+    if chosen is None and known:
+        with suppress(DataError):
+            compare(session, folders, *_default(known))
+            chosen = session.figures.compared
+    values = (None, None) if chosen is None else (chosen.first, chosen.second)
+    choices = menu_choices(known)
+    return {
+        parts[name]: gr.update(choices=choices, value=value if value in names else None)
+        for name, value in zip(("first", "second"), values)
+    }
+
+
+def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:
+    """(text, name) of measurements; no text stands twice: those that read alike end with a part of their name."""
+    count = Counter(one.text for one in known)
+    return [(one.text + f", {one.name[-6:]}" * (count[one.text] > 1), one.name) for one in known]
+
+
+def _default(known: Sequence[Measured]) -> tuple[str, str]:
+    """RITA with a memory, and CLIP on the same pictures: of the last folder that has both."""
+    for one in reversed(known):
+        alike = (other for other in known if other.name.rpartition("/")[0] == one.name.rpartition("/")[0])
+        clip = next((other.name for other in alike if other.title.startswith("CLIP (")), None)
+        if one.title.startswith("RITA (") and clip:
+            return one.name, clip
+    return known[0].name, known[0].name
+
+
+def compare(session: Session, folders: DataFolders, first: JsonValue, second: JsonValue) -> None:
+    """Compare two measurements by their names, untrusted. Raises DataError: they are not here, or share no picture."""
+    found = evaluation_page.compare_measured(folders, str(first), str(second))
+    images = tuple(_image(folders, found, one.picture) for one in found.won[:MAX_ROWS])
+    session.figures = replace(session.figures, compared=Compared(str(first), str(second), found, images))
+
+
+def _image(folders: DataFolders, found: OnlyRight, picture: str) -> str:
+    """A small picture as data URI, "" where its file is not here."""
+    try:
+        return jpeg_uri(open_picture(find_picture(found.place, picture, folders.root)).pixels, SIDE)
+    except DemoError:
+        return ""
+
+
+def won_html(session: Session) -> str:
+    """HTML: how many pictures there are, and the first of them with both answers."""
+    compared = session.figures.compared
+    if compared is None:
+        return NOTHING
+    found, rows = compared.found, []
+    for one, image in zip(found.won, compared.images):
+        shown = (
+            f'<img src="{image}" alt="" width="{SIDE}" height="{SIDE}">' if image else "<span class='blank'>?</span>"
+        )
+        seeds = tuple(
+            "" if share in (0, 1) else f"<small>right in {share:.0%} of its seeds</small>" for share in one.right
+        )
+        answers = (f"{escape(name)}{note}" for name, note in zip(one.answers, seeds))
+        pixels = "the same" if one.same_attack else "others"
+        rows.append(table_row(shown, escape(one.picture), escape(one.label), *answers, pixels))
+    more = len(found.won) - len(rows)
+    rest = f"<p class='quiet small'>And {more} more: the file has all.</p>" if more > 0 else ""
+    columns = ("", "picture", "true class", *map(escape, found.titles), "pixels of both")
+    table = html_table(columns, rows, "lassoed", scrolls="Pictures that one run alone has right") if rows else ""
+    return f"<p class='says'>{escape(found.sentence)}</p>{table}{rest}"

@@ -1,0 +1,151 @@
+"""Pictures inside the lasso are measured and streamed by one press each, among the class names of their cloud; and the
+classes of a cloud are chosen by name."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rita_demo import load_runs
+from rita_demo.evaluation.page import DataFolders, class_counts
+from rita_demo.records.errors import DataError, DemoError, SettingError
+from rita_demo.ui.background.worked_example import WorkedExample
+from rita_demo.ui.figures import jobs as figures_jobs
+from rita_demo.ui.figures import layout
+from rita_demo.ui.figures.tab import FiguresTab
+from rita_demo.ui.page import build
+from rita_demo.ui.session.run_request import names_of
+from rita_demo.ui.stream.tab import StreamTab
+from tests.toy_model import ToyEngine
+from tests.ui.conftest import open_tab
+from tests.ui.memory_client import Event
+
+ENGINE = ToyEngine(spread=0.2)
+
+
+class Page:
+    """Both tabs of one page, and a visitor who has collected three classes of drawn textures."""
+
+    def __init__(self, figures: FiguresTab, stream: StreamTab) -> None:
+        self.figures, self.stream, self.context = figures, stream, figures.context
+        self.name = self.context.sessions.open(model="toy")
+        self.session = self.context.sessions.get(self.name)
+        open_tab(figures, self.name)
+        list(figures.jobs.collect(self.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+
+    @property
+    def cloud(self) -> Any:
+        return self.session.figures.placed_cloud.cloud
+
+    def lasso(self, *pictures: int) -> None:
+        """Select the attacked pictures of these numbers."""
+        points = self.session.figures.placed_cloud.points
+        here = [int(np.flatnonzero((points.kind == "attacked") & (points.picture == n))[0]) for n in pictures]
+        self.figures.on_lasso(self.name, Event({"points": here}))
+
+    def form(self) -> dict[Any, Any]:
+        """What the browser sends of the form and of the stream's own settings."""
+        fields, asked = self.stream.fields, self.stream.request_inputs
+        values = {one: one.value for one in (*fields.values(), *asked.values())}
+        return values | {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2, self.context.visitor: self.name}
+
+
+@pytest.fixture(scope="module")
+def tabs(tmp_path_factory: pytest.TempPathFactory) -> tuple[FiguresTab, StreamTab]:
+    made, root = dict[type, Any](), tmp_path_factory.mktemp("places")
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (FiguresTab, StreamTab):
+
+            def spy(self: Any, *args: Any, kind: Any = kind, bind: Any = kind.bind_events) -> None:
+                made[kind] = self
+                bind(self, *args)
+
+            patch.setattr(kind, "bind_events", spy)
+        folders = DataFolders(root / "data", root / "runs")
+        build(ENGINE, example=WorkedExample(ENGINE, candidates=()), folders=folders)
+    return made[FiguresTab], made[StreamTab]
+
+
+@pytest.fixture
+def page(tabs: tuple[FiguresTab, StreamTab]) -> Page:
+    return Page(*tabs)
+
+
+def test_pictures_inside_the_lasso_are_measured_among_the_cloud_s_own_names(page: Page) -> None:
+    page.lasso(0, 3)
+    buttons = page.figures.parts["lasso_buttons"]
+    *_, end = buttons.measure_chosen(page.form())
+    said = end[buttons.measured]
+    folder = re.search(r"page-textures-chosen-\w+", said)
+    assert folder
+    assert "2 chosen pictures, each by itself and without memory, among 3 class names." in said
+    assert "2 chosen pictures are measured." in end[page.context.status]
+    frame = load_runs(page.figures.folders.runs / folder[0])
+    assert set(frame.picture) == {page.cloud.ids[0], page.cloud.ids[3]}
+    assert set(frame.answer) <= set(page.cloud.class_prompts.names)
+    for attack, words in (("none", "Without an attack the methods have right:"), ("pgd", "Under PGD 4/255")):
+        right = int(frame[(frame.attack == attack) & (frame.method == "clip")].right.sum())
+        assert re.search(rf"{words}[^.]*CLIP {right}\b", said)
+    texts = [text for text, _ in end[page.figures.parts["first"]]["choices"]]
+    assert any(folder[0] in text and "CLIP (PGD 4/255)" in text for text in texts), "it can be compared at once"
+    rows = sorted(page.figures.folders.runs.rglob("rows.jsonl"))
+    before = [path.read_bytes() for path in rows]
+    list(buttons.measure_chosen(page.form()))
+    assert [path.read_bytes() for path in rows] == before, "the same press measures nothing again"
+
+
+def test_pictures_inside_the_lasso_become_the_next_stream_and_its_tab_comes_to_the_front(page: Page) -> None:
+    page.lasso(1, 2, 5)
+    find = page.figures.parts["lasso_buttons"].choice.find
+    first, *_ = page.stream.start_chosen(page.form(), find)
+    assert first[page.stream.opener.tabs]["selected"] == "stream"
+    assert "3 chosen pictures are the next stream, among 3 class names." in first[page.context.status]
+    recording, trajectory = page.session.stream.recording, page.session.stream.trajectory
+    assert set(trajectory.pictures) == {page.cloud.ids[n] for n in (1, 2, 5)}
+    assert trajectory.names == page.cloud.class_prompts.names
+    assert recording.title.startswith("textures val:chosen, 3 class names, 3 pictures")
+    assert int(trajectory.attacked.sum()) == 2, "half of them, as the stream's own settings say"
+    page.lasso(1, 2)
+    list(page.stream.start_chosen(page.form(), find))
+    assert page.session.stream.recording.name != recording.name, "other pictures are another stream"
+
+
+def test_what_cannot_be_streamed_leaves_the_visitor_where_they_are(page: Page) -> None:
+    find = page.figures.parts["lasso_buttons"].choice.find
+    page.lasso(1)
+    with pytest.raises(SettingError, match="from 2 to"):
+        next(page.stream.start_chosen(page.form(), find))
+    page.figures.on_lasso(page.name, Event({"points": []}))
+    with pytest.raises(DataError, match="No points are selected"):
+        next(page.stream.start_chosen(page.form(), find))
+    with pytest.raises(DataError, match="No points are selected"):
+        next(page.figures.parts["lasso_buttons"].measure_chosen(page.form()))
+
+
+def test_a_picture_attacked_again_from_the_lasso_is_asked_among_the_run_s_own_classes(page: Page) -> None:
+    page.lasso(4)
+    updates = list(page.figures.open_picture(page.name, Event({"picture": 4})))
+    names, run = page.cloud.class_prompts.names, page.session.run
+    assert (run.class_prompts.names, run.label) == (names, int(page.cloud.label[4]))
+    assert np.allclose(run.attacked.encoded_views.features[0], page.cloud.attacked[4], atol=1e-6), "the same attack"
+    form = page.stream.fields
+    shown = {name: value for update in updates for name, one in form.items() if (value := update.get(one)) is not None}
+    values = {name: value.get("value") if isinstance(value, dict) else value for name, value in shown.items()}
+    assert names_of(values) == names, "and the form asks the same again"
+
+
+def test_the_classes_of_a_cloud_are_chosen_by_name(page: Page) -> None:
+    parts, jobs = page.figures.parts, page.figures.jobs
+    list(jobs.collect(page.name, figures_jobs.TEXTURES_SOURCE, 6, 1, "none", 0, 16, ["zigzagged", "banded"]))
+    assert page.cloud.class_prompts.names == ("banded", "zigzagged")
+    assert len(page.cloud.ids) == 2
+    for wrong in (["banded", "nothing"], ["banded"], "banded", [1, 2], {"a": 1}):
+        with pytest.raises(DemoError):
+            list(jobs.collect(page.name, figures_jobs.TEXTURES_SOURCE, 6, 1, "none", 0, 16, wrong))
+    assert page.cloud.class_prompts.names == ("banded", "zigzagged"), "what was there is kept"
+    live = page.figures.pick_source(page.name, figures_jobs.TEXTURES_SOURCE, "pgd")[parts["names"]]
+    assert [value for _, value in live["choices"]] == list(class_counts(page.figures.folders, "textures"))
+    assert len(live["choices"]) == 47
+    assert page.figures.pick_source(page.name, "run/cells/x", "pgd")[parts["names"]]["choices"] == []
+    assert layout.class_choices(page.figures.folders, "dataset:../x") == []
