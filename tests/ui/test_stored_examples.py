@@ -233,6 +233,32 @@ def saved(buttons: ChosenButtons, visitor: str, kind: str) -> bytes:
     return base64.b64decode(value["address"].partition("base64,")[2])
 
 
+def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_selection(
+    tabs: dict[type[Any], Any],
+) -> None:
+    tab = tabs[StreamTab]
+    name, session = visitor(tab, "stream")
+    buttons, trajectory = tab.chosen_buttons, session.stream.trajectory
+    for outcome in ("rita", "ensemble", "none"):
+        updates = tab.pick_outcome(name, outcome)
+        right = {method: trajectory.answers[method] == trajectory.label for method in ("clip", "ensemble", "rita")}
+        expected = [
+            picture
+            for n, picture in enumerate(trajectory.pictures)
+            if [method for method in right if right[method][n]] == ([] if outcome == "none" else [outcome])
+        ]
+        assert updates[buttons.measure]["visible"] == bool(expected)
+        if not expected:
+            with pytest.raises(DemoError, match="No pictures are chosen"):
+                buttons.on_export(name, Event({"kind": "csv"}))
+            continue
+        rows = list(csv.DictReader(io.StringIO(saved(buttons, name, "csv").decode())))
+        assert [row["file"] for row in rows] == expected
+        assert all((row["rita"] == row["true_class"]) == (outcome == "rita") for row in rows)
+        chosen = buttons.choice.find(session)
+        assert (chosen.ids, chosen.names, chosen.place) == (tuple(expected), trajectory.names, "textures")
+
+
 def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[FiguresTab]
     name, session = visitor(tab, "figures")

@@ -202,13 +202,39 @@ def outcome_gallery(shown: ShownStream) -> str:
     ablations do not count."""
     if shown.state.running:
         return RUNNING
-    title, chosen = next((one for one in OUTCOMES if one[1] == shown.state.outcome), OUTCOMES[0])
-    right = {name: curve.right[: shown.t] for name, curve in shown.trajectory.curves.items() if name in compared()}
-    titles = {name: DEFENCES[name].title for name in right}
-    others = [~passed for name, passed in right.items() if name != chosen]
-    found = np.flatnonzero(np.logical_and.reduce(others) & right.get(chosen, True)).tolist()
+    title, chosen = _outcome(shown)
+    titles, found = _titles(shown), outcome_pictures(shown)
     count = f"{OUTCOME_TEXT[chosen]} on {len(found)} of {shown.t} pictures."
     return f"<p class='lead'>{count}</p>" + _gallery(shown, [(n, answers_at(shown, n, titles)) for n in found], title)
+
+
+def outcome_pictures(shown: ShownStream) -> list[int]:
+    """The pictures of that gallery, from 0."""
+    chosen = _outcome(shown)[1]
+    right = {name: shown.trajectory.curves[name].right[: shown.t] for name in _titles(shown)}
+    others = [~passed for name, passed in right.items() if name != chosen]
+    return np.flatnonzero(np.logical_and.reduce(others) & right.get(chosen, True)).tolist()
+
+
+def outcome_csv(shown: ShownStream) -> bytes:
+    """The same as a table, with every method's answer; pictures are numbered from 1."""
+    trajectory, methods = shown.trajectory, _titles(shown)
+    names = (*trajectory.names, "")  # the last one for no answer yet, -1
+    rows = (
+        [n + 1, trajectory.pictures[n], names[trajectory.label[n]], bool(trajectory.attacked[n])]
+        + [names[trajectory.answers[method][n]] for method in methods]
+        for n in outcome_pictures(shown)
+    )
+    return evaluation_page.csv_bytes(("picture", "file", "true_class", "attacked", *methods), rows)
+
+
+def _outcome(shown: ShownStream) -> tuple[str, str]:
+    return next((one for one in OUTCOMES if one[1] == shown.state.outcome), OUTCOMES[0])
+
+
+def _titles(shown: ShownStream) -> dict[str, str]:
+    """The methods that are compared."""
+    return {name: DEFENCES[name].title for name in shown.trajectory.curves if name in compared()}
 
 
 def _gallery(shown: ShownStream, pictures: list[tuple[int, list[tuple[str, int]]]], about: str) -> str:

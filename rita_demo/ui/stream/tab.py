@@ -17,6 +17,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import FormValues, PanelRegistry, PanelValue, Parts, Updates
@@ -172,8 +173,30 @@ class StreamTab:
                 m.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
             )
             self.sorted_out = self._add(HtmlButtons(elem_id="stream-outcomes"), m.outcome_gallery, empty=NO_STREAM)
+            choice = Choice(
+                *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
+                *("pictures.csv", "These pictures as CSV"),
+            )
+            self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, panels=self.panels)
         with build_fold("What the two memories hold", elem_id="stream-two"):
             self._add(gr.HTML(elem_id="stream-contents"), m.contents_html, empty=NO_STREAM)
+
+    def _has_outcome(self, session: Session) -> bool:
+        shown = shown_stream(session, self.folders)
+        return shown is not None and not shown.state.running and bool(memory_panels.outcome_pictures(shown))
+
+    def _outcome_pictures(self, session: Session) -> ChosenPictures:
+        """The pictures of the gallery, asked among the stream's class names. Raises DataError: there are none."""
+        shown = shown_stream(session, self.folders)
+        if shown is None:
+            raise DataError("There is no stream yet.", "Start one first.")
+        pictures, names = shown.trajectory.pictures, shown.trajectory.names
+        ids = tuple(pictures[n] for n in memory_panels.outcome_pictures(shown))
+        return ChosenPictures(ids, names, shown.recording.place)
+
+    def _outcome_table(self, session: Session) -> bytes:
+        shown = shown_stream(session, self.folders)
+        return b"" if shown is None else memory_panels.outcome_csv(shown)
 
     def _build_views(self) -> None:
         m = memory_panels
@@ -242,6 +265,7 @@ class StreamTab:
         self.opener.bind_event(b["decide"].click, self.decide_own)
         self.opener.bind_event(self.views.click, self.open_remembered)
         self.dataset_download.bind_events()
+        self.chosen_buttons.bind_events(self.fields, self.bind_chosen, [self.stored_menu], self._stored_choices)
 
     def _stored_choices(self, session: Session) -> Updates:
         found, shown = evaluation_page.known_streams(self.folders), session.stream.recording
@@ -401,7 +425,7 @@ class StreamTab:
         """Which pictures the gallery shows; an unknown value means the first choice."""
         session = self.context.sessions.get(visitor)
         session.stream.outcome = outcome
-        return self.panels.draw_only(session, [self.sorted_out])
+        return self.panels.draw_only(session, [self.sorted_out]) | self.chosen_buttons.draw(session)
 
     def list_views(self, visitor: str, search: JsonValue, order: str, listed: str) -> Updates:
         """Search, sort and choose the stored views; unknown values mean the first choice."""

@@ -1,0 +1,114 @@
+"""Pictures inside a lasso leave as a folder, are measured and become the next stream; two runs are compared; on the real
+server, each by one press."""
+
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.conftest import open_lab, saved
+from tests.e2e.scan import severe_findings
+
+pytestmark = pytest.mark.e2e
+LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked and answered by every method
+#: The middle of every mark of the first of the two clouds.
+MARKS_JS = """() => {
+  const area = document.querySelector("#fig-cloud .nsewdrag").getBoundingClientRect();
+  return [...document.querySelectorAll("#fig-cloud .scatterlayer path.point")].map((mark) => mark.getBoundingClientRect())
+    .map((box) => [box.x + box.width / 2, box.y + box.height / 2])
+    .filter(([x, y]) => x > area.left && x < area.right && y > area.top && y < area.bottom);
+}"""
+
+
+@pytest.fixture
+def figures_page(page: Page) -> Page:
+    """The tab with its stored cloud of drawn textures."""
+    open_lab(page, "Figures of the paper")
+    expect(page.locator("#fig-cloud .scatterlayer path.point").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
+    return page
+
+
+def lasso_leftmost(page: Page, count: int) -> list[str]:
+    """Draw a loop around the leftmost marks of the first cloud; the names of their pictures."""
+    page.locator("#fig-cloud").scroll_into_view_if_needed()
+    page.locator('#fig-cloud .modebar-btn[data-title="Lasso Select"]').click()
+    area = page.locator("#fig-cloud .nsewdrag").first.bounding_box()
+    assert area is not None
+    across = sorted(x for x, _ in page.evaluate(MARKS_JS))
+    left, top, bottom = area["x"] + 2, area["y"] + 2, area["y"] + area["height"] - 2
+    right = (across[count - 1] + across[count]) / 2
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for x, y in ((right, top), (right, bottom), (left, bottom), (left, top)):
+        page.mouse.move(x, y, steps=8)
+    page.mouse.up()
+    chosen = page.locator("#fig-lassoed")
+    expect(chosen).to_contain_text(re.compile(r"Selected: \d+ points of \d+ pictures"))
+    return chosen.locator("tbody tr td:first-of-type").all_inner_texts()
+
+
+def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the_next_stream(
+    figures_page: Page, tmp_path: Path
+) -> None:
+    page, status, name = figures_page, figures_page.locator("#status"), "Pictures as a folder (zip)"
+    expect(page.locator("#fig-measure")).to_be_hidden()
+    pictures = lasso_leftmost(page, 4)
+    assert len(pictures) > 1
+    button: Locator = page.locator("#fig-export").get_by_role("button", name=name)
+    with zipfile.ZipFile(saved(page, tmp_path, button.click)) as file:
+        inside = {one for one in file.namelist() if one.endswith(".png")}
+    assert inside == {f"rita-pictures/drawn-textures/{picture}.png" for picture in pictures}
+    expect(status).to_contain_text(f"Saved rita-pictures.zip: {len(pictures)} chosen pictures")
+    page.locator("#fig-measure").click()
+    expect(page.locator("#fig-measured")).to_contain_text(
+        "Under PGD 4/255 the methods have right: CLIP", timeout=LONG_TIMEOUT_MS
+    )
+    expect(status).to_contain_text(f"{len(pictures)} chosen pictures are measured.")
+    findings = severe_findings(page)
+    assert not findings, "\n".join(findings)
+    page.locator("#fig-stream").click()
+    expect(page.get_by_role("tab", name="Stream", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(status).to_contain_text(f"{len(pictures)} chosen pictures are the next stream, among 6 class names.")
+    expect(page.locator("#stream-status")).to_contain_text(
+        f"All {len(pictures)} pictures are decided", timeout=LONG_TIMEOUT_MS
+    )
+    expect(page.locator("#stream-heading")).to_contain_text("textures val:chosen, 6 class names")
+
+
+def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: Path) -> None:
+    page, shown = figures_page, figures_page.locator("#fig-won-pictures")
+    page.get_by_role("button", name="Which pictures does one run have right").click()
+    expect(shown).to_contain_text(re.compile(r"RITA \(.*\) has \d+ of 40 pictures right that CLIP"))
+    count = int(re.search(r"has (\d+) of", shown.inner_text())[1])
+    expect(shown.locator("tbody img")).to_have_count(count)
+    page.locator("#fig-second input").click()
+    page.get_by_role("option", name="textures test: Ensemble (PGD 4/255 on 50 %); stored example").click()
+    expect(shown).to_contain_text(re.compile(r"pictures right that Ensemble"))
+    findings = severe_findings(page)
+    assert not findings, "\n".join(findings)
+    rows = shown.locator("tbody tr").count()
+    if rows:
+        button = page.locator("#fig-won-export").get_by_role("button", name="Pictures as CSV")
+        lines = saved(page, tmp_path, button.click).read_text().splitlines()
+        assert len(lines) == rows + 1
+    else:
+        expect(page.locator("#fig-won-export")).to_be_hidden()
+
+
+def test_the_classes_of_the_cloud_are_chosen_by_name(figures_page: Page) -> None:
+    page, chosen = figures_page, figures_page.locator("#fig-names")
+    for name in ("zigzagged", "banded"):
+        chosen.locator("input").fill(name)
+        page.get_by_role("option", name=name, exact=True).click()
+        expect(chosen).to_contain_text(name)
+    page.keyboard.press("Escape")
+    for name, value in (("each", 2), ("views", 16)):
+        number = page.locator(f"#fig-{name} input[type=number]")
+        number.fill(str(value))
+        number.press("Enter")
+        expect(page.locator(f"#fig-{name} input[type=range]")).to_have_value(str(value))
+    page.get_by_role("button", name="Collect pictures", exact=True).click()
+    expect(page.locator("#fig-says")).to_contain_text("4 drawn textures, 2 classes", timeout=LONG_TIMEOUT_MS)
+    expect(page.locator("#fig-chips button")).to_have_text([re.compile("banded"), re.compile("zigzagged")])
