@@ -1,24 +1,13 @@
 """Pictures that were chosen by their names: inside a lasso, rows of a table, right in one run and wrong in another."""
 
 import csv
-from collections.abc import Collection, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, load_split
-from rita_demo.data.folder_sets import ALL
-from rita_demo.data.folders import fault_of_name
-from rita_demo.evaluation.pictures import MAX_DIGITS, PRESENT_SUFFIX, DatasetItem, PictureSet
 from rita_demo.process.text_file import read_text
-from rita_demo.records.errors import DataError, join_names
+from rita_demo.records.errors import DataError
 
-CHOSEN_SUFFIX = ":chosen"  # "test:chosen": what is measured on chosen pictures is not the accuracy on the split
-SEARCHED_SPLITS = ("test", "val", ALL, "train")
 PICTURE_COLUMNS = ("file", "picture")  # of a CSV file: the first of them that it has
-MAX_NAMED = 3  # missing pictures that a message lists
-TEXTURES = "textures"
 
 
 @dataclass(frozen=True)
@@ -38,38 +27,6 @@ class ChosenPictures:
         if not self.ids:
             raise DataError("No pictures are chosen.", "Choose at least one.")
 
-    @property
-    def base(self) -> str:
-        """The place without the note that only present classes were asked."""
-        return self.place.removesuffix(PRESENT_SUFFIX)
-
-    def pick(self, whole: PictureSet) -> PictureSet:
-        """The chosen pictures of ``whole``, in the order of the dataset.
-
-        Raises:
-            DataError: one of them is not there, or of a class that is not asked.
-        """
-        wanted = set(self.ids)
-        items = [item for item in whole.items if item.id in wanted]
-        if whole.dataset == TEXTURES:
-            items = _textures(self.ids, whole)
-        if missing := [name for name in self.ids if name not in {item.id for item in items}]:
-            raise DataError(
-                f"{len(missing)} of {len(wanted)} chosen pictures are not in {whole.dataset} ({whole.split}): "
-                f"{join_names(missing, MAX_NAMED)}.",
-                "Name their dataset and split.",
-            )
-        names = self.names or whole.names
-        if others := sorted({whole.names[item.label] for item in items} - set(names)):
-            raise DataError(
-                f"Pictures of {join_names(others, MAX_NAMED)} are chosen, which are not among the class names asked.",
-                "Add these names, or leave the pictures out.",
-            )
-        items = [replace(item, label=names.index(whole.names[item.label])) for item in items]
-        present = whole.classes_present if names == whole.names else len({item.label for item in items})
-        split = whole.split + CHOSEN_SUFFIX
-        return replace(whole, split=split, names=names, items=tuple(items), classes_present=present)
-
 
 def read_pictures(path: Path) -> tuple[str, ...]:
     """The names of pictures in a file: the column ``file`` or ``picture`` of a CSV file, as the page and ``compare`` write
@@ -88,46 +45,3 @@ def read_pictures(path: Path) -> tuple[str, ...]:
     if not any(found):
         raise DataError(f"The list of pictures {path.name!r} is empty.", "Write one name per line.")
     return tuple(dict.fromkeys(name for name in found if name))
-
-
-def find_split(place: str, ids: Collection[str], root: Path | None) -> str:
-    """The split that holds all of these pictures. ``place`` (untrusted): a dataset, or a folder below the data folder.
-
-    Raises:
-        DataError: there is none here.
-    """
-    base, wanted = place.removesuffix(PRESENT_SUFFIX), set(ids)
-    if base == TEXTURES:
-        for split in textures.SPLITS:
-            if all(_in_split(name, split) for name in wanted):
-                return split
-    elif root is not None and (base in DATASETS or not fault_of_name(base)):
-        home = root if base in DATASETS else root / base
-        for split in SEARCHED_SPLITS:
-            with suppress(DataError):
-                items = load_split(base, root, split, allow_partial=True)
-                if wanted <= {path.relative_to(home).as_posix() for path, _, _ in items}:
-                    return split
-    raise DataError(
-        f"The chosen pictures of {base[:60]!r} are not in one split of the server's data folder.",
-        "Start the server with the --data-root that has them.",
-    )
-
-
-def texture_of(name: str) -> tuple[str, int] | None:
-    """Class and seed of a drawn texture by its name (untrusted); None if it is no texture's."""
-    word, _, seed = name.rpartition("/")
-    known = word in textures.CLASSES and seed.isdecimal() and len(seed) < MAX_DIGITS
-    return (word, int(seed)) if known else None
-
-
-def _in_split(name: str, split: str) -> bool:
-    texture = texture_of(name)
-    return texture is not None and texture[1] in textures.seeds(split)
-
-
-def _textures(ids: Sequence[str], whole: PictureSet) -> list[DatasetItem]:
-    """The drawn textures of these names: their list has no end, and ``whole`` the first of every class."""
-    labels = {whole.names[item.label]: item.label for item in whole.items}
-    drawn = {name: texture_of(name) for name in ids if _in_split(name, whole.split)}
-    return [DatasetItem(i, labels[one[0]], 0, texture=one) for i, one in drawn.items() if one and one[0] in labels]

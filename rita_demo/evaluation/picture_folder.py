@@ -14,8 +14,9 @@ from rita_demo.data.datasets import DATASETS, list_files
 from rita_demo.data.folder_sets import ALL, FEWEST_CLASSES
 from rita_demo.data.picture_sources import file_bytes
 from rita_demo.data.pictures import png_bytes
-from rita_demo.evaluation.chosen import TEXTURES, ChosenPictures, find_split, texture_of
-from rita_demo.evaluation.pictures import find_picture
+from rita_demo.evaluation.chosen import ChosenPictures
+from rita_demo.evaluation.pick import TEXTURES, find_split, texture_of
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.records.errors import DataError
 
 NAME = "rita-pictures"  # of the folder inside the zip
@@ -74,7 +75,8 @@ def picture_folder(chosen: ChosenPictures, root: Path | None) -> PictureFolder:
     Raises:
         DataError, PictureError: one of them is not in the data folder ``root``, or they are too large together.
     """
-    base, split, files = chosen.base, find_split(chosen.base, chosen.ids, root), dict[str, bytes]()
+    base, files = chosen.place.removesuffix(PRESENT_SUFFIX), dict[str, bytes]()
+    split = find_split(base, chosen.ids, root)
     if base == TEXTURES:
         for word, seed in filter(None, map(texture_of, chosen.ids)):
             files[f"{DRAWN}/{word}/{seed}.png"] = png_bytes(textures.draw(word, seed))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, zip_longest
@@ -13,6 +14,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, prepare_ahead
+from rita_demo.evaluation.pick import pick
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.request import NEXT_CLASS, Request
@@ -158,5 +160,5 @@ def _picture_set(request: Request, name: str, report: Report) -> PictureSet:
         allow_partial=request.allow_partial,
         exclusions="" if request.target == NEXT_CLASS else request.target,
         report=report,
-        **({} if request.chosen is None else {"pick": request.chosen.pick}),
+        **({} if request.chosen is None else {"pick": partial(pick, request.chosen)}),
     )

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from rita_demo import evaluate, only_right
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.textures import draw
-from rita_demo.evaluation.chosen import ChosenPictures, find_split, read_pictures
+from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
+from rita_demo.evaluation.pick import find_split, pick
 from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
 from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, SettingError
@@ -68,24 +70,27 @@ def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir
 
 
 def test_drawn_textures_far_beyond_the_first_ones_are_chosen_by_name_and_others_are_refused() -> None:
-    pick = ChosenPictures(("lined/1000500", "dotted/1000007")).pick
-    found = collect("textures", None, "val", limit=None, allow_partial=False, pick=pick)
+    chosen = ChosenPictures(("lined/1000500", "dotted/1000007"))
+    found = collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, chosen))
     assert [(found.names[item.label], item.texture) for item in found.items] == [
         ("lined", ("lined", 1000500)),
         ("dotted", ("dotted", 1000007)),
     ]
     for name in ("lined/7", "nothing/1000001", "lined/x", "../lined/1000001", "lined/" + "9" * 30):
         with pytest.raises(DataError, match="1 of 1 chosen pictures are not in textures"):
-            collect("textures", None, "val", limit=None, allow_partial=False, pick=ChosenPictures((name,)).pick)
+            collect(
+                "textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, ChosenPictures((name,)))
+            )
 
 
 def test_chosen_pictures_can_be_asked_among_fewer_names_but_not_without_their_own(data_root: Path) -> None:
     two = ChosenPictures(CHOSEN, ("cup", "cat"))
-    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=two.pick)
+    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, two))
     assert {item.id: found.names[item.label] for item in found.items} == dict(zip(CHOSEN, ("cup", "cat")))
     with pytest.raises(DataError, match="Pictures of cat are chosen"):
-        ChosenPictures(CHOSEN, ("cup", "dog")).pick(
-            collect("caltech101", data_root, "test", limit=None, allow_partial=True)
+        pick(
+            ChosenPictures(CHOSEN, ("cup", "dog")),
+            collect("caltech101", data_root, "test", limit=None, allow_partial=True),
         )
 
 

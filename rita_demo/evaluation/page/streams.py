@@ -11,7 +11,8 @@ from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.chosen import ChosenPictures, find_split
+from rita_demo.evaluation.chosen import ChosenPictures
+from rita_demo.evaluation.pick import find_split
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
@@ -98,7 +99,7 @@ def request_for(
         SettingError, DataError: a value that is not allowed.
     """
     if chosen is not None:
-        dataset = chosen.base
+        dataset = chosen.place.removesuffix(PRESENT_SUFFIX)
     elif dataset not in {row.name for row in available(folders)}:
         raise DataError("There is no such dataset here.", "Choose one from the list.")
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
@@ -147,15 +148,16 @@ def chosen_request(
     """
     if len(chosen.ids) > MAX_PICTURES:
         raise SettingError(f"At most {MAX_PICTURES} pictures are measured at once; got {len(chosen.ids)}.")
+    dataset = chosen.place.removesuffix(PRESENT_SUFFIX)
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
     stored = settings.replace(protocol="off", square="model", **usual)
     key = [chosen.place, sorted(chosen.ids), chosen.names, backbone, hashed(stored, stored.as_dict())]
     return Request(
-        datasets=(chosen.base,),
-        split=find_split(chosen.place, chosen.ids, folders.root),
+        datasets=(dataset,),
+        split=find_split(dataset, chosen.ids, folders.root),
         methods=tuple(name for name in with_defaults(tuple(methods)) if not DEFENCES[name].cache_only),
         points=tuple(dict.fromkeys((stored.replace(attack="none"), stored))),
-        out=folders.runs / f"{FOLDER_PREFIX}{Path(chosen.base).name[:40]}-chosen-{digest(key)}",
+        out=folders.runs / f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-chosen-{digest(key)}",
         data_root=folders.root,
         allow_partial=True,
         backbone=backbone,
