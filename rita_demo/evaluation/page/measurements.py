@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.page.examples import PREFIX, STREAMS
 from rita_demo.evaluation.page.stored_runs import run_names
 from rita_demo.evaluation.page.streams import DataFolders
@@ -13,6 +12,7 @@ from rita_demo.evaluation.report.only_right import OnlyRight, compare, title_of
 from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.errors import DataError
+from rita_demo.records.grouping import group_by
 
 MAX_FOLDERS = 40  # the newest run folders
 

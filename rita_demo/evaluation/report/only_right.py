@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.evaluation.grouping import group_by
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report.comparisons import PairedComparison, picture_key
 from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, seed_groups
 from rita_demo.evaluation.store.stream_runs import traffic_words
 from rita_demo.records.errors import DataError, SettingError, did_you_mean
+from rita_demo.records.grouping import group_by
 from rita_demo.records.measurement import MEMORY_TEXT
 from rita_demo.settings.setting import number_text
 
