@@ -109,7 +109,8 @@ def test_a_download_whose_process_is_killed_starts_anew_and_hf_deletes_its_part(
     hub.faults = Faults(bytes_per_second=300_000)
     code = f"from rita_demo.vlm.hub_download import fetch; fetch({REPOSITORY!r}, {NAMES!r}, {MODEL!r})"
     cache = tmp_path / "cache"
-    environment = os.environ | {"HF_ENDPOINT": hub.endpoint, "HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "0"}
+    places = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path), "HF_HUB_CACHE": str(cache)}
+    environment = os.environ | places | {"HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
     with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
         assert wait_until(lambda: list(cache.rglob("*.incomplete")))
         process.kill()
