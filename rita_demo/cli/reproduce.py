@@ -39,7 +39,7 @@ def add_reproduce(commands: Commands) -> None:
 
 def _reproduce(args: argparse.Namespace) -> int:
     from rita_demo.paper import catalogue
-    from rita_demo.paper.plan import Asked, make_plan
+    from rita_demo.paper.plan import TABLES, Asked, make_plan
     from rita_demo.paper.reproduce import reproduce
 
     asked = Asked(
@@ -54,6 +54,10 @@ def _reproduce(args: argparse.Namespace) -> int:
     try:
         with write_errors():
             done = reproduce(asked, plan, ProgressLog(), print_warning)
+    except KeyboardInterrupt:
+        if (measured := asked.run_folder(TABLES)).is_dir():
+            print_warning(f"The same command goes on. What is measured so far: python -m rita_demo tables {measured}")
+        raise
     finally:
         print_progress("")
     print(f"{done.measured} of {done.printed} printed cells are measured; {done.new} rows are new.")

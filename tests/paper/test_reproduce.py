@@ -120,6 +120,10 @@ def test_a_killed_reproduction_goes_on_and_puts_differences_beside_the_print(
         patch.setattr("rita_demo.cli.terminal.ProgressLog.__call__", interrupt)
         assert cli.main(words) == 130
     assert re.match(r"18\.8% done: 3 of 16 in all, \S+ pictures per second, 0:\S+ left; dtd:present, ", said[-1])
+    advice = re.search(r"The same command goes on.* so far: python -m rita_demo (.+)\n", capsys.readouterr().err)
+    assert advice
+    assert cli.main(advice[1].split()) == 0
+    assert "(printed " in capsys.readouterr().out, "the cells so far beside the paper's"
     assert cli.main(words) == 0
     assert re.search(r"; 5[0-9] rows are new", capsys.readouterr().out), "64 rows, of which 9 to 12 are stored"
     report, out = (tmp_path / "out" / "report.md").read_text("utf-8"), tmp_path / "out"
