@@ -1,7 +1,10 @@
 """The words of the form and of the Story in a real browser: the own list, what rests, links to a step, the lecture."""
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import open_lab, open_story, square_shown, story_shown
 
 pytestmark = pytest.mark.e2e
 
@@ -45,3 +48,20 @@ def test_where_the_strength_rests_a_word_says_so_in_full_and_no_number_stands_be
     choose(page, "#setting-attack", "Many steps (PGD)")
     expect(word).to_be_hidden()
     expect(strength.locator("input[type=number]")).to_have_value("4")
+
+
+@pytest.mark.parametrize("page", ["?sample=motorcycle&budget=4&step=3"], indirect=True)
+def test_a_link_to_a_step_opens_the_story_at_it_until_a_person_moves_on(page: Page) -> None:
+    slider, output = page.locator(".story input.step"), page.locator(".story .scrub output").first
+    expect(output).to_have_text("step 3 of 7")
+    shown = story_shown(page, "attacked")
+    open_lab(page, "This run")
+    expect(page.locator("#verdicts")).to_contain_text("attacked, step 3 of 7", ignore_case=True)
+    assert np.array_equal(shown, square_shown(page, "attacked"))
+    open_story(page)
+    expect(output).to_have_text("step 3 of 7")
+    slider.press("End")
+    expect(output).to_have_text("all 7 steps")
+    page.locator("#samples [data-sample=coffee]").click()
+    expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+    expect(output).to_have_text("all 7 steps")

@@ -214,12 +214,17 @@ class AttackDefendTab(SelectionEvents):
 
     def on_vocabulary(self, visitor: str, vocabulary: JsonValue, own_names: JsonValue, *chosen: JsonValue) -> Updates:
         """Another list of class names: true class and target are of it; one's own begins with the answer on screen."""
-        run, names = self.context.sessions.get(visitor).run, self.form.fields
-        if vocabulary == OWN_CLASSES and run is not None:
+        session, fields = self.context.sessions.get(visitor), self.form.fields
+        run, state, own = session.run, session.attack_defend, vocabulary == OWN_CLASSES
+        if own and run is not None:
             own_names = started_list(own_names, run.class_prompts.names[run.label])
         typed, *menus = lists_for(vocabulary, own_names, *chosen)
-        lists = {names[name]: update for name, update in zip(("truth", "target"), menus)}
-        return lists | {names["own_names"]: typed | {"value": own_names}}
+        if (
+            own and not state.list_begun
+        ):  # Gradio reports a choice twice: the second answer leaves what is typed meanwhile
+            typed["value"] = own_names
+        state.list_begun = own
+        return dict(zip((fields[name] for name in ("own_names", "truth", "target")), (typed, *menus)))
 
     def on_names(self, visitor: str, vocabulary: JsonValue, own_names: JsonValue) -> Updates:
         """Another list of class names, or a name is being typed: mark what the model does not know of them."""
@@ -309,6 +314,7 @@ class AttackDefendTab(SelectionEvents):
         """The picture of the next run; the visitor joins the queue. ``attack``: the form's, which the picture takes over."""
         chosen = self.context.sessions.get(visitor).attack_defend
         chosen.sample, chosen.source, chosen.choice = sample, source, chosen.choice + 1
+        chosen.list_begun = False
         updates = {
             self.context.error_banner: "",
             self.form.gallery: gallery_html(sample),

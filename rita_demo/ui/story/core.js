@@ -14,6 +14,7 @@ let steps = []; // its stored steps, in order
 let sheets = null; // its crops as pictures
 let frames = new Map(); // step -> { picture, change }: ImageData
 let at = 0; // the step on screen, a fraction while it plays
+let asked = null; // the step that a link names, until a person moves to another
 let chosen = 0; // the crop on screen
 let rule = "rita";
 
@@ -94,6 +95,7 @@ async function show() {
   story.hidden = !next;
   if (!next) return void (data = null);
   const same = data?.key === next.key;
+  if (!same || data.shown !== next.shown) asked = next.shown;
   stop();
   if (same) next.names = data.names; // with the answers of the steps between
   data = next;
@@ -106,6 +108,7 @@ async function show() {
     story.dataset.steps = "";
     forget();
   }
+  goToAsked();
   find("input.step").max = next.last;
   await showPictures(same);
   if (data !== next) return; // another run came meanwhile
@@ -149,8 +152,16 @@ async function showSteps() {
     if (data !== run) return;
     frames.set(Number(step), one);
   }
+  goToAsked();
   story.dataset.steps = "all";
   draw();
+}
+
+// The stored step nearest to the one that is asked for, as in the Lab: there are more when they are computed.
+function goToAsked() {
+  if (asked === null) return;
+  at = asked;
+  at = nearest().step;
 }
 
 // A picture's address as a style: a short one, since the browser copies it into the style of every crop.
@@ -201,7 +212,14 @@ function stop() {
   story.classList.remove("playing");
 }
 
+// A person takes over.
+function take() {
+  stop();
+  asked = null;
+}
+
 function play() {
+  asked = null;
   if (timer) return stop();
   if (at >= data.last) at = 0;
   find(".play").textContent = "❚❚ Pause";
@@ -231,13 +249,13 @@ function play() {
 
 find(".play").addEventListener("click", () => data?.last && play());
 const slider = find("input.step");
-slider.addEventListener("input", () => (stop(), (at = Number(slider.value)), draw()));
-slider.addEventListener("change", () => (stop(), (at = nearest().step), draw(), trigger("release", { step: at })));
+slider.addEventListener("input", () => (take(), (at = Number(slider.value)), draw()));
+slider.addEventListener("change", () => (take(), (at = nearest().step), draw(), trigger("release", { step: at })));
 slider.addEventListener("keydown", (event) => {
   const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
   if (!move || !data) return;
   event.preventDefault();
-  stop();
+  take();
   const known = steps.map((s) => s.step);
   at = known[Math.min(Math.max(known.indexOf(nearest().step) + move, 0), known.length - 1)];
   draw();

@@ -32,6 +32,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
     value: dict[str, Any] = {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
         "last": last_step(run),
+        "shown": last_step(run) if session.selection.step is None else session.selection.step,
         "clean": _once(session, "story clean", lambda: lossless_uri(run.clean.picture.pixels)),
         "attacked": None,
         "claim": claim(run),

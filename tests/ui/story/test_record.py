@@ -90,6 +90,14 @@ def test_every_crop_stands_where_the_crop_field_has_it_and_says_its_own_class(
         assert [value["names"][k] for k in step["answers"]] == [NAMES[k] for k in at.answers]
 
 
+def test_the_story_shows_the_step_that_is_selected_as_the_lab_does(example_run: Run, defend_only_run: Run) -> None:
+    visitor = shown(example_run)
+    assert story_value(visitor)["shown"] == last_step(example_run)
+    visitor.select(step=2)
+    assert story_value(visitor)["shown"] == 2
+    assert told(defend_only_run)["shown"] == told(defend_only_run)["last"]
+
+
 def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_two_pictures(example_run: Run) -> None:
     value, attack = told(example_run), example_run.attack
     assert attack is not None
