@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +126,16 @@ def test_what_is_sent_is_what_was_added_and_checking_finds_a_value_unknown_to_pl
     figure.add_bar(y=[1], colour="red")
     with pytest.raises(ValueError, match="colour"):
         _ = figure.checked
+
+
+def test_the_figures_of_the_documents_have_the_colours_of_today() -> None:
+    """Plotly writes black and white, and each colour as hex or as decimal numbers."""
+    known = {*DARK_COLOURS, "#000000", "#ffffff"}
+    figures = sorted((Path(__file__).parents[2] / "docs/figures").glob("*.svg"))
+    assert len(figures) >= 7
+    for figure in figures:
+        text = re.sub(r"base64,[^)\"]*", "", figure.read_text(encoding="utf-8"))
+        decimal = re.findall(r"rgb\((\d+), (\d+), (\d+)\)", text)
+        used = {*re.findall(r"#[0-9a-f]{6}\b", text), *(f"#{bytes(map(int, one)).hex()}" for one in decimal)}
+        assert used <= known, (figure.name, used - known)
+        assert PALETTE["right"][0] not in used, f"{figure.name}: green means right, and RITA is violet"
