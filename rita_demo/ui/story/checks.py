@@ -6,10 +6,13 @@ from typing import Any
 from rita_demo.analysis.crop_law import LawCurve, LawCurves
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
 MEASURED = "embedded"  # the model of the stored drifts
+#: What a drift depends on besides the model: the stored ones have the recommended values.
+DRIFTS_BY = ("square", "views", "view_scale", "views_augmix", "view_weight")
 
 
 def story_checks(session: Session) -> dict[str, Any] | None:
@@ -17,7 +20,7 @@ def story_checks(session: Session) -> dict[str, Any] | None:
     run, checks = session.run, session.checks
     if run is None or checks is None:
         return None
-    like_measured = run.backbone.name == MEASURED and run.settings.square == "picture"
+    like_measured = run.backbone.name == MEASURED and not {*run.settings.differs_from(RECOMMENDED)} & {*DRIFTS_BY}
     return {
         "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
         "noise": None if checks.noise is None else _answers(run, checks.noise),
@@ -36,17 +39,16 @@ def story_checks(session: Session) -> dict[str, Any] | None:
 def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     name = truncated(run.class_prompts.names[run.label], 24)
     note = (
-        f"The clean picture above: how often {name} is still the answer, of {law.draws} draws at each share; the other "
-        f"pictures are encoded by {run.backbone.title}. On the green part of the axis the cheapest 35 % beat transport of all crops: "
-        "there (1/ρ − 1) · rise < drop. Drop: how far the true class falls in the replaced crops; rise: how far the best wrong "
-        "one grows there; ρ = 0.35. The triangle is the attack above."
+        f"How often {name} stays the answer for the clean picture, in {law.draws} draws at each share ({run.backbone.title}). "
+        "Green: RITA’s cheapest 35 % beat transport of all crops, since (1/ρ − 1) · rise < drop. Drop: how far the true class falls "
+        "in the replaced crops. Rise: how far the best wrong one grows there. ρ = 0.35."
     )
     if law.attack is not None:
         at = law.attack
-        helps = "so leaving out helps here" if at.partial_helps else "so leaving out does not help here"
+        helps = "leaving out helps" if at.partial_helps else "leaving out does not help"
         note += (
-            f" It turns {wording.percent(at.share)} of the crops, by weight: drop {at.drop:.3f}, rise {at.rise:.3f}, "
-            f"{helps} (ρ = {at.rho:g})."
+            f" Triangle: the attack above turns {wording.percent(at.share)} of the crops, by weight, with drop {at.drop:.3f} and rise "
+            f"{at.rise:.3f}: {helps} (ρ = {at.rho:g})."
         )
     return {
         "shares": (law.shares / 100).tolist(),

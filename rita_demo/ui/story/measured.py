@@ -96,11 +96,11 @@ def _knowing_attacker(towers: dict[str, Counts]) -> dict[str, Any]:
         return {"knows": None}
     crops, robust = found["embedded", "rita"], found.get(("embedded-robust", "rita"))
     kept = f"With the embedded model RITA keeps {crops.percent:.0f} % of {crops.n} test pictures"
-    kept += f"; with the tower that was trained on attacks {robust.percent:.0f} % of {robust.n}." if robust else "."
+    kept += f", and with the tower that was trained on attacks {robust.percent:.0f} % of {robust.n}" if robust else ""
     mark = _earlier(towers)
     return {
         "knows": [{"tower": "embedded", "kept": crops.percent, "mark": wording.EARLIER_MARK * crops.earlier}],
-        "knows_sentence": f"{kept} 4 of 255.{' ‡: see below the last table.' * bool(mark)}",
+        "knows_sentence": f"{kept} (at most 4 of 255 per pixel).{' ‡: see the note below the last table.' * bool(mark)}",
         "knows_rows": [
             _bar(f"{DEFENCES[m].title}, {TOWERS[t]}", count, m) for (t, m), count in found.items() if m != "ensemble"
         ],
@@ -128,7 +128,7 @@ def _memory(cells: tuple[MeasuredCell, ...]) -> dict[str, Any] | None:
     attacks = ", ".join(dict.fromkeys(ATTACKS[pair[0].attack].column_title for pair in both))
     return {
         "sentence": "RITA remembers its surest crops, each under RITA's own answer. "
-        f"Over {n} answers of the embedded model ({attacks}) it has {compared} without the memory.",
+        f"Over {n} answers of the embedded model ({attacks}) RITA has {compared} without the memory.",
         "rows": rows,
     }
 
@@ -146,9 +146,10 @@ def _drift() -> dict[str, Any] | None:
         "clean": found.clean.round(4).tolist(),
         "attacked": found.attacked.round(4).tolist(),
         "threshold": round(threshold, 4),
-        "note": f"Distance of the whole picture's feature from the weighted mean of its crops', embedded model, PGD 4/255: "
-        f"{len(found.clean)} clean and {len(found.attacked)} attacked validation pictures of Caltech101 and DTD. An attacked one drifts "
-        f"more than a clean one with probability {found.separation:.2f}. Against an attacker who knows the detector nothing is claimed.",
+        "note": f"The drift is the distance of the whole picture's feature from the weighted mean of its crops'. Measured with the embedded "
+        f"model on {len(found.clean)} clean and {len(found.attacked)} attacked validation pictures (Caltech101 and DTD; PGD, 4 of 255): of an "
+        f"attacked and a clean one the attacked drifts more with probability {found.separation:.2f}. An attacker who knows the detector was "
+        "not tried.",
     }
 
 
@@ -162,11 +163,11 @@ def _differing() -> str:
     found, said = {row.other: row for row in pooled}, []
     if average := found.get("ensemble"):
         said.append(
-            f"Of {average.n} test pictures under PGD {average.only_method} are right only with RITA, {average.only_other} only with the "
+            f"{average.only_method} of {average.n} test pictures under PGD are right only with RITA, {average.only_other} only with the "
             f"average ({len(average.seeds.split(','))} draws of crops, embedded model)."
         )
     if level := found.get("ensemble_area"):
-        said.append(f"An average with RITA's crop weights is level: {level.only_method} to {level.only_other}.")
+        said.append(f"With RITA's crop weights the average is level: {level.only_method} to {level.only_other}.")
     for one in pictures:
         wrong = "average" if one.right == "rita" else "rita"
         title = (

@@ -70,8 +70,8 @@ def test_the_attacker_who_knows_is_told_with_the_numbers_of_the_table(found: dic
         )
     (right, n), (robust, of) = kept["embedded"], kept["embedded-robust"]
     assert found["knows_sentence"].startswith(
-        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures; with the tower that was trained on attacks "
-        f"{100 * robust / of:.0f} % of {of}."
+        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures, and with the tower that was trained on attacks "
+        f"{100 * robust / of:.0f} % of {of} ("
     )
     (told,) = found["knows"]
     assert told["kept"] == pytest.approx(100 * right / n)
@@ -97,7 +97,7 @@ def test_the_memory_is_told_as_the_difference_of_two_counts_over_the_same_answer
     more = right - plain
     change = f"{abs(more)} {'more' if more > 0 else 'fewer'} right than" if more else "as many right as"
     assert f"Over {n} answers of the embedded model (" in found["memory"]["sentence"]
-    assert found["memory"]["sentence"].endswith(f"it has {change} without the memory.")
+    assert found["memory"]["sentence"].endswith(f"RITA has {change} without the memory.")
     assert [row["share"] for row in found["memory"]["rows"]] == pytest.approx([right / n, plain / n])
 
 
