@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from rita_demo.ui.story.notes import LECTURE, deeds
 from tests.e2e.conftest import open_lab, open_story, square_shown, story_shown
 
 pytestmark = pytest.mark.e2e
@@ -11,6 +12,12 @@ pytestmark = pytest.mark.e2e
 #: Whether the text of an element is inside it, and nothing of it is cut.
 WHOLE_JS = """(node) => { const text = node.getBoundingClientRect(), pill = node.closest(".block").getBoundingClientRect();
   return text.width > 20 && text.left >= pill.left && text.right <= pill.right && node.scrollWidth <= node.clientWidth + 1; }"""
+
+#: What of a slide is outside the screen, or reaches into the slide's number.
+CUT_JS = """() => [...document.querySelectorAll(".story section.shown *")].filter((one) => one.checkVisibility()).filter((one) => {
+  const box = one.getBoundingClientRect();
+  return box.width && (box.bottom > innerHeight || box.right > innerWidth || box.left < 0 || box.top < 0);
+}).map((one) => one.outerHTML.slice(0, 80))"""
 
 
 def choose(page: Page, menu: str, option: str) -> None:
@@ -65,3 +72,38 @@ def test_a_link_to_a_step_opens_the_story_at_it_until_a_person_moves_on(page: Pa
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
     expect(output).to_have_text("all 7 steps")
+
+
+@pytest.mark.parametrize("page", ["?lecture"], indirect=True)
+def test_every_slide_fits_with_its_answer_and_the_notes_window_follows_and_turns_it(page: Page) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    count, shown = page.locator(".story .slide-count"), page.locator(".story section:visible")
+    expect(page.locator(".story .survive table")).to_be_attached()
+    expect(page.locator(".story .awaited")).to_have_count(0)
+    with page.expect_popup() as popup:
+        page.keyboard.press("w")
+    desk = popup.value
+    for number in range(1, len(LECTURE) + 1):
+        expect(count).to_have_text(f"{number} of {len(LECTURE)}")
+        note = LECTURE[str(shown.get_attribute("class")).split()[0]]
+        expect(desk.locator("p")).to_have_text(note.says)
+        expect(desk.locator("em")).to_contain_text(deeds(note))
+        expect(desk.locator("small")).to_have_text(f"{number} of {len(LECTURE)}")
+        for _ in range(1 + shown.locator(".because").count()):
+            assert page.evaluate(CUT_JS) == [], number
+            desk.keyboard.press("PageDown")
+    desk.keyboard.press("PageUp")
+    expect(count).to_have_text(f"{len(LECTURE) - 1} of {len(LECTURE)}")
+
+
+@pytest.mark.parametrize("page", ["?lecture"], indirect=True)
+def test_page_keys_turn_a_slide_while_a_slider_has_the_focus_and_arrows_move_the_slider(page: Page) -> None:
+    count, slider = page.locator(".story .slide-count"), page.locator(".story input.wipe")
+    expect(count).to_contain_text("1 of ")
+    slider.focus()
+    before = float(slider.input_value())
+    page.keyboard.press("ArrowRight")
+    expect(count).to_contain_text("1 of ")
+    assert float(slider.input_value()) > before
+    page.keyboard.press("PageDown")
+    expect(count).to_contain_text("2 of ")

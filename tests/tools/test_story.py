@@ -1,10 +1,15 @@
 """The commands behind the Story's stored numbers."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 from rita_demo.data.shipped_results import difference_rows, sample_outcomes
 from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.story.notes import LECTURE
+from rita_demo.ui.story.view import TEMPLATE
 from tools.story.counts import ALL, count
+from tools.story.lecture import lecture
 
 
 def group(method: str, right: dict[str, bool], seed: int = 0, **settings: object) -> SimpleNamespace:
@@ -53,3 +58,21 @@ def test_the_stored_counts_are_the_printed_ones_of_300_test_pictures() -> None:
         parts = [r for r in rows if r.dataset != ALL and r.seeds == one.seeds and (r.attack, r.other) == place]
         assert sum(part.only_method for part in parts) == one.only_method
         assert sum(part.only_other for part in parts) == one.only_other
+
+
+def test_the_lecture_has_a_note_for_every_slide_and_takes_twelve_of_its_fifteen_minutes() -> None:
+    sections = re.findall(r'<section class="(\w+)"', TEMPLATE)
+    assert sections == list(LECTURE)
+    seconds = {name: note.seconds for name, note in LECTURE.items()}
+    words = {name: len(re.findall(r"\S+", note.says)) for name, note in LECTURE.items()}
+    for name, note in LECTURE.items():
+        assert seconds[name] == 60 * words[name] / 130 + sum(spent for _, spent in note.does)
+        assert ("reveal" in dict(note.does)) == (f'data-about="{ {"attack": "noise"}.get(name, name) }"' in TEMPLATE), (
+            name
+        )
+    assert 11.5 * 60 <= sum(seconds.values()) <= 12.5 * 60
+
+
+def test_the_documents_have_the_lecture_as_it_is_printed() -> None:
+    written = (Path(__file__).parents[2] / "docs/teaching.md").read_text(encoding="utf-8")
+    assert lecture() in written

@@ -16,7 +16,7 @@ function awaited(name, value) {
   return value;
 }
 
-const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "cheapest 35 % (RITA)", nearest_10: "cheapest 10 %" };
+const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "RITA", nearest_10: "cheapest tenth" };
 built.push(() => {
   const law = checks?.law;
   if (!awaited("law", law)) return;
@@ -24,8 +24,8 @@ built.push(() => {
   input.max = law.shares.length - 1;
   for (const kind of ["clutter", "impostor"]) {
     const svg = find(`.law .${kind}`);
-    const [width, height] = [svg.clientWidth || 560, 240];
-    const [x, y] = axis(svg, { width, height, right: 168 }, [0, 1], [0, 1], percent);
+    const [width, height] = [svg.clientWidth || 560, lecturing ? 190 : 240];
+    const [x, y] = axis(svg, { width, height, right: 174 }, [0, 1], [0, 1], percent);
     // where the law says that the nearest 35 % beat the mean
     law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: height - 20, y2: height - 20, class: "helps" })));
     for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
@@ -35,7 +35,7 @@ built.push(() => {
     svg.move = (i) => {
       for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(law.shares[i]));
       all("text.name", svg).forEach((node) => node.remove());
-      endLabels(svg, width - 162, Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` })));
+      endLabels(svg, width - 168, Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` })));
       svg.setAttribute("aria-label", `${kind}, ${percent(law.shares[i])} replaced: ` + Object.entries(CURVES).map(([name, title]) => `${title} ${percent(law[kind][name][i])} right`).join(", "));
     };
   }

@@ -1,8 +1,9 @@
 // ?lecture: the same sections as slides, one at a time. Presenter's keys: arrows and Page Down / Page Up turn, the first
-// press on a slide with a question reveals its answer; b makes the screen black, n shows the notes.
+// press on a slide with a question reveals its answer; b makes the screen black, n shows the notes on the slide, w in a window.
 const slides = () => [find(".hero"), ...all("[data-slide]").filter((one) => !one.hidden)];
 const lecturing = new URLSearchParams(location.search).has("lecture");
 let slide = 0;
+let desk = null; // the window with the notes
 function turn(by) {
   const now = slides()[slide];
   const open = by > 0 && all(".predict:not([hidden], .revealed)", now)[0];
@@ -14,22 +15,40 @@ function showSlide() {
   if (!lecturing || !data) return;
   slides().forEach((one, n) => one.classList.toggle("shown", n === slide));
   find(".slide-count").textContent = `${slide + 1} of ${slides().length}`;
-  find(".slide-notes").textContent = fixed.notes[slides()[slide].classList[0]] || "";
+  const { does, says, ends } = fixed.notes[slides()[slide].classList[0]];
+  find(".slide-notes").textContent = says;
+  if (desk && !desk.closed) {
+    const lines = { h1: slides()[slide].querySelector("h2").textContent, em: `${does} Until ${ends}.`, p: says, small: find(".slide-count").textContent };
+    desk.document.body.replaceChildren(...Object.entries(lines).map(([tag, text]) => Object.assign(desk.document.createElement(tag), { textContent: text })));
+  }
   scrollTo({ top: 0 });
   built.forEach((one) => one !== showSlide && one()); // a figure that was hidden had no width
   draw();
+}
+// For the screen that the room does not see; keys work there as well.
+function openDesk() {
+  desk = window.open("", "rita-notes", "popup,width=760,height=620");
+  if (!desk) return;
+  desk.document.title = "Notes";
+  desk.document.body.style = "font: 22px/1.5 Inter, system-ui, sans-serif; margin: 28px; max-width: 40em; color-scheme: light dark";
+  desk.document.onkeydown = press;
+  showSlide();
+}
+function press(event) {
+  const paged = event.key.startsWith("Page"); // a presenter's keys turn also after a slider was dragged
+  if ((!paged && event.target.closest?.("input, textarea, [role=slider]")) || !story.getClientRects().length) return;
+  const by = { PageDown: 1, ArrowRight: 1, ArrowDown: 1, PageUp: -1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (by) (event.preventDefault(), event.stopPropagation(), turn(by));
+  else if (event.key === "Home") ((slide = 0), showSlide());
+  else if (event.key === "b") document.documentElement.classList.toggle("black");
+  else if (event.key === "n") find(".slide-notes").hidden = !find(".slide-notes").hidden;
+  else if (event.key === "w") openDesk();
 }
 if (lecturing) {
   story.classList.add("slides");
   add(story, "p", "", "slide-count");
   add(story, "aside", "", "slide-notes").hidden = true;
-  document.addEventListener("keydown", (event) => {
-    if (event.target.closest?.("input, textarea, [role=slider]") || !story.getClientRects().length) return;
-    const by = { PageDown: 1, ArrowRight: 1, ArrowDown: 1, PageUp: -1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (by) (event.preventDefault(), turn(by));
-    else if (event.key === "Home") ((slide = 0), showSlide());
-    else if (event.key === "b") document.documentElement.classList.toggle("black");
-    else if (event.key === "n") find(".slide-notes").hidden = !find(".slide-notes").hidden;
-  });
+  document.addEventListener("keydown", press, true);
+  document.addEventListener("pointerup", () => document.activeElement.matches("input[type=range], [role=slider]") && document.activeElement.blur());
   built.push(showSlide);
 }

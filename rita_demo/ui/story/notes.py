@@ -1,16 +1,132 @@
-"""What a presenter says on each slide of the lecture (``?lecture``; the key n shows it). docs/teaching.md has the same."""
+"""The lecture (``?lecture``): what a presenter says and does on each slide, and how long it takes. docs/teaching.md has the
+same, printed by ``python -m tools.story.lecture``."""
 
-#: Css class of a section -> its note.
-NOTES = {
-    "hero": "CLIP compares a picture with one sentence for each class and answers with the closest. Press Play: it falls within "
-    "a few small steps.",
-    "attack": "Every pixel moves a little, in the direction that raises the error. Let the room predict what noise of the same size does.",
-    "push": "The pattern is made for one grid of pixels. A crop shifts and scales it, and the pushes cancel. Drag the crop.",
-    "rules": "Each crop has an answer of its own. The average counts all of them; transport may leave out the dearest.",
-    "law": "Leaving out forgives crops that show something else, and multiplies crops that all say the same wrong thing.",
-    "survive": "A change that small is fragile; JPEG or a smaller copy may remove it. Not always.",
-    "drift": "An attack moves the whole picture away from its own crops. A threshold finds many, at a price.",
-    "memory": "RITA stores its surest crops under its own answers. Measured, it changes few answers.",
-    "knows": "An attacker who computes through the defence turns the crops as well. A number holds only for the attacker beside it.",
-    "good": "Compare within a column. A tower that was trained on attacks keeps more than half, also against the attacker who knows.",
+from dataclasses import dataclass
+from itertools import accumulate
+
+WORDS_PER_MINUTE = 130
+
+
+@dataclass(frozen=True)
+class Note:
+    """One slide. ``does``: (what is pressed or asked, seconds it takes); ``says``: the spoken words."""
+
+    title: str
+    does: tuple[tuple[str, int], ...]
+    says: str
+
+    @property
+    def seconds(self) -> float:
+        return 60 * len(self.says.split()) / WORDS_PER_MINUTE + sum(seconds for _, seconds in self.does)
+
+
+HANDS, REVEAL = ("ask for hands", 30), ("reveal", 10)
+
+#: Css class of a section -> its note, in the order of the slides.
+LECTURE = {
+    "hero": Note(
+        "The photograph",
+        (("drag the line", 15), ("press Play", 10)),
+        "CLIP compares a picture with one sentence for each class, such as “a photo of a cup”, and answers with the sentence that "
+        "fits best. Left of the line is the photograph, right of it the attacked one. Look for a difference. Every pixel changed by "
+        "a few of 255 levels at most, and one sees nothing. The attacker has the weights of CLIP and computes the change in a few "
+        "steps. I play these steps. Watch the answer, not the picture. Below CLIP stand two defences that ask it about many crops. "
+        "When that helps, and when it does not, is what we look at now.",
+    ),
+    "attack": Note(
+        "What does an attack do?",
+        (HANDS, REVEAL),
+        "This is the change, twenty times stronger. It looks like noise, but it is computed. For each pixel the gradient says "
+        "whether brighter or darker raises CLIP's error, and the attack moves the pixel that way. One pixel does almost nothing, but "
+        "thousands push in the same direction, and their pushes add up. Now take noise of the same size, with random signs. What does "
+        "CLIP say? As a rule random pushes cancel. So it is the direction that fools CLIP, not the size. The curve shows how few steps "
+        "it takes.",
+    ),
+    "push": Note(
+        "Why do crops help?",
+        (HANDS, REVEAL, ("drag the crop", 20)),
+        "Here is the same change, and a crop of the picture. The push is how far the right class falls against the wrong one. The whole "
+        "picture feels all of it. Guess how much is left in the middle one of all crops. The reason is the grid. The attacker computed "
+        "the pattern for the pixels of the whole picture. A crop shifts them, scales them and computes new ones, so the small pushes no "
+        "longer line up. I drag the crop: look at the pattern that it gets, and at its bar. Some crops keep more of the push than "
+        "others.",
+    ),
+    "rules": Note(
+        "Average or transport?",
+        (("press the three rules in turn", 25),),
+        "Each tile is a crop. It stands right of the line if it fits the right class better, and left if it fits the wrong one. So there "
+        "are many answers, and a rule makes one of them. The average counts all crops. Transport asks what it costs to carry all crops "
+        "to the sentences of a class. RITA lets each class leave out its dearest crops: they turn pale. On most pictures the rules "
+        "agree. The line above the tiles says why: the plan changes the cost by much less than the lead, so the choice of crops "
+        "decides. Below the tiles stands the count over many pictures.",
+    ),
+    "law": Note(
+        "How many crops may be wrong?",
+        (HANDS, REVEAL, ("move the share of replaced crops", 25)),
+        "Suppose that most crops show something else. Which rule still finds the right class? There are two cases. In the left "
+        "figure each replaced crop shows another picture: clutter. Wrong crops then disagree, and leaving out the dearest ones forgives "
+        "them. In the right figure all replaced crops show the same other picture: an impostor. Now the wrong class may also choose its "
+        "best crops, and leaving out makes it stronger. The green part of the axis is where a short inequality says that leaving out "
+        "helps. The triangle is the attack from before.",
+    ),
+    "survive": Note(
+        "Does the change survive?",
+        (("wait while the room reads the table", 15),),
+        "Does the attack live in the file only? The attacked picture is saved as JPEG, made smaller, or taken as a screenshot, and asked "
+        "again. Read down the column of CLIP. Where the wrong answer stays, the change survived. A change that is this small can "
+        "be lost on the way, but nobody should count on it.",
+    ),
+    "drift": Note(
+        "Is this picture attacked?",
+        (("drag the threshold", 20),),
+        "Can one see an attack without knowing the answer? It moves the feature of the whole picture away from those of its own crops. "
+        "Blue are clean pictures, orange attacked ones. I drag the threshold. Further left finds more attacks and suspects more clean "
+        "pictures. There is no free choice. And an attacker who knows the detector may avoid it; we claim nothing about them.",
+    ),
+    "memory": Note(
+        "Does remembering help?",
+        (("wait while the room reads the bars", 10),),
+        "RITA also keeps its surest crops, under the class that it answered itself, and later pictures are compared with them. That could "
+        "help, and it could also keep mistakes. Measured over many answers the two bars are about level. So the memory is a part "
+        "of the method that one should measure before one praises it.",
+    ),
+    "knows": Note(
+        "An attacker who knows",
+        (HANDS, REVEAL),
+        "So far the attacker knew CLIP, but not the defence. Now they compute through the defence: crops, rule and all. Of a hundred "
+        "pictures, how many does RITA keep? The crops helped because the pattern was made for one grid. This pattern is made for many "
+        "grids at once. The lower bars are another tower, which was trained on attacked pictures. It keeps about half by itself, and "
+        "crops add a little. Whenever you read that a model is robust, ask which attacker it was tested with.",
+    ),
+    "good": Note(
+        "How good is it?",
+        (("wait while the room reads the table", 30),),
+        "One table at the end. Each column is one attacker, and only numbers of the same column may be compared. Small print gives the "
+        "number of pictures and the interval. With two hundred pictures a difference of a few points can be chance. Take three things "
+        "home. Many small changes that all push one way turn an answer. Crops help because the pattern was made for one grid. And a "
+        "defence holds only against the attacker it was tested with. Now bring your own picture.",
+    ),
 }
+#: What the slide itself can show.
+NOTES = {section: note.says for section, note in LECTURE.items()}
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds: 95 -> "1:35"."""
+    whole = round(seconds)
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
+def told() -> dict[str, dict[str, str]]:
+    """The same for the browser: what to do and to say, and when the slide ends if all of them are shown."""
+    ends = accumulate(note.seconds for note in LECTURE.values())
+    return {
+        section: {"does": deeds(note), "says": note.says, "ends": clock(end)}
+        for (section, note), end in zip(LECTURE.items(), ends, strict=True)
+    }
+
+
+def deeds(note: Note) -> str:
+    """What is pressed or asked, as one sentence."""
+    said = "; ".join(what for what, _ in note.does)
+    return f"{said[0].upper()}{said[1:]}."

@@ -24,7 +24,7 @@ const QUESTIONS = {
     const right = rules_.map((name) => law.clutter[name][at_]);
     const best = right.indexOf(Math.max(...right));
     find(".law .question").textContent = `If 8 of 10 crops showed something else, which rule would find ${data.names[0]} most often?`;
-    return [rules_.map((name) => CURVES[name]), best, `Of 100 draws: ${rules_.map((name, n) => `${CURVES[name]} ${Math.round(100 * right[n])}`).join(", ")}.`];
+    return [rules_.map((name) => CURVES[name]), best, `It is found in 100 draws: ${rules_.map((name, n) => `${CURVES[name]} ${Math.round(100 * right[n])}`).join("; ")}.`];
   },
   knows() {
     const found = fixed.knows?.find((one) => one.tower === "embedded");

@@ -22,9 +22,9 @@ figures.push(() => {
   paint(find(".push .noise"), frames.get(data.last)?.change);
   const [left, top, right, bottom] = data.boxes[crop].map((v) => `${100 * v}%`);
   Object.assign(find(".push .box").style, { left, top, width: `calc(${right} - ${left})`, height: `calc(${bottom} - ${top})` });
-  const said = share > 0 ? `this crop feels ${percent(share)}` : "this crop feels none of it";
+  const said = share > 0 ? `this crop feels ${percent(share)} of it` : "this crop feels none of it";
   find(".push .lead").textContent =
-    `The push is how far ${data.names[0]} falls against ${data.names[1]}. Cut and scaled, its small parts no longer line up: of the whole picture’s push ${said}, the middle one of all crops ${percent(push.share[push.median])}.`;
+    `The push is how far ${data.names[0]} falls against ${data.names[1]}. In a crop its small parts no longer line up: ${said}, the middle one of all crops ${percent(push.share[push.median])}.`;
   find(".gets").textContent = `What crop ${crop} gets of it`;
   find(".sees").textContent = `What crop ${crop} sees: ${data.names[steps.at(-1).answers[crop]]}`;
   for (const name of [".noise-cell", ".crop-cell"]) (cell(find(name), crop), find(name).setAttribute("aria-label", `crop ${crop}`));
