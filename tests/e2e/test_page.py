@@ -169,48 +169,24 @@ def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page
         expect(page.locator(f".pic.{picture} .crop-box")).to_be_visible()
 
 
-def assert_redrawn(page: Page, names: tuple[str, ...], before: dict[str, str]) -> None:
-    for name in names:
-        changed = "([id, html]) => document.getElementById(id).innerHTML !== html"
-        page.wait_for_function(changed, arg=[name, before[name]])
-
-
-def test_another_attack_step_updates_all_panels_in_both_tabs(page: Page) -> None:
+def test_another_attack_step_is_shown_in_both_tabs(page: Page) -> None:
+    open_lab(page, "Inside RITA")
+    strip, plan = page.locator("#inside-strip"), page.locator("#in-plan-attacked")
+    expect(plan.locator(".heatmaplayer image").first).to_be_visible()
     open_lab(page, "This run")
-    clean, strip = square_shown(page, "clean"), page.locator("#inside-strip")
     page.get_by_role("button", name="Along the attack").click()
     expect(page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
-    page.get_by_role("button", name="Every crop and every sentence").click()
-    page.wait_for_selector("#plan .heatmaplayer image")
-    names: tuple[str, ...] = ("verdicts", "banner", "views", "entropies", "costs", "plan", "heading-views")
-    before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    slider = page.get_by_label("Attack step shown").first  # the crop field's, with the arrow keys: over 5 and 3
-    for step in (5, 3, 2):
-        slider.press("ArrowLeft")
-        expect(page.locator("#field output")).to_have_text(f"step {step} of 7")
-    expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    expect(page.locator("#heading-views")).to_contain_text("step 2 of 7")
-    expect(page.locator(".pic.attacked .says")).to_contain_text("After 2 steps of 7")
-    assert_redrawn(page, names, before)
+    before = plan.inner_html()
+    page.get_by_label("Attack step shown").first.press("ArrowLeft")
+    expect(page.locator(".pic.attacked .says")).to_contain_text("After 5 steps of 7")
     open_lab(page, "Inside RITA")
-    expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    names = ("in-views-attacked", "in-plan-attacked", "in-costs")
-    for name in names:
-        page.wait_for_selector(f"#{name} svg, #{name} button")
-    before = {name: page.locator(f"#{name}").inner_html() for name in names}
-    box = page.locator("#in-scrubber input[type=number]")
-    box.fill("4")
-    box.press("Enter")
-    expect(page.locator("#in-scrubber-note")).to_contain_text("everything shows step 5")
     expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
-    assert_redrawn(page, names, before)
+    expect(plan).not_to_have_js_property("innerHTML", before)
+    page.locator("#in-scrubber input[type=number]").fill("2")
+    page.locator("#in-scrubber input[type=number]").press("Enter")
+    expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     open_lab(page, "This run")
-    expect(page.locator("#verdicts")).to_contain_text("attacked, step 5 of 7", ignore_case=True)
-    for _ in range(8):
-        slider.press("ArrowLeft")
-    expect(page.locator(".pic.attacked .says")).to_contain_text("Before the attack the model says: motorbike")
-    expect(page.locator("#field .field-says")).not_to_contain_text("before the attack")
-    assert np.array_equal(square_shown(page, "attacked"), clean)
+    expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
 
 
 def test_another_budget_is_shown_immediately_in_both_tabs_in_the_form_and_in_the_story(page: Page) -> None:
@@ -251,30 +227,6 @@ def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page
     box.fill(asked)
     box.press("Tab")
     expect(note).not_to_contain_text("Settings changed")
-
-
-def test_an_invalid_file_gives_a_lasting_error_message_and_a_strength_out_of_range_is_clipped(
-    page: Page, tmp_path: Path
-) -> None:
-    claim = page.locator(".story .claim")
-    before = claim.inner_text()
-    for name in ("holiday.jpg", "memory.safetensors"):
-        fake = tmp_path / name
-        fake.write_text("Dear diary, this is not a picture.")
-        upload(page, fake)
-        alert = page.get_by_role("alert")
-        expect(alert).to_contain_text("Expected a picture")
-        assert claim.inner_text() == before
-        page.get_by_role("button", name="Dismiss this message").click()
-        expect(alert).to_be_hidden()
-    open_settings(page)
-    box = page.locator("#setting-budget input[type=number]")
-    box.fill("99")
-    box.press("Tab")
-    expect(box).to_have_value("16")
-    expect(page.locator("#differs")).to_contain_text("16/255 instead of 4/255")
-    press_and_wait(page, "Attack")
-    expect(claim).to_contain_text("at most 16 of 255")
 
 
 def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> None:
@@ -360,12 +312,6 @@ def test_a_share_link_restores_the_page(page: Page) -> None:
     press_and_wait(page, "Attack that defence")
     page.wait_for_url(re.compile(r"\?sample=cat&.*attack=adaptive"))
     expect(page.locator("#heading-knows")).to_contain_text("The attacker knew CLIP: CLIP now says")
-
-
-@pytest.mark.parametrize("page", ["?sample=nothing"], indirect=True)
-def test_a_broken_link_gives_an_error_message_beside_the_worked_example(page: Page) -> None:
-    expect(page.get_by_role("alert")).to_contain_text("sample is one of")
-    expect(page.locator(".story .answers")).to_contain_text("motorbike")
 
 
 def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:

@@ -17,18 +17,8 @@ from tests.documented import example
 
 @pytest.fixture(scope="module")
 def streams(tmp_path_factory: pytest.TempPathFactory, run_evaluate) -> Path:
-    more = [
-        "--methods",
-        "rita",
-        "--attack",
-        "none,pgd",
-        "--limit",
-        "9",
-        "--set",
-        "slots=1",
-        "--set",
-        "views_per_image=2",
-    ]
+    more = ["--methods", "rita", "--attack", "none,pgd", "--limit", "9", "--set", "slots=1"]
+    more += ["--set", "views_per_image=2"]
     return run_evaluate(tmp_path_factory.mktemp("views") / "runs", *more, "--protocols", "off,stream")
 
 

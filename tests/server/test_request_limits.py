@@ -245,13 +245,6 @@ def test_an_endless_body_is_read_only_up_to_the_limit(address: str, monkeypatch:
     assert sent[0] < 1_000
 
 
-def test_150_mb_to_the_queue_are_refused(address: str) -> None:
-    body = json.dumps({"fn_index": 0, "data": ["x" * (150 * request_limits.MB)], "session_hash": "x"})
-    answer = httpx.post(f"{address}gradio_api/queue/join", content=body, headers=JSON_HEADERS, timeout=60)
-    assert answer.status_code == 413
-    assert "more than the page takes" in answer.json()["detail"]
-
-
 def test_a_broken_or_invalid_upload_leaves_no_file(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
     visitor = HttpClient(address)
     with socket.create_connection((urlparse(address).hostname, urlparse(address).port)) as line:

@@ -76,6 +76,12 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
     assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice"]
 
 
+def test_no_menu_hides_any_of_its_choices(http_client: HttpClient) -> None:
+    menus = [one["props"] for one in http_client.components.values() if one["type"] == "dropdown"]
+    assert len(menus) > 20
+    assert [one["elem_id"] for one in menus if one["num_choices_shown"] < 1201] == []
+
+
 def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
