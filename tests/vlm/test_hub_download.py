@@ -106,13 +106,13 @@ def test_a_hub_that_offers_xet_is_asked_for_plain_content(hub, seen, monkeypatch
 
 def test_a_download_whose_process_is_killed_starts_anew_and_hf_deletes_its_part(hub, tmp_path) -> None:
     """As docs/command-line.md says. Where the client has learned to go on, the page has to say so."""
-    hub.faults = Faults(bytes_per_second=300_000)
+    hub.faults = Faults(bytes_per_second=100_000)
     code = f"from rita_demo.vlm.hub_download import fetch; fetch({REPOSITORY!r}, {NAMES!r}, {MODEL!r})"
     cache = tmp_path / "cache"
     places = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path), "HF_HUB_CACHE": str(cache)}
     environment = os.environ | places | {"HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
     with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
-        assert wait_until(lambda: list(cache.rglob("*.incomplete")))
+        assert wait_until(lambda: hub.ranges and list(cache.rglob("*.incomplete")), seconds=60)
         process.kill()
     hub.faults = Faults()
     assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
