@@ -80,7 +80,7 @@ built.push(() => {
   const bins = 40;
   const counts = (values) => values.reduce((all_, v) => (all_[Math.min(Math.floor((v / most) * bins), bins - 1)]++, all_), Array(bins).fill(0));
   const [a, b] = [counts(stored.clean), counts(stored.attacked)];
-  const [x, y] = axis(svg, { width, height, right: 20 }, [0, most], [0, Math.max(...a, ...b)], (v) => String(Math.round(v)));
+  const [x, y] = axis(svg, { width, height, right: 20 }, [0, most], [0, 2 * Math.ceil(Math.max(...a, ...b) / 2)], (v) => String(Math.round(v)));
   a.forEach((n, i) => n && svg.append(make("rect", { x: x((i / bins) * most) + 1, y: y(n), width: Math.max((x(most) - x(0)) / bins / 2 - 1, 1), height: y(0) - y(n), class: "reference" })));
   b.forEach((n, i) => n && svg.append(make("rect", { x: x(((i + 0.5) / bins) * most), y: y(n), width: Math.max((x(most) - x(0)) / bins / 2 - 1, 1), height: y(0) - y(n), class: "rival" })));
   for (const [value, css, text] of [[mine.clean, "reference", "this picture, clean"], [mine.attacked, "rival", "this picture, attacked"]])

@@ -98,6 +98,8 @@ async function show() {
   if (!same || data.shown !== next.shown) asked = next.shown;
   stop();
   if (same) next.names = data.names; // with the answers of the steps between
+  if (data?.clean !== next.clean) forget();
+  story.classList.remove("partial");
   data = next;
   if (!same) {
     steps = next.steps;
@@ -106,7 +108,6 @@ async function show() {
     frames = new Map();
     chosen = next.push ? next.push.first : Math.min(1, next.boxes.length - 1);
     story.dataset.steps = "";
-    forget();
   }
   goToAsked();
   find("input.step").max = next.last;
@@ -190,16 +191,19 @@ function cell(node, n) {
   node.style.backgroundPosition = `${(100 * (n % 8)) / 7}% ${rows > 1 ? (100 * Math.floor(n / 8)) / (rows - 1) : 0}%`;
 }
 
-// The clean picture of a run that is being computed.
+// The clean picture of a run that is being computed. What was said of another picture goes.
 async function showPartial() {
   const found = parsed("partial");
   if (!found) return;
   stop();
   story.hidden = false;
+  if (data?.clean !== found.clean) {
+    story.classList.add("partial");
+    find(".headline").textContent = "The attack is being computed …";
+  }
   const image = await pixels(found.clean);
   frames = new Map([[0, { picture: image, change: null }]]);
   for (const name of [".now", ".before"]) paint(find(name), image);
-  find(".hole").textContent = data ? "" : "The attack is being computed …";
 }
 
 // --- playing

@@ -33,6 +33,7 @@ built.push(() => {
     ...data.claim.map(([text, css]) => Object.assign(document.createElement("span"), { textContent: text, className: css })),
   );
   find(".claim .threat").textContent = data.threat;
+  find(".claim .doubt").textContent = data.doubt;
   find(".which").hidden = data.given;
   find(".answers tbody").replaceChildren(
     ...data.answers.map(({ name, title }) => {

@@ -62,6 +62,17 @@ const busy = new MutationObserver(() => {
 });
 if (document.querySelector("#status")) busy.observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
 built.push(() => (find(".progress-note").textContent ||= data.knew));
+// Where the attacker who knows leaves each crop.
+built.push(() => {
+  const strip = find(".crossed");
+  strip.hidden = !data.knew || !sheets;
+  if (strip.hidden) return;
+  const [before, after] = [steps[0], steps.at(-1)].map((s) => s.crops);
+  strip.replaceChildren();
+  after.forEach((v, n) => cell(add(strip, "i", "", v > 0 ? "reference" : "rival"), n));
+  const count = (values) => values.filter((v) => v > 0).length;
+  add(strip, "span", `${count(before)} of ${before.length} crops fit ${data.names[0]} better than ${data.names[1]} before this attack, ${count(after)} after it.`);
+});
 
 watch("value", show);
 watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));

@@ -127,7 +127,7 @@ def _memory(cells: tuple[MeasuredCell, ...]) -> dict[str, Any] | None:
     compared = f"{abs(more)} {'more' if more > 0 else 'fewer'} right than" if more else "as many right as"
     attacks = ", ".join(dict.fromkeys(ATTACKS[pair[0].attack].column_title for pair in both))
     return {
-        "sentence": "RITA remembers its surest crops, each under RITA's own answer. "
+        "sentence": "RITA remembers the surest crops of the pictures before, each under the crop's own answer. "
         f"Over {n} answers of the embedded model ({attacks}) RITA has {compared} without the memory.",
         "rows": rows,
     }
@@ -163,18 +163,18 @@ def _differing() -> str:
     found, said = {row.other: row for row in pooled}, []
     if average := found.get("ensemble"):
         said.append(
-            f"{average.only_method} of {average.n} test pictures under PGD are right only with RITA, {average.only_other} only with the "
-            f"average ({len(average.seeds.split(','))} draws of crops, embedded model)."
+            f"{average.n} test pictures under PGD: only RITA is right on {average.only_method}, only the average on {average.only_other} "
+            f"({len(average.seeds.split(','))} draws of crops, embedded model)."
         )
     if level := found.get("ensemble_area"):
-        said.append(f"With RITA's crop weights the average is level: {level.only_method} to {level.only_other}.")
+        said.append(f"If the average weighs its crops as RITA does, they are level: {level.only_method} and {level.only_other}.")
     for one in pictures:
         wrong = "average" if one.right == "rita" else "rita"
         title = (
             samples.SAMPLES[one.source.sample].title if one.source.sample else f"A drawn texture ({one.source.label})"
         )
         said.append(
-            f"{title}, {one.budget}/255: {NAMES[one.right]} says {one.answers[one.right]}, {NAMES[wrong]} {one.answers[wrong]}."
+            f"{title}, {one.budget} of 255: {NAMES[one.right]} is right ({one.answers[one.right]}), {NAMES[wrong]} says {one.answers[wrong]}."
         )
     if {one.right for one in pictures} != {"rita", "average"}:
         said.append(f"None of the other kind was found in {differing.tried()} tries with pictures that may be shown.")

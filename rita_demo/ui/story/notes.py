@@ -46,7 +46,7 @@ LECTURE = {
         "Why do crops help?",
         (HANDS, REVEAL, ("drag the crop", 20)),
         "Here is the same change, and a crop of the picture. The push is how far the right class falls against the wrong one. The whole "
-        "picture feels all of it. Guess how much is left in the middle one of all crops. The reason is the grid. The attacker computed "
+        "picture feels all of it. Guess how much is left in a typical crop. The reason is the grid. The attacker computed "
         "the pattern for the pixels of the whole picture. A crop shifts them, scales them and computes new ones, so the small pushes no "
         "longer line up. I drag the crop: look at the pattern that it gets, and at its bar. Some crops keep more of the push than "
         "others.",

@@ -14,7 +14,8 @@ const QUESTIONS = {
   push() {
     if (!data.push) return null;
     const share = data.push.share[data.push.median];
-    return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: the crop shifts and scales the pattern, and its parts no longer add up.`];
+    const because = data.through_crops ? "this attack was made for the crops as well" : "the crop shifts and scales the pattern, and its parts no longer add up";
+    return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: ${because}.`];
   },
   law() {
     const law = checks?.law;
@@ -23,8 +24,8 @@ const QUESTIONS = {
     const rules_ = ["average", "balanced", "nearest_35"];
     const right = rules_.map((name) => law.clutter[name][at_]);
     const best = right.indexOf(Math.max(...right));
-    find(".law .question").textContent = `If 8 of 10 crops showed something else, which rule would find ${data.names[0]} most often?`;
-    return [rules_.map((name) => CURVES[name]), best, `It is found in 100 draws: ${rules_.map((name, n) => `${CURVES[name]} ${Math.round(100 * right[n])}`).join("; ")}.`];
+    find(".law .question").textContent = `If 8 of 10 crops each showed another picture, which rule would find ${data.names[0]} most often?`;
+    return [rules_.map((name) => CURVES[name]), best, `It is found in this share of the draws: ${rules_.map((name, n) => `${CURVES[name]} ${percent(right[n])}`).join(", ")}.`];
   },
   knows() {
     const found = fixed.knows?.find((one) => one.tower === "embedded");
@@ -32,7 +33,7 @@ const QUESTIONS = {
     return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
   },
 };
-const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .two"], knows: [".bars-knows", ".knows .lead"] };
+const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .lead", ".law .two", ".law .scrub", ".law .note"], knows: [".bars-knows", ".knows .lead"] };
 
 // Out of sight, also for those who hear the page.
 function veil(about, veiled) {
@@ -45,7 +46,7 @@ function veil(about, veiled) {
 // A presenter's key reveals without a prediction.
 for (const box of all(".predict")) box.addEventListener("reveal", () => box.onreveal());
 
-// A new run: nothing is predicted yet.
+// A new picture: nothing is predicted yet.
 function forget() {
   for (const box of all(".predict")) box.classList.remove("revealed");
 }
@@ -61,7 +62,7 @@ built.push(() => {
     box.asked = now;
     const [choices, right, because] = asked;
     const shown = box.classList.contains("revealed");
-    find(".because", box).textContent = shown ? find(".because", box).textContent : "";
+    find(".because", box).textContent = "";
     box.onreveal = () => {
       box.classList.add("revealed");
       find(".because", box).textContent = `${choices[right][0].toUpperCase()}${choices[right].slice(1)}. ${because}`;
@@ -71,7 +72,6 @@ built.push(() => {
     find(".choices", box).replaceChildren(
       ...choices.map((text, n) => {
         const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-        if (shown && n === right) button.classList.add("right");
         button.addEventListener("click", () => {
           box.onreveal();
           find(".because", box).textContent = `${n === right ? "Yes." : `No: ${choices[right]}.`} ${because}`;
@@ -80,5 +80,6 @@ built.push(() => {
         return button;
       }),
     );
+    if (shown) box.onreveal();
   }
 });

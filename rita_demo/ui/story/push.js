@@ -7,7 +7,7 @@ built.push(() => {
   handle.setAttribute("aria-valuemax", data.boxes.length - 1);
   const bars = find(".push .bars");
   bars.replaceChildren(bars.firstElementChild);
-  for (const title of ["whole picture", "middle one of all crops", "this crop"]) {
+  for (const title of ["whole picture", "typical crop (median)", "this crop"]) {
     const row = add(bars, "div", "", "bar-row");
     add(row, "span", title, "name");
     add(row, "span", "", "value");
@@ -22,9 +22,9 @@ figures.push(() => {
   paint(find(".push .noise"), frames.get(data.last)?.change);
   const [left, top, right, bottom] = data.boxes[crop].map((v) => `${100 * v}%`);
   Object.assign(find(".push .box").style, { left, top, width: `calc(${right} - ${left})`, height: `calc(${bottom} - ${top})` });
-  const said = share > 0 ? `this crop feels ${percent(share)} of it` : "this crop feels none of it";
+  const said = share > 0 ? `this crop feels ${percent(share)}` : "this crop feels nothing";
   find(".push .lead").textContent =
-    `The push is how far ${data.names[0]} falls against ${data.names[1]}. In a crop its small parts no longer line up: ${said}, the middle one of all crops ${percent(push.share[push.median])}.`;
+    `The push is how far ${data.names[0]} falls against ${data.names[1]}. ${data.through_crops ? "This attack was made for the crops as well" : "The pattern was made for one grid of pixels: in a crop, cut out and enlarged, its small parts no longer line up"}. Of the push, ${said}, a typical one (the median) ${percent(push.share[push.median])}.`;
   find(".gets").textContent = `What crop ${crop} gets of it`;
   find(".sees").textContent = `What crop ${crop} sees: ${data.names[steps.at(-1).answers[crop]]}`;
   for (const name of [".noise-cell", ".crop-cell"]) (cell(find(name), crop), find(name).setAttribute("aria-label", `crop ${crop}`));

@@ -7,12 +7,13 @@ import numpy as np
 from rita_demo.analysis import crop_field as positions
 from rita_demo.analysis.push_left import push_left
 from rita_demo.analysis.rules import Rule, rules
+from rita_demo.attacks import access_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.sentences import claim, threat
+from rita_demo.ui.story.sentences import claim, doubt, threat
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
 from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
@@ -37,6 +38,8 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "attacked": None,
         "claim": claim(run),
         "threat": threat(run),
+        "doubt": doubt(run),
+        "through_crops": bool(access_of(run.settings)),
         "knew": wording.heading_knowing_attacker(run) if run.settings.attack == "adaptive" else "",
         "given": run.label_given,
         "known": not run.class_prompts.unknown_names,

@@ -2,8 +2,8 @@
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
 const MEANS = {
   average: "The average: every crop’s probabilities count the same.",
-  balanced: "Transport of all crops: a class costs the mean distance from all crops to its sentences.",
-  rita: "RITA: each class may leave out the crops that fit it worst, and only its cheapest part counts.",
+  balanced: "Transport: each class pays for moving all crops to its sentences, and the cheapest class wins.",
+  rita: "RITA: each class pays only for the crops that are nearest to it, and the cheapest class wins.",
 };
 let tiles = [];
 find(".differing").textContent = fixed.differing;
@@ -82,8 +82,11 @@ figures.push(() => {
   const mark = now.right === null ? "" : now.right ? "✓ " : "✗ ";
   const verdict = find(".rules .verdict");
   verdict.textContent = `${mark}${find(`.rules .switch [data-rule=${now.name}]`).textContent}: ${now.answer}, ahead of ${now.runner_up} by ${now.lead.toPrecision(2)} ${now.unit}.`;
+  const majority = data.names[2 * right > kept.crops.length ? 0 : 1];
+  if (data.names.slice(0, 2).includes(now.answer) && now.answer !== majority)
+    verdict.textContent += ` Most crops fit ${majority} better, but ${now.name === "rita" && data.mass < 1 ? `only the nearest ${percent(data.mass)} of each class count` : `the others fit ${now.answer} by more`}.`;
   verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
-  find(".rules .scale").textContent = data.plan ? `RITA’s plan changes its answer’s cost by ${data.plan.effect.toPrecision(1)}; the lead is ${data.plan.lead.toPrecision(2)}: the choice of crops decides` : "";
+  find(".rules .scale").textContent = data.plan ? `The plan says which crop goes to which sentence. It changes RITA’s cost by ${data.plan.effect.toPrecision(1)}; the lead is ${data.plan.lead.toPrecision(2)}: the choice of crops decides.` : "";
   find(".rules .lead").textContent = `Each crop falls to the class that it fits better. ${MEANS[now.name]}`;
   field.setAttribute("aria-label", `${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`);
 });

@@ -40,9 +40,9 @@ def claim(run: Run) -> list[Part]:
 def threat(run: Run) -> str:
     """The threat model in one line, beside the answers."""
     if run.attack is None:
-        return f"Not attacked.{_doubt(run)}{_notes(run)}"
+        return f"Not attacked.{_notes(run)}"
     steps = f", {run.threat_model.steps} steps" if run.threat_model.steps > 1 else ""
-    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {_knows(run)}. n = 1.{_doubt(run)}{_notes(run)}"
+    return f"{ATTACKS[run.settings.attack].title}{steps}; the attacker knows {_knows(run)}. n = 1.{_notes(run)}"
 
 
 def _knows(run: Run) -> str:
@@ -52,10 +52,14 @@ def _knows(run: Run) -> str:
     return f"only {' and '.join(attack.knows)}" if attack.knows else "nothing of CLIP"
 
 
-def _doubt(run: Run) -> str:
-    """A word of warning where CLIP is sure of no name before the attack."""
+def doubt(run: Run) -> str:
+    """A word of warning where CLIP is sure of no name before the attack, else empty."""
     surest = float(run.clean.verdicts["clip"].probability.max())
-    return " None of the names fits the clean picture well." if surest < DOUBT else ""
+    return (
+        "None of the names fits this picture well: the answers are guesses. Choose other names."
+        if surest < DOUBT
+        else ""
+    )
 
 
 def _notes(run: Run) -> str:
