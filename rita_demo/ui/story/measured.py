@@ -167,7 +167,9 @@ def _differing() -> str:
             f"({len(average.seeds.split(','))} draws of crops, embedded model)."
         )
     if level := found.get("ensemble_area"):
-        said.append(f"If the average weighs its crops as RITA does, they are level: {level.only_method} and {level.only_other}.")
+        said.append(
+            f"If the average weighs its crops as RITA does, they are level: {level.only_method} and {level.only_other}."
+        )
     for one in pictures:
         wrong = "average" if one.right == "rita" else "rita"
         title = (

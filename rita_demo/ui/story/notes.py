@@ -86,7 +86,7 @@ LECTURE = {
     "memory": Note(
         "Does remembering help?",
         (("wait while the room reads the bars", 10),),
-        "RITA also keeps its surest crops, under the class that it answered itself, and later pictures are compared with them. That could "
+        "RITA also keeps its surest crops, each under the class that the crop itself answers, and later pictures are compared with them. That could "
         "help, and it could also keep mistakes. Measured over many answers the two bars are about level. So the memory is a part "
         "of the method that one should measure before one praises it.",
     ),

@@ -12,7 +12,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import ImageResult, Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.story.sentences import claim, threat
+from rita_demo.ui.story.sentences import claim, doubt, threat
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
 
@@ -154,8 +154,8 @@ def test_the_threat_names_attack_steps_knowledge_and_n(
 
 
 def test_a_picture_that_no_name_fits_is_said_to_be_so(example_run: Run) -> None:
-    assert "None of the names" not in threat(example_run)
+    assert not doubt(example_run)
     clip = example_run.clean.verdicts["clip"]
     unsure = replace(clip, probability=np.array([0.3, 0.25, 0.25, 0.2]))
     clean = replace(example_run.clean, verdicts=example_run.clean.verdicts | {"clip": unsure})
-    assert threat(replace(example_run, clean=clean)).endswith("None of the names fits the clean picture well.")
+    assert doubt(replace(example_run, clean=clean)).startswith("None of the names fits this picture well")
