@@ -95,6 +95,11 @@ def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: 
         assert len(lines) == rows + 1
     else:
         expect(page.locator("#fig-won-export")).to_be_hidden()
+    page.locator("#fig-first input").click()
+    page.get_by_role("option", name="dtd test: RITA (PGD 4/255 on 50 %, memory kept); stored example").click()
+    expect(shown).to_contain_text("dtd/images")  # CLIP on the same pictures takes the other's place
+    expect(page.locator("#fig-second input")).to_have_value("dtd test: CLIP (PGD 4/255 on 50 %); stored example")
+    expect(page.locator("#notice .notice")).to_have_count(0)
 
 
 def test_the_classes_of_the_cloud_are_chosen_by_name(figures_page: Page) -> None:

@@ -279,9 +279,13 @@ def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_th
     for forged in ("../x", "/dtd/0", 7):
         with pytest.raises(DemoError, match="no such measurement"):
             tab.pick_compared(name, forged, first.second)
+        tab.pick_compared(name, first.first, forged)
+        assert session.figures.compared.second == first.second, "CLIP beside it, in the place of what is not there"
     other = next(value for value in choices if value.startswith("/dtd/"))
-    with pytest.raises(DemoError, match="no picture in common"):
-        tab.pick_compared(name, other, first.second)
+    menu = tab.pick_compared(name, other, first.second)[tab.parts["second"]]
+    assert session.figures.compared.found.titles[1].startswith("CLIP ("), "a run on the same pictures takes its place"
+    assert menu["value"] == session.figures.compared.second
+    assert "choices" not in menu, "a press that is on its way may name what the menu offered before"
     assert tab.pick_compared(name, None, first.second) == {}
 
 

@@ -94,14 +94,6 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
         info = "attacked now, or a stream that evaluate stored on the server"
         parts["source"] = _menu("source", "Pictures", [TEXTURES_CHOICE, *EXAMPLE_CHOICES], TEXTURES_CHOICE[1], info)
         parts["classes"] = _slider("classes", "Classes", 2, 20, 6, "those with most pictures, unless some are named")
-        parts["names"] = build_menu(
-            class_choices(folders, TEXTURES_SOURCE),
-            value=[],
-            multiselect=True,
-            label="Classes by name",
-            info="none: as many as the slider says",
-            elem_id="fig-names",
-        )
         parts["each"] = _slider("each", "Pictures of each", 2, 20, 6, "all are attacked")
         attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
         parts["attack"] = _menu("attack", "Attack", attack_choices(), attack, "with its usual steps")
@@ -109,6 +101,14 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
         parts["views"] = _slider("views", "Views", 16, 64, 32, "crops of each picture", step=16)
         info = "few: small groups; many: the overall shape"
         parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)
+    parts["names"] = build_menu(
+        class_choices(folders, TEXTURES_SOURCE),
+        value=[],
+        multiselect=True,
+        label="Classes by name",
+        info="none: as many as the slider says",
+        elem_id="fig-names",
+    )
     with gr.Row(elem_classes="whatif-row"):
         parts["gather"] = _button("gather", "Collect pictures", variant="primary")
         parts["stop"] = _button("stop", "Stop", visible=False)

@@ -55,6 +55,7 @@ class FiguresTab(SelectionEvents):
         p, visitor = self.parts, self.context.visitor
         said, of, won = self.context.error_banner, self.context.outputs_of, p["won_buttons"]
         filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
+        compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
@@ -70,12 +71,7 @@ class FiguresTab(SelectionEvents):
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
             *(
-                (
-                    p[name].input,
-                    self.pick_compared,
-                    [visitor, p["first"], p["second"]],
-                    [said, p["won"], *won.components],
-                )
+                (p[name].input, self.pick_compared, [visitor, p["first"], p["second"]], compared)
                 for name in ("first", "second")
             ),
             *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
@@ -255,12 +251,15 @@ class FiguresTab(SelectionEvents):
         return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
 
     def pick_compared(self, visitor: str, first: JsonValue, second: JsonValue) -> Updates:
-        """Two measurements were chosen: the pictures that the first alone has right."""
+        """Two measurements were chosen: the pictures that the first alone has right. A second one that is not of the same
+        dataset makes room for one that is."""
         session = self.context.sessions.get(visitor)
-        if first is None or second is None:
+        if first is None:
             return {}
+        second = won_pictures.second_of(self.folders, first, second)
         won_pictures.compare(session, self.folders, first, second)
         drawn = self.context.panels.draw_only(session, [self.parts["won"]])
+        drawn |= {self.parts["second"]: gr.update(value=second)}
         return {self.context.error_banner: ""} | drawn | self.parts["won_buttons"].draw(session)
 
     def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:

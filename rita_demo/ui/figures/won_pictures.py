@@ -11,7 +11,7 @@ import gradio as gr
 from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, Measured, OnlyRight
-from rita_demo.evaluation.pictures import find_picture
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
@@ -80,6 +80,27 @@ def open_menus(parts: Parts, folders: DataFolders, session: Session) -> Updates:
     }
 
 
+def second_of(folders: DataFolders, first: JsonValue, second: JsonValue) -> str:
+    """What the ``first`` measurement (untrusted) is compared with: the ``second`` if it is of the same dataset, else CLIP
+    beside the first. Raises DataError: there is no such measurement."""
+    known = _comparable(evaluation_page.known_measurements(folders), first)
+    if not known:
+        raise DataError("There is no such measurement here.", "Choose one from the list.")
+    return str(second) if second in [one.name for one in known] else _beside(known, str(first))
+
+
+def _comparable(known: Sequence[Measured], first: JsonValue) -> list[Measured]:
+    """Those of the same dataset as the first."""
+    datasets = {one.dataset.removesuffix(PRESENT_SUFFIX) for one in known if one.name == first}
+    return [one for one in known if one.dataset.removesuffix(PRESENT_SUFFIX) in datasets]
+
+
+def _beside(known: Sequence[Measured], first: str) -> str:
+    """CLIP in the folder of the first measurement, else itself."""
+    alike = (one for one in known if one.name.rpartition("/")[0] == first.rpartition("/")[0])
+    return next((one.name for one in alike if one.title.startswith("CLIP (")), first)
+
+
 def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:
     """(text, name) of measurements; no text stands twice: those that read alike end with a part of their name."""
     count = Counter(one.text for one in known)
@@ -87,13 +108,9 @@ def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:
 
 
 def _default(known: Sequence[Measured]) -> tuple[str, str]:
-    """RITA with a memory, and CLIP on the same pictures: of the last folder that has both."""
-    for one in reversed(known):
-        alike = (other for other in known if other.name.rpartition("/")[0] == one.name.rpartition("/")[0])
-        clip = next((other.name for other in alike if other.title.startswith("CLIP (")), None)
-        if one.title.startswith("RITA (") and clip:
-            return one.name, clip
-    return known[0].name, known[0].name
+    """The last measurement of RITA, and CLIP on the same pictures."""
+    first = next((one.name for one in reversed(known) if one.title.startswith("RITA (")), known[0].name)
+    return first, _beside(known, first)
 
 
 def compare(session: Session, folders: DataFolders, first: JsonValue, second: JsonValue) -> None:
