@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e
 
 #: Whether the text of an element is inside it, and nothing of it is cut.
 WHOLE_JS = """(node) => { const text = node.getBoundingClientRect(), pill = node.closest(".block").getBoundingClientRect();
-  return text.width > 20 && text.left >= pill.left && text.right <= pill.right && node.scrollWidth <= node.clientWidth + 1; }"""
+  return text.width > 20 && text.left >= pill.left && text.right <= pill.right && text.top >= pill.top && text.bottom <= pill.bottom && node.scrollWidth <= node.clientWidth + 1; }"""
 
 #: What of a slide is outside the screen, or reaches into the slide's number.
 CUT_JS = """() => [...document.querySelectorAll(".story section.shown *")].filter((one) => one.checkVisibility()).filter((one) => {
@@ -101,9 +101,35 @@ def test_page_keys_turn_a_slide_while_a_slider_has_the_focus_and_arrows_move_the
     count, slider = page.locator(".story .slide-count"), page.locator(".story input.wipe")
     expect(count).to_contain_text("1 of ")
     slider.focus()
-    before = float(slider.input_value())
+    page.keyboard.press("Home")  # and the wipe no longer moves by itself
+    expect(slider).to_have_value("0")
     page.keyboard.press("ArrowRight")
+    expect(slider).to_have_value("0.5")
     expect(count).to_contain_text("1 of ")
-    assert float(slider.input_value()) > before
     page.keyboard.press("PageDown")
     expect(count).to_contain_text("2 of ")
+
+
+def test_the_crops_are_one_stop_for_the_keyboard_and_arrows_go_from_left_to_right(page: Page) -> None:
+    tiles = page.locator(".story .tile")
+    expect(tiles).to_have_count(64)
+    expect(page.locator(".story .tile[tabindex='0']")).to_have_count(1)
+    page.locator(".story .tile[tabindex='0']").focus()
+    places = []
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".story .tile.chosen")).to_be_focused()
+        places.append(page.evaluate("new DOMMatrix(document.activeElement.style.transform).e"))
+    assert places == sorted(places)
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator(".story .switch button").last).to_be_focused()
+
+
+@pytest.mark.parametrize("page", ["?sample=motorcycle&budget=4&step=3"], indirect=True)
+def test_at_200_percent_nothing_is_cut_and_a_step_on_the_way_is_named(page: Page) -> None:
+    page.set_viewport_size({"width": 720, "height": 450})
+    expect(page.locator(".story .scrub output").first).to_have_text("step 3 of 7")
+    expect(page.locator(".story .hero .scrub")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    page.locator(".story input.step").press("End")
+    expect(page.locator(".story .hero .scrub")).to_be_hidden()

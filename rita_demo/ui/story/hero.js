@@ -55,6 +55,7 @@ figures.push(() => {
   paint(find(".inset"), shown?.change);
   find(".photo .now").setAttribute("aria-label", `${data.names[0]}, after ${Math.round(at)} of ${data.last} attack steps`);
   slider.value = at;
+  story.classList.toggle("between", at < data.last && !timer);
   find(".hero output").textContent = at < data.last || timer ? `step ${kept.step} of ${data.last}` : data.last > 1 ? `all ${data.last} steps` : "attacked";
   all(".answers tr").forEach((row, i) => {
     const { name } = data.answers[i];

@@ -33,6 +33,18 @@ built.push(() => {
   add(field, "span", "the whole picture", "whole-label");
 });
 
+// One stop for the keyboard; arrows go from crop to crop, from left to right.
+find(".rules .field").addEventListener("keydown", (event) => {
+  const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+  if (!move || !tiles.includes(event.target)) return;
+  event.preventDefault();
+  const [{ crops }, order] = [nearest(), tiles.map((_, n) => n)];
+  order.sort((p, q) => crops[p] - crops[q]);
+  tiles[order[Math.min(Math.max(order.indexOf(tiles.indexOf(event.target)) + move, 0), order.length - 1)]].focus();
+  chosen = tiles.indexOf(document.activeElement);
+  draw();
+});
+
 // Where each tile stands: bins across, one above the other; as large as fits.
 const HIGHEST = new URLSearchParams(location.search).has("lecture") ? 180 : 300; // pixels
 const SIZES = [40, 36, 32, 28, 24, 20, 16, 12];
@@ -63,6 +75,7 @@ figures.push(() => {
   const { size, at: places, x, high } = layout(field.clientWidth || 1000, value);
   tiles.forEach((tile, n) => {
     const [bin, level] = places[n];
+    tile.tabIndex = n === chosen ? 0 : -1;
     tile.style.transform = `translate(${x(bin)}px, ${-level * size}px)`;
     const wide = `${(n ? size : 2 * size) - 2}px`;
     if (tile.style.width !== wide) tile.style.width = tile.style.height = wide;
