@@ -4,8 +4,6 @@
 The same run gives the same bytes: members of the zip carry no date. Nothing in them names this machine.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -25,6 +23,7 @@ from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import Json, JsonValue
+from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import SETTINGS, Settings
 
 FORMAT, ARENA_FORMAT = "rita-demo run 1", "rita-demo arena 1"
@@ -235,16 +234,6 @@ def verdict_rows(run: Run) -> list[list[Json]]:
 def json_bytes(value: Json) -> bytes:
     """A value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode()
-
-
-def csv_bytes(rows: list[list[Json]]) -> bytes:
-    """Rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
-    formula = ("=", "+", "-", "@")
-    text = io.StringIO()
-    for row in rows:
-        cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(formula) else cell for cell in row]
-        csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue().encode()
 
 
 def arena_rows(table: ArenaTable) -> list[dict[str, Json]]:

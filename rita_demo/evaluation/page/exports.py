@@ -1,13 +1,12 @@
 """Tables of *Stream* and *Figures* as CSV files."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, OnlyRight, rows_of
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.evaluation.stream_trajectory import view_boxes
 from rita_demo.records.measurement import CloudPoints, FeatureCloud, RememberedView
+from rita_demo.records.spreadsheet import csv_bytes
 
 VIEW_COLUMNS: tuple[str, ...] = (
     "picture",
@@ -39,7 +38,7 @@ def stored_views_csv(one: StreamRun, views: Sequence[RememberedView]) -> bytes:
         box = [f"{edge:.6f}" for edge in boxes[view.id]]
         return [*about, *box, f"{view.entropy:.6f}", number, *told, gain, "" if view.left is None else view.left + 1]
 
-    return csv_bytes(VIEW_COLUMNS, map(row, views))
+    return csv_bytes([VIEW_COLUMNS, *map(row, views)])
 
 
 def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) -> bytes:
@@ -53,16 +52,9 @@ def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) 
         view = int(points.index[i]) + 1 if kind in ("view", "cached") else ""
         return [cloud.ids[n], names[int(cloud.label[n])], kind, stored, view]
 
-    return csv_bytes(POINT_COLUMNS, (row(i) for i in chosen if points.picture[i] >= 0))
+    return csv_bytes([POINT_COLUMNS, *(row(i) for i in chosen if points.picture[i] >= 0)])
 
 
 def won_csv(found: OnlyRight) -> bytes:
     """The pictures that one measurement has right and another has not, as ``compare --csv`` writes them."""
-    return csv_bytes(TABLE_COLUMNS, rows_of(found))
-
-
-def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A table as a file; None is an empty field."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
-    return text.getvalue().encode()
+    return csv_bytes([TABLE_COLUMNS, *rows_of(found)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.records import CacheEvent
+from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry, ViewSource
 
 
@@ -49,7 +50,7 @@ def memory_csv(title: str, entries: Sequence[HistoryEntry]) -> bytes:
     now = entries[-1].snapshot
     begin = next((n for n in range(len(entries), 0, -1) if entries[n - 1].snapshot.key != now.key), 0)
     rows = (view.row(title) for view in _views(entries[begin:]))
-    return evaluation_page.csv_bytes(evaluation_page.STORED_VIEWS_COLUMNS, rows)
+    return csv_bytes([evaluation_page.STORED_VIEWS_COLUMNS, *rows])
 
 
 def _views(entries: Sequence[HistoryEntry]) -> list[_View]:

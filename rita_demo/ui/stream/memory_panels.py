@@ -14,6 +14,7 @@ from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory
+from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings.setting import number_text
 from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.session.session import Session
@@ -225,7 +226,7 @@ def outcome_csv(shown: ShownStream) -> bytes:
         + [names[trajectory.answers[method][n]] for method in methods]
         for n in outcome_pictures(shown)
     )
-    return evaluation_page.csv_bytes(("picture", "file", "true_class", "attacked", *methods), rows)
+    return csv_bytes([("picture", "file", "true_class", "attacked", *methods), *rows])
 
 
 def _outcome(shown: ShownStream) -> tuple[str, str]:
