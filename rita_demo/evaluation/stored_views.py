@@ -22,7 +22,8 @@ COLUMNS = (
 
 def stored_views(*folders: str | Path) -> pandas.DataFrame:
     """One row per view that entered RITA's memory, of every stream in the folders that ``evaluate`` wrote to (or folders of
-    such folders, as ``figures`` takes them), in order.
+    such folders, as ``figures`` takes them), in order. A stream that several folders have counts once: the one with most
+    pictures.
 
     ``stream``: the stream's title. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
     ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
@@ -37,10 +38,13 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     """
     import pandas
 
-    rows: list[dict[str, Any]] = []
+    streams: dict[str, StreamRun] = {}
     for folder in run_folders(map(Path, folders)):
         for one in stream_runs(folder, folder):
-            rows += _rows(one)
+            cell = one.cells["rita"].name
+            if one.decided > (streams[cell].decided if cell in streams else 0):
+                streams[cell] = one
+    rows = [row for one in streams.values() for row in _rows(one)]
     if not rows:
         raise DataError(
             "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."

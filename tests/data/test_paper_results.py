@@ -25,6 +25,12 @@ def test_cells_are_read_as_printed_and_known_misprints_carry_a_remark() -> None:
     assert "58.6" in BY_PLACE["components", "ViT-B/32", "d_OT yes, d_cOT yes", "Avg", "none", None].remark
 
 
+def test_a_cell_that_is_printed_twice_is_one_cell() -> None:
+    lines = paper_results.TABLES.read_text(encoding="utf-8").splitlines()[1:]
+    assert len(set(lines)) < len(lines), "the table of attack types has the clean accuracies twice"
+    assert len(BY_PLACE) == len(CELLS) == len(set(lines))
+
+
 def test_an_average_that_matches_its_row_carries_none() -> None:
     row = {
         c.dataset: c for c in CELLS if (c.table, c.backbone, c.method, c.attack) == ("main", "ViT-B/32", "RITA", "PGD")

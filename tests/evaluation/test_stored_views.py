@@ -1,9 +1,11 @@
 """The table of what streams remembered, against a slow second reading of the rows."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from rita_demo import stored_views
@@ -66,6 +68,17 @@ def test_the_boxes_are_those_of_the_encoded_views(streams: Path, engine: Engine)
     whole = frame[frame.view == 0]
     assert (whole[["left", "top", "right", "bottom"]].to_numpy() == [0, 0, 1, 1]).all()
     assert len(whole) < len(frame)
+
+
+def test_a_stream_that_two_folders_have_counts_once_by_the_longer_one(streams: Path, tmp_path: Path) -> None:
+    def rows(*folders: Path) -> pandas.DataFrame:
+        return stored_views(*folders).sort_values(["stream", "id"], ignore_index=True)
+
+    shutil.copytree(streams, tmp_path / "copy")
+    pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
+    for path in (tmp_path / "copy").glob("cells/*_rita_*/rows.jsonl"):
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
 
 
 def test_folders_of_run_folders_and_the_documents_lines(streams: Path, monkeypatch, capsys) -> None:

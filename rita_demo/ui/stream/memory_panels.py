@@ -44,7 +44,8 @@ ORDERS: tuple[tuple[str, str, Callable[[StreamTrajectory, RememberedView], Any]]
 
 
 def remembered_table(shown: ShownStream) -> str:
-    """HTML: one row per stored view at the selected moment, as chosen; its picture opens it in all tabs."""
+    """HTML: one row per stored view at the selected moment, as chosen; its picture opens it in all tabs. The menu sorts and
+    searches all of them, so that the page's script, which knows the listed ones only, leaves the table alone."""
     if shown.state.running:
         return RUNNING
     views = evaluation_page.remembered_views(shown.trajectory, shown.t)
@@ -55,7 +56,9 @@ def remembered_table(shown: ShownStream) -> str:
     title = f"After picture {shown.t}: {len(found)} of {len(views)} views that entered."
     if not found:
         return f"<p class='empty'>No view matches: {len(views)} entered until picture {shown.t}.</p>"
-    table = html_table(("picture", "stored as", "true class, file", "entropy", "entered", "left"), rows, "log", title)
+    table = html_table(
+        ("picture", "stored as", "true class, file", "entropy", "entered", "left"), rows, "log ordered", title
+    )
     return f"<p class='quiet small'>{title}{more}</p>{table}"
 
 

@@ -1,5 +1,5 @@
 // Runs once per HtmlButtons, with element and trigger from gr.HTML.
-const buttons = () => [...element.querySelectorAll("button")].filter((b) => Object.keys(b.dataset).length);
+const buttons = () => [...element.querySelectorAll("button")].filter((b) => Object.keys(b.dataset).length && !b.closest("[hidden]"));
 const buttonAt = (event) => {
   const button = event.target.closest("button");
   return button && Object.keys(button.dataset).length ? button : null;
@@ -16,7 +16,7 @@ element.addEventListener("click", (event) => {
 function inColumn(button, step) {
   const cell = button.closest("td");
   for (let row = cell?.parentElement[step]; row; row = row[step]) {
-    const found = row.cells[cell.cellIndex].querySelector("button");
+    const found = !row.hidden && row.cells[cell.cellIndex].querySelector("button");
     if (found) return found;
   }
   return button;
