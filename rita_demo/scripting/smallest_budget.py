@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,15 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.request import Words, listed
 from rita_demo.evaluation.store import files
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.pipeline.smallest_budget import BudgetProbe, SmallestBudget, smallest_budget_steps
+from rita_demo.pipeline.smallest_budget import MOST, BudgetProbe, SmallestBudget, row_of, smallest_budget_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import Run
-from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.own import OwnDefence, defence_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST = 32  # in 1/255: the default largest budget
 Report = Callable[[str], object]
 
 
@@ -102,7 +100,11 @@ def smallest_budget(
     request = RunRequest.parse(picture, classes=classes, label=label, methods=list(names), attack="none", **words)
     used, run = explain(request, engine or backbone)
     found = list(results(used, run, names, most, None if out is None else Path(out), report))
-    return pd.DataFrame([row_of(one, run) for one in found]).set_index("method").astype({"budget": "Int64"})
+    return (
+        pd.DataFrame([row_of(one, run.class_prompts.names) for one in found])
+        .set_index("method")
+        .astype({"budget": "Int64"})
+    )
 
 
 def results(
@@ -117,23 +119,6 @@ def results(
                 store.put(method, probe)
             report(sentence)
         yield steps.value
-
-
-def row_of(one: SmallestBudget, run: Run) -> dict[str, JsonValue]:
-    """A result as a row of the table."""
-    breaking, probes = one.breaking, one.probes
-    change: Mapping[str, JsonValue] = {} if breaking is None else asdict(breaking.change)
-    return {
-        "method": one.method,
-        "budget": one.budget,
-        "answer": None if breaking is None else run.class_prompts.names[breaking.answer],
-        "linf": None if breaking is None else breaking.linf,
-        "l2": None if breaking is None else breaking.l2,
-        **{name: change.get(name) for name in ("ssim", "ciede2000", "ciede2000_max")},
-        "attacks": len(probes),
-        **{name: sum(getattr(probe, name) for probe in probes) for name in ("forward", "backward", "seconds")},
-        "tried": " ".join(f"{probe.budget}:{'falls' if probe.broken else 'stands'}" for probe in probes),
-    }
 
 
 def _key(engine: Engine, run: Run, method: str) -> str:

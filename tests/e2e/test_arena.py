@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import expect_level, open_lab
+from tests.e2e.conftest import expect_level, open_lab, saved
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
@@ -31,9 +31,9 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
     assert severe_findings(page, "#arena-table") == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    with page.expect_download() as saved:
+    with page.expect_download() as download:
         page.locator("#arena-export button[data-kind=csv]").click()
-    saved.value.save_as(tmp_path / "arena.csv")
+    download.value.save_as(tmp_path / "arena.csv")
     with (tmp_path / "arena.csv").open(encoding="utf-8") as file:
         rows = {(row["model"], row["defence"], row["attacker"]): row for row in csv.DictReader(file)}
     last = table.locator("section").nth(1).locator("button").first
@@ -50,3 +50,26 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
     expect(page.locator("#model")).to_contain_text("robust")
     opened = page.locator("#verdicts tr", has_text="Ensemble").inner_text()
     assert re.search(rf"\b{rows['embedded-robust', 'ensemble', 'pgd']['answer']}\b", opened)
+
+
+@pytest.mark.parametrize("page", ["?sample=coffee&tab=arena"], indirect=True)
+def test_the_smallest_strength_is_found_on_request_and_can_be_stopped(page: Page, tmp_path: Path) -> None:
+    table, status = page.locator("#budget-table"), page.locator("#status")
+    expect(table).to_contain_text("Nothing was searched")
+    for box in page.locator("#budget-methods input").all()[1:]:
+        box.uncheck()
+    page.locator("#budget-go").click()
+    expect(status).to_contain_text("/255: step")
+    page.locator("#budget-stop").click()
+    expect(status).to_contain_text("Stopped. The attacks that were made stay")
+    page.locator("#budget-go").click()
+    expect(status).to_contain_text("The smallest strengths are found")
+    expect(table.locator("tbody tr")).to_have_count(1)
+    expect(table).to_contain_text(re.compile(r"CLIP (falls at|stands up to|is wrong)"))
+    assert severe_findings(page, "#budget-table") == []
+    (row,) = csv.DictReader(saved(page, tmp_path, page.locator("#budget-export button").click).open(encoding="utf-8"))
+    assert row["method"] == "clip"
+    assert f"CLIP falls at {row['budget']}." in table.inner_text().replace("\n", " ")
+    assert row["ssim"][:5] in table.inner_text()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
