@@ -22,7 +22,7 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
         if number >= ROWS:
             box.uncheck()
     page.locator("#arena-go").click()
-    cells = table.locator("button")
+    cells = table.locator("td button")
     expect(cells.nth(4 * ROWS - 1)).to_be_visible()  # no attack and PGD, both towers
     page.locator("#arena-stop").click()
     expect(page.locator("#status")).to_contain_text("Stopped")
@@ -36,7 +36,7 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
     download.value.save_as(tmp_path / "arena.csv")
     with (tmp_path / "arena.csv").open(encoding="utf-8") as file:
         rows = {(row["model"], row["defence"], row["attacker"]): row for row in csv.DictReader(file)}
-    last = table.locator("section").nth(1).locator("button").first
+    last = table.locator("section").nth(1).locator("td button").first
     last.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
