@@ -101,7 +101,7 @@ class BudgetSection:
         if table is None or not table.fits(session.run) or not table.found:
             raise DemoError("There is no result to save.", "Press “Find the smallest strength” first.")
         self.export_count += 1
-        with self.context.downloads.slot():
+        with self.context.downloads:
             return {self.export: download_value("smallest-strength.csv", budgets_csv(table), self.export_count)}
 
 
