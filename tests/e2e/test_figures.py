@@ -96,3 +96,17 @@ def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_ever
     figure.press("Enter")
     open_lab(page, "Inside RITA")
     expect(page.locator("#in-class input")).to_have_value(name)
+
+
+def test_the_pictures_of_the_stored_cloud_lie_under_their_points_on_a_switch(figures_page: Page) -> None:
+    page = figures_page
+    points = page.locator("#fig-cloud .xy .scatterlayer .trace").first.locator("path.point")
+    expect(points.first).to_be_visible()
+    pictures = page.locator("#fig-cloud .imagelayer image")
+    expect(pictures).to_have_count(0)
+    page.get_by_label("Pictures under the points").check()
+    expect(pictures).to_have_count(points.count())
+    source = str(pictures.first.get_attribute("href") or pictures.first.get_attribute("xlink:href"))
+    assert source.startswith("data:image/")
+    page.get_by_label("Pictures under the points").uncheck()
+    expect(pictures).to_have_count(0)

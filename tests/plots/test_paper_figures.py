@@ -51,6 +51,21 @@ def test_the_same_class_has_the_same_colour_and_shape_in_both_panels_and_no_othe
     assert len({plots.class_style(k)[1:3] for k in range(100)}) == 100
 
 
+def test_pictures_lie_under_their_points_and_those_of_other_classes_are_pale() -> None:
+    sources = [f"data:image/jpeg;base64,{n}" for n in range(len(CLOUD.ids))]
+    assert not cloud().layout.images
+    figure = cloud(pictures=sources, k=1)
+    (left,) = traces(figure, "attacked", "x")
+    drawn = {(image.x, image.y): image for image in figure.layout.images}
+    assert len(drawn) == len(left.x) == len(CLOUD.ids)
+    for x, y, (i, _) in zip(left.x, left.y, left.customdata):
+        image = drawn[x, y]
+        assert image.source == sources[POINTS.picture[i]]
+        assert (image.xref, image.yref, image.layer) == ("x", "y", "below")
+        assert (image.opacity == 1) == (POINTS.label[i] == 1)
+        assert 0 < image.sizex < np.ptp(figure.layout.xaxis.range) / 8
+
+
 def test_unselected_classes_are_grey_not_removed() -> None:
     figure = cloud(k=1)
     (left,) = traces(figure, "attacked", "x")

@@ -17,6 +17,7 @@ MARKERS: dict[str, Spec] = {
     "cached": {"size": 12, "symbol": "circle-open"},
     "prompt": {"size": 13, "symbol": "bowtie", "line": {"width": 1, "color": COLOURS["surface"]}},
 }
+PICTURE_SIZE = 0.08  # of the plane's width and height
 KIND_TITLES = {
     "clean": "clean picture",
     "attacked": "picture as delivered",
@@ -35,6 +36,7 @@ def feature_cloud(
     k: int | None = None,
     picture: int | None = None,
     ids: Sequence[str] = (),
+    pictures: Sequence[str] = (),
 ) -> Figure:
     """Left the attacked pictures, right their views, in one plane with the same axes.
 
@@ -46,6 +48,7 @@ def feature_cloud(
         projection: "PCA" or "UMAP", and a remark on it.
         k: the selected class; the others are grey.
         picture: a line leads from this clean picture over the attacked one to its cached views.
+        pictures: addresses of the delivered pictures, which then lie under their marks, which are smaller; () for marks alone.
     """
     if not len(positions):
         return message_figure("No pictures were collected yet.")
@@ -59,7 +62,9 @@ def feature_cloud(
             if len(here):
                 labels = points.label[here].tolist()
                 shades = [COLOURS["faint"] if k not in (None, one) else look[one][1] for one in labels]
-                marker = {"color": shades, "symbol": [look[one][2] for one in labels]} | MARKERS[kind]
+                marker: Spec = {"color": shades, "symbol": [look[one][2] for one in labels]} | MARKERS[kind]
+                if pictures and kind == "attacked":
+                    marker |= {"size": 6, "opacity": 1}
                 figure.add_marks(
                     x=positions[here, 0],
                     y=positions[here, 1],
@@ -87,6 +92,7 @@ def feature_cloud(
         select=True,
         narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84, "margin.b": 88},
         legend_below=legend((look[k][1], look[k][3], escaped(names[k], 30)) for k in present),
+        images=_images(points, positions, high - low, pictures, k),
         annotations=[
             annotation(f"<b>(a)</b> {points.pictures_name}", 0, 1, yshift=3),
             annotation("<b>(b)</b> their views, and the memory", 0.515, 1, yshift=3),
@@ -100,6 +106,23 @@ def feature_cloud(
         xaxis2=axis(domain=[0.515, 1], anchor="y2", range=across, **bare),
         yaxis2=axis(domain=[0, 1], anchor="x2", range=up, **bare),
     )
+
+
+def _images(
+    points: CloudPoints, positions: np.ndarray, extent: np.ndarray, pictures: Sequence[str], k: int | None
+) -> list[Spec]:
+    """The delivered pictures at their points, those of other classes than ``k`` pale."""
+    if not pictures:
+        return []
+    width, height = (PICTURE_SIZE * np.maximum(extent, 1e-9)).tolist()
+    shared = {"xref": "x", "yref": "y", "sizex": width, "sizey": height, "xanchor": "center", "yanchor": "middle"}
+    found = []
+    for i in np.flatnonzero(points.kind == "attacked").tolist():
+        x, y = positions[i].tolist()
+        opacity = 1 if k in (None, points.label[i]) else 0.2
+        own = {"source": pictures[points.picture[i]], "x": x, "y": y, "opacity": opacity, "layer": "below"}
+        found.append(shared | own)
+    return found
 
 
 def _path(points: CloudPoints, picture: int | None) -> list[tuple[int, str]]:

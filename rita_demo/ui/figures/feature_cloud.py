@@ -2,6 +2,7 @@
 
 from html import escape
 
+import gradio as gr
 import numpy as np
 
 from rita_demo import analysis, plots
@@ -10,6 +11,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.paper.kl_to_one_hot import kl_summary
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import PlacedCloud, Separability
+from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
@@ -45,10 +47,22 @@ def draw_cloud(session: Session) -> Figure | None:
         return None
     selected = {"k": selected_class(session), "picture": session.figures.picture}
     names, caption = one.cloud.class_prompts.names, one.captions[how]
+    shown = pictures_of(one) if session.figures.pictures else ()
     figure = plots.feature_cloud(
-        one.points, one.coordinates[how], names, projection=caption, ids=one.cloud.ids, **selected
+        one.points, one.coordinates[how], names, projection=caption, ids=one.cloud.ids, pictures=shown, **selected
     )
     return with_caption(figure, one.cloud.title)
+
+
+def pictures_of(one: PlacedCloud) -> tuple[str, ...]:
+    """Addresses of the cloud's small pictures; () if it has none."""
+    return () if one.cloud.thumbs is None else tuple(map(jpeg_uri, one.cloud.thumbs))
+
+
+def picture_switch(session: Session) -> PanelValue:
+    """The switch from points to pictures, which rests where the pictures are not at hand."""
+    one = session.figures.placed_cloud
+    return gr.update(interactive=one is not None and one.cloud.thumbs is not None)
 
 
 def draw_kl_to_one_hot(session: Session) -> Figure | None:

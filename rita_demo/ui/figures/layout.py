@@ -117,6 +117,11 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
         parts["how"] = gr.Radio(
             ["PCA", "UMAP"], value="UMAP", label="Projection", elem_id="fig-how", info=info, container=False
         )
+        info = "where they are at hand"
+        switch = gr.Checkbox(
+            False, label="Pictures under the points", elem_id="fig-pictures", info=info, container=False
+        )
+        parts["switch"] = panels.add(switch, feature_cloud.picture_switch, "cloud")
     parts["chips"] = panels.add(HtmlButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud")
     aria, empty = "Attacked pictures and their views in the plane, by true class", feature_cloud.EMPTY_TEXT
     cloud = PlotlyView(elem_id="fig-cloud", aria=aria, height=560, narrow_height=800, empty=empty)

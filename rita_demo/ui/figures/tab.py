@@ -66,6 +66,7 @@ class FiguresTab(SelectionEvents):
                 for name in ("source", "attack")
             ),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
+            (p["switch"].input, self.pick_pictures, [visitor, p["switch"]], [said, p["cloud"]]),
             (p["one_hot"].click, self.on_cloud_class, [visitor], of("class", "cloud")),
             (p["brackets"].click, self.on_class, [visitor], of("class")),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
@@ -243,6 +244,11 @@ class FiguresTab(SelectionEvents):
     def pick_projection(self, visitor: str, projection: JsonValue) -> Updates:
         known = projection in ("PCA", "UMAP")
         return self._change(self.context.sessions.get(visitor), "cloud", projection=projection) if known else {}
+
+    def pick_pictures(self, visitor: str, pictures: JsonValue) -> Updates:
+        session = self.context.sessions.get(visitor)
+        session.figures = replace(session.figures, pictures=pictures is True)
+        return self.context.panels.draw_only(session, [self.parts["cloud"]])
 
     # --- measurements
     def pick_run(self, visitor: str, run: str | None) -> Updates:

@@ -26,13 +26,15 @@ class Compared:
 
 @dataclass(frozen=True)
 class FiguresState:
-    """``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one of its pictures,
+    """``projection`` is "PCA" or "UMAP"; ``pictures``: whether they are drawn under their points; ``k`` the selected class of
+    the cloud, ``picture`` one of its pictures,
     ``lasso_points`` the selected points; ``released_class``: the class of the selection of all tabs that was deselected
     here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of ``run_folder`` ("": those
     shipped with this copy). ``compared``: two runs, picture by picture. ``filters`` of the paper's table by name; those without an entry have their first value."""
 
     placed_cloud: PlacedCloud | None = None
     projection: str = "PCA"
+    pictures: bool = False
     k: int | None = None
     picture: int | None = None
     lasso_points: tuple[int, ...] = ()

@@ -163,6 +163,20 @@ def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> Non
     assert 'data-picture="0"' in said
 
 
+def test_pictures_are_drawn_on_a_switch_that_rests_where_they_are_not_at_hand(client: FiguresClient) -> None:
+    client.collected()
+    one, cloud = client.session.figures.placed_cloud, client.tab.parts["cloud"]
+    assert feature_cloud.picture_switch(client.session)["interactive"] is True
+    shown = client.tab.pick_pictures(client.name, True)[cloud]
+    assert [image["source"] for image in shown.layers["images"]] == list(feature_cloud.pictures_of(one))
+    for value in (False, None, "true", 1):
+        assert client.tab.pick_pictures(client.name, value)[cloud].layers["images"] == []
+    without = replace(one, cloud=replace(one.cloud, thumbs=None))
+    client.session.figures = replace(client.session.figures, placed_cloud=without, pictures=True)
+    assert feature_cloud.picture_switch(client.session)["interactive"] is False
+    assert feature_cloud.draw_cloud(client.session).layers["images"] == []
+
+
 def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
     for source, live in ((figures_jobs.TEXTURES_SOURCE, True), ("dataset:dtd", True), ("run/cells/x", False)):
         assert {update["interactive"] for update in client.tab.pick_source(client.name, source, "pgd").values()} == {
