@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, add_command, print_progress
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import parse_assignment
@@ -52,7 +52,7 @@ def _budget(args: argparse.Namespace) -> int:
         label=args.label,
         most=args.most,
         out=args.out,
-        report=print_progress,
+        report=ProgressLog(),
         preset=args.preset,
         saved=saved,
         settings=changes,
@@ -61,5 +61,5 @@ def _budget(args: argparse.Namespace) -> int:
     print_progress("")
     if args.csv:
         args.csv.write_text(found.to_csv(), encoding="utf-8")
-    print(found.round(3).to_string(na_rep="–"))
+    print(found.round(3).astype(object).where(found.notna(), "–").to_string())
     return 0

@@ -14,6 +14,7 @@ from rita_demo.data.datasets import DATASETS, list_files
 from rita_demo.data.folder_sets import ALL, FEWEST_CLASSES
 from rita_demo.data.picture_sources import file_bytes
 from rita_demo.data.pictures import png_bytes
+from rita_demo.data.vocabularies import vocabulary
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pick import TEXTURES, find_split, texture_of
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
@@ -33,13 +34,16 @@ What is measured on chosen pictures does not stand for the dataset.
 @dataclass(frozen=True)
 class PictureFolder:
     """``files``: path below the folder -> content. ``dataset`` and ``split``: what ``evaluate`` calls them there;
-    ``classes``: how many of them have pictures."""
+    ``classes``: how many of them have pictures; ``before``: among how many class names
+    the run asked, ``now``: among how many this folder does."""
 
     files: dict[str, bytes]
     dataset: str
     split: str
     count: int
     classes: int
+    before: int
+    now: int
 
     @property
     def fault(self) -> str:
@@ -52,6 +56,10 @@ class PictureFolder:
         """What to do with it. ``folder``: where it is."""
         partial = " --allow-partial" * (self.dataset in DATASETS)
         text = README.format(count=self.count, dataset=self.dataset, split=self.split, folder=folder, partial=partial)
+        if self.before != self.now:
+            text += (
+                f"The run asked among {self.before} class names, this folder asks among {self.now}: answers differ.\n"
+            )
         return text + (f"{self.fault}\n" if self.fault else "")
 
     def as_zip(self) -> bytes:
@@ -94,4 +102,5 @@ def picture_folder(chosen: ChosenPictures, root: Path | None) -> PictureFolder:
     classes = len({Path(name).parent.name for name in files})
     if base in DATASETS and root is not None:
         files |= list_files(base, root)
-    return PictureFolder(files, base, split, len(chosen.ids), classes)
+    now = len(vocabulary(base).names) if base in DATASETS else classes
+    return PictureFolder(files, base, split, len(chosen.ids), classes, len(chosen.names) or now, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ from rita_demo.evaluation.store.cell_file import run_folders
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
 from rita_demo.evaluation.stream_trajectory import trajectory_of, view_boxes
 from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import RememberedView
+from rita_demo.records.spreadsheet import csv_bytes
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +47,7 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
             cell = one.cells["rita"].name
             if one.decided > (streams[cell].decided if cell in streams else 0):
                 streams[cell] = one
-    rows = [row for one in streams.values() for row in _rows(one)]
+    rows = [row for one in streams.values() for row in view_rows(one, trajectory_of(one).insertions)]
     if not rows:
         raise DataError(
             "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."
@@ -53,10 +56,9 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(whole, "Int64"))
 
 
-def _rows(one: StreamRun) -> list[dict[str, Any]]:
-    trajectory, names = trajectory_of(one), one.names
-    views = trajectory.insertions
-    boxes = view_boxes(one, views)
+def view_rows(one: StreamRun, views: Sequence[RememberedView]) -> list[dict[str, Any]]:
+    """A row of :func:`stored_views` for each of the first views that entered the memory of a stream, in order."""
+    names, boxes = one.names, view_boxes(one, views)
     return [
         {
             "stream": one.title,
@@ -79,3 +81,8 @@ def _rows(one: StreamRun) -> list[dict[str, Any]]:
         }
         for view in views
     ]
+
+
+def stored_views_csv(one: StreamRun, views: Sequence[RememberedView]) -> bytes:
+    """The table of a stream's first stored views as a file."""
+    return csv_bytes([COLUMNS, *(tuple(row.values()) for row in view_rows(one, views))])

@@ -223,7 +223,7 @@ def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
         f"{'so far ' * (len(found) < len(methods))}{sum(found) or 'none'} of {len(found)}" for found in (blind, known)
     ]
     stand = ["stands" if sum(found) == 1 else "stand" for found in (blind, known)]
-    text = f"{counts[0]} defences {stand[0]} against attackers who do not know them"
+    text = f"{counts[0]} defences {stand[0]} against all attackers who do not know them"
     if known:
         text += f"; {counts[1]} {stand[1]} against one who does"
     return f"{text.capitalize()}."

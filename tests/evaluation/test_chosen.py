@@ -139,6 +139,9 @@ def test_a_folder_of_chosen_pictures_opens_again_with_all_class_names_and_the_sa
     unpacked = tmp_path / "opened" / "rita-pictures"
     assert sum(path.suffix == ".png" for path in unpacked.rglob("*")) == len(chosen)
     assert "--data-root rita-pictures --dataset caltech101 --split test" in (unpacked / "README.txt").read_text()
+    assert "answers differ" not in (unpacked / "README.txt").read_text()
+    few = picture_folder(ChosenPictures(chosen, here.names[:2], "caltech101"), root)
+    assert "The run asked among 2 class names, this folder asks among 100" in few.readme("x")
     words = (*STREAM_FREE, "--allow-partial", "--data-root")
     alone, before = (run_evaluate(tmp_path / str(place.name), *words, str(place)) for place in (unpacked, root))
     assert rows_of(alone) == [row for row in rows_of(before) if row["picture"] in chosen]

@@ -120,10 +120,10 @@ def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(
     run, methods = motorcycle(engine), ("clip", "mta")
     stands = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
     assert tower_sentence(tower(run, stands), methods) == (
-        "1 of 2 defences stands against attackers who do not know them; so far none of 1 stand against one who does."
+        "1 of 2 defences stands against all attackers who do not know them; so far none of 1 stand against one who does."
     )
     assert tower_sentence(tower(run, {(name, c): RIGHT for name in methods for c in COLUMNS}), methods) == (
-        "2 of 2 defences stand against attackers who do not know them; 2 of 2 stand against one who does."
+        "2 of 2 defences stand against all attackers who do not know them; 2 of 2 stand against one who does."
     )
     assert tower_sentence(tower(run, {}), methods) == ""
     plain = {(name, c): RIGHT if c == "none" else WRONG for name in methods for c in COLUMNS}

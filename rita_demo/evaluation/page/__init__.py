@@ -7,7 +7,7 @@ offers and never gives a path.
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
-from rita_demo.evaluation.page.exports import points_csv, stored_views_csv, won_csv
+from rita_demo.evaluation.page.exports import points_csv, won_csv
 from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
 from rita_demo.evaluation.page.measurements import Measured, compare_measured, known_measurements
 from rita_demo.evaluation.page.stored_runs import (
@@ -44,6 +44,7 @@ from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
 from rita_demo.evaluation.stored_views import COLUMNS as STORED_VIEWS_COLUMNS
+from rita_demo.evaluation.stored_views import stored_views_csv
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
     accuracy_summaries,

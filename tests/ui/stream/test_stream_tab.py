@@ -327,7 +327,7 @@ def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
     entered = [(t, *event) for t, row in enumerate(rows, 1) for event in row["entered"]]
     assert len(table) == len(entered) > 0
     for line, (t, k, _, view, entropy) in zip(table, entered):
-        assert (int(line["picture"]), line["file"]) == (t, rows[t - 1]["picture"])
+        assert (int(line["picture"]), line["file"]) == (t - 1, rows[t - 1]["picture"])
         assert (line["true_class"], line["stored_as"]) == (rows[t - 1]["label"], client.view.recording.names[k])
         assert (int(line["view"]), float(line["entropy"])) == (view, pytest.approx(entropy, abs=1e-6))
         left, top, right, bottom = (float(line[edge]) for edge in ("left", "top", "right", "bottom"))
