@@ -39,7 +39,11 @@ def example_lines() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "line"), list(example_lines()), ids=lambda text: text)
-def test_every_example_of_help_is_a_command_line_that_is_understood(name: str, line: str) -> None:
+def test_every_example_of_help_is_a_command_line_that_is_understood(
+    name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "won.csv").write_text("file\nbanded/1000001\n")  # of an example
     args = parsed(line)
     assert line.split()[0] == name
     args.settings = None  # the file of the example is not here

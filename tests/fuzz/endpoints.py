@@ -97,8 +97,9 @@ def run_round(
             visitor.open()
     next_one = FuzzClient(address)
     names = next_one.events("vocabulary", "input")[0]["id"]  # the lists; then the form is compared with the run
-    if "starfish" not in next_one.send_event(names, ["own", "cup, starfish", "", ""], timeout=60):
-        report.faults.append(f"round {number}: the next visitor is not answered")
+    answer = next_one.send_event(names, [None, "own", "cup, starfish", "", ""], timeout=60)
+    if "starfish" not in answer:
+        report.faults.append(f"round {number}: the next visitor is not answered: {answer[-300:]}")
     visitor.http.close()
 
 

@@ -88,7 +88,7 @@ def test_the_documents_example_reads_the_decision_from_the_file_alone(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "result.safetensors").write_bytes(arrays_file(example_run))
     found: dict[str, Any] = {}
-    exec(example(2), found)
+    exec(example(3), found)
     verdicts = example_run.attacked.verdicts
     assert int(capsys.readouterr().out) == verdicts["rita"].label
     assert found["settings"] == used_settings(example_run).as_dict()

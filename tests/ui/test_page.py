@@ -71,6 +71,8 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
     assert {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]} == {
         "save-run",
         "fig-export",
+        "budget-export",
+        "log-export",
     }
     (steps,) = (one for one in http_client.config["dependencies"] if about[one["id"]] == {"whatif-tuning_steps"})
     assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice"]
