@@ -96,8 +96,8 @@ def run_round(
             visitor = FuzzClient(address)
             visitor.open()
     next_one = FuzzClient(address)
-    names = next_one.events("vocabulary", "input")[0]["id"]  # the lists; then the form is compared with the run
-    answer = next_one.send_event(names, [None, "own", "cup, starfish", "", ""], timeout=60)
+    names = next_one.events("own-names", "blur")[0]["id"]  # the lists of the typed names
+    answer = next_one.send_event(names, ["own", "cup, starfish", "", ""], timeout=60)
     if "starfish" not in answer:
         report.faults.append(f"round {number}: the next visitor is not answered: {answer[-300:]}")
     visitor.http.close()

@@ -70,7 +70,6 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
     assert len(clicks) > 30
     assert {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]} == {
         "save-run",
-        "fig-export",
         "budget-export",
         "log-export",
     }
