@@ -46,7 +46,7 @@ function prepare() {
     if (tables.length > 1) tables.forEach((table) => sizes.observe(table));
     if (last?.name === name && document.activeElement === document.body) {
       const table = tables[last.at];
-      (last.column < 0 ? table?.querySelector(".row-filter") : table?.tHead.rows[0].cells[last.column]?.querySelector(".sort"))?.focus({ preventScroll: true });
+      (last.column < 0 ? table?.querySelector(".row-filter") : table?.tHead.rows[0].cells[last.column]?.querySelector(".sort"))?.focus();
     }
   }
 }
@@ -102,7 +102,7 @@ function apply(name, tables) {
     if (input.value !== words) input.value = words;
     input.nextSibling.textContent = asked.length ? `${seen.filter(Boolean).length} of ${rows.length} rows` : "";
   });
-  if (document.activeElement !== focused) focused.focus({ preventScroll: true }); // its row was moved
+  if (document.activeElement !== focused) focused.focus(); // its row was moved
 }
 
 // Numbers where every cell begins with one, else words; what is missing comes last either way.
