@@ -1,7 +1,6 @@
 """The command ``compare``: the pictures that one run has right and another has not."""
 
 import argparse
-import csv
 import shlex
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from rita_demo.cli.terminal import Commands, add_command, program, write_errors
 from rita_demo.process.environment import data_folder
 from rita_demo.process.text_columns import align_columns
+from rita_demo.records.spreadsheet import csv_bytes
 
 COLUMNS = ("method", "attack", "budget", "steps", "protocol", "dataset", "split", "backbone", "settings")
 MAX_SHOWN = 40  # rows in the terminal; a file has all
@@ -55,8 +55,7 @@ def _compare(args: argparse.Namespace) -> int:
     print(found.sentence)
     with write_errors():
         if args.csv:
-            with args.csv.open("w", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows([TABLE_COLUMNS, *rows])
+            args.csv.write_bytes(csv_bytes([TABLE_COLUMNS, *rows]))
             print(
                 f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ..."
             )

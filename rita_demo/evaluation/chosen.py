@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError
+from rita_demo.records.spreadsheet import text_of
 
 PICTURE_COLUMNS = ("file", "picture")  # of a CSV file: the first of them that it has
 
@@ -41,7 +42,11 @@ def read_pictures(path: Path) -> tuple[str, ...]:
         raise DataError(f"The list of pictures {path.name!r} cannot be read.", "Name a text or CSV file.") from error
     head = next(csv.reader(lines[:1]), [])
     column = next((name for name in PICTURE_COLUMNS if name in head), None)
-    found = [row.get(column) or "" for row in csv.DictReader(lines)] if column else [line.strip() for line in lines]
+    found = (
+        [text_of(row.get(column) or "") for row in csv.DictReader(lines)]
+        if column
+        else [line.strip() for line in lines]
+    )
     if not any(found):
         raise DataError(f"The list of pictures {path.name!r} is empty.", "Write one name per line.")
     return tuple(dict.fromkeys(name for name in found if name))

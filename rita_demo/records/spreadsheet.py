@@ -14,3 +14,8 @@ def csv_bytes(rows: Iterable[Sequence[object]]) -> bytes:
         cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
         csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode()
+
+
+def text_of(cell: str) -> str:
+    """The text that :func:`csv_bytes` wrote into a cell."""
+    return cell[1:] if cell.startswith(tuple(f"'{sign}" for sign in FORMULA)) else cell

@@ -19,6 +19,7 @@ from rita_demo.evaluation.pick import find_split, pick
 from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
 from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.spreadsheet import csv_bytes
 from tests.evaluation.conftest import Run, headers
 
 CHOSEN = ("caltech-101/101_ObjectCategories/cup/2.png", "caltech-101/101_ObjectCategories/cat/1.png")
@@ -103,6 +104,8 @@ def test_a_list_of_pictures_is_a_table_or_a_name_per_line(tmp_path: Path) -> Non
     ):
         path.write_text(text)
         assert read_pictures(path) == names
+    path.write_bytes(csv_bytes([("picture", "file"), (1, "=own/a.png"), (2, "-/b.png")]))
+    assert read_pictures(path) == ("=own/a.png", "-/b.png")
     for text in ("", "\n", "file\n"):
         path.write_text(text)
         with pytest.raises(DataError, match="is empty"):

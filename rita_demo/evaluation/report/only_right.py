@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 #: What tells measurements of a folder apart, in the order in which a second one is looked for that fits the first.
 SELECTORS = ("dataset", "split", "backbone", "method", "attack", "budget", "steps", "protocol", "settings")
-TOLD = ("attacked_share", "stream_order", "views")  # settings that a title has in words, or that matter to no reader
+IN_TITLE = (
+    "attacked_share",
+    "stream_order",
+    "views",
+)  # settings that a title has in words, or that matter to no reader
 MAX_CHOICES = 6  # values of a column that a message lists
 
 
@@ -162,7 +166,7 @@ def title_of(header: CellHeader) -> str:
     """A measurement in words: "RITA (PGD 4/255, memory kept)"."""
     columns, known = header.columns, DEFENCES.get(header.method)
     memory = MEMORY_TEXT[columns["protocol"]] if known is not None and known.uses_cache else ""
-    changed = [f"{name}={value}" for name, value in header.non_default.items() if name not in TOLD]
+    changed = [f"{name}={value}" for name, value in header.non_default.items() if name not in IN_TITLE]
     title = header.title if known is None else known.title
     return f"{title} ({', '.join(filter(None, [traffic_words(columns), memory, *changed]))})"
 

@@ -198,7 +198,7 @@ class History:
 
 @dataclass(frozen=True)
 class LatestPicture:
-    """What new items are told of their picture: its ``name`` and true class's name, and per view a source and, if they
+    """What is known of the picture of new items: its ``name`` and true class's name, and per view a source and, if they
     are there, its pixels: ``crops`` (N, s, s, 3)."""
 
     name: str
@@ -206,7 +206,7 @@ class LatestPicture:
     sources: Sequence[ViewSource]
     crops: np.ndarray | None
 
-    def told(self, item: CacheItem) -> CacheItem:
+    def describe(self, item: CacheItem) -> CacheItem:
         """The item of one of its views with what is known of it."""
         crop = None if self.crops is None or item.view >= len(self.crops) else small_crop(self.crops[item.view])
         return replace(item, thumbnail=crop, picture=self.name, truth=self.truth, source=self.sources[item.view])
@@ -215,8 +215,8 @@ class LatestPicture:
 def snapshot_of(
     state: CacheState, names: tuple[str, ...], earlier: CacheSnapshot | None, latest: LatestPicture | None = None
 ) -> CacheSnapshot:
-    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones of the latest picture are told of
-    it."""
+    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones get what is known of the ``latest``
+    picture."""
     old = {} if earlier is None else earlier.items_by_class
     known = {(k, i.born, i.view, i.entropy, i.feature.tobytes()): i for k, items in old.items() for i in items}
     found: dict[int, list[CacheItem]] = {}
@@ -228,7 +228,7 @@ def snapshot_of(
             if item is None:
                 item = CacheItem(feature, entropy, born, view)
                 if latest is not None and born == state.pictures - 1:
-                    item = latest.told(item)
+                    item = latest.describe(item)
             found.setdefault(k, []).append(item)
     _, J, D = state.features.shape
     items = {k: tuple(listed) for k, listed in found.items()}
