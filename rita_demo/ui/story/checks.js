@@ -86,7 +86,7 @@ built.push(() => {
   for (const [value, css, text] of [[mine.clean, "reference", "this picture, clean"], [mine.attacked, "rival", "this picture, attacked"]])
     if (value !== null && value !== undefined) {
       svg.append(make("path", { d: `M${x(value)} 2l-5 -0l5 10l5 -10z`, class: css }));
-      svg.append(make("text", { x: x(value) + 8, y: css === "rival" ? 12 : 26, class: css }, text));
+      svg.append(make("text", { x: x(value) + 8, y: css === "rival" ? 12 : 26, class: css }, width < 480 ? text.split(", ")[1] : text));
     }
   const line = svg.appendChild(make("line", { y1: 4, y2: height - 20, class: "cursor" }));
   const follow = () => {
