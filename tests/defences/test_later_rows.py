@@ -54,10 +54,8 @@ def test_the_projection_of_cola_changes_no_cosine_order_while_the_texts_span_the
 
 
 def test_the_gradient_of_cola_goes_through_the_plan() -> None:
-    views, move = (
-        toy.tensor(toy.TOY.pictures[1]).requires_grad_(),
-        torch.randn(toy.TOY.pictures[1].shape, dtype=torch.float64),
-    )
+    views = toy.tensor(toy.TOY.pictures[1]).requires_grad_()
+    move = torch.randn(views.shape, generator=torch.manual_seed(0), dtype=torch.float64)
     own = {"entropy_weight": 0.02}
 
     def at(step: float) -> torch.Tensor:
