@@ -21,8 +21,50 @@ function next() {
   }
 }
 
+// Gradio's page has one stream of answers; the server ends it when nothing is left to answer. An event that joins the queue while
+// that end is on its way would wait for ever: the page believes that the stream is open. It learns that its event has joined
+// when the stream has named the event, or is closed.
+let stream = null; // the open one: the events it has named, and who waits for news of it
+
+async function listen(request, options) {
+  const own = (stream = { named: new Set(), waiting: [] });
+  const news = () => own.waiting.splice(0).forEach((wake) => wake());
+  const end = () => ((stream = stream === own ? null : stream), news());
+  (options?.signal ?? request.signal).addEventListener("abort", end); // the page has read the end
+  try {
+    const answer = await send(request, options);
+    if (!answer.ok) return (end(), answer);
+    const [its, ours] = answer.body.tee();
+    read(ours, own.named, news).catch(() => {}).finally(() => setTimeout(end, 1000));
+    return new Response(its, answer);
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+async function read(body, named, news) {
+  let last = "";
+  for (const reader = body.pipeThrough(new TextDecoderStream()).getReader(); ; news()) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const text = last + value;
+    for (const [, id] of text.matchAll(/"event_id":"(\w+)"/g)) named.add(id);
+    last = text.slice(-100);
+  }
+}
+
+async function join(address, options) {
+  const answer = await send(address, options);
+  const { event_id: id } = answer.ok ? await answer.clone().json() : {};
+  while (id && stream && !stream.named.has(id)) await new Promise((wake) => stream.waiting.push(wake));
+  return answer;
+}
+
 window.fetch = (address, options) => {
-  const [, place] = /\/(run\/predict|queue\/join)$/.exec(new URL(address?.url ?? address, location).pathname) ?? [];
+  const path = new URL(address?.url ?? address, location).pathname;
+  if (path.endsWith("/queue/data")) return listen(address, options);
+  const [, place] = /\/(run\/predict|queue\/join)$/.exec(path) ?? [];
   if (!place) return send(address, options);
   const event = events.get(JSON.parse(options.body).fn_index);
   const now = document.querySelector("#notice .notice")?.dataset.number ?? "";
@@ -30,7 +72,7 @@ window.fetch = (address, options) => {
   const headers = new Headers(options.headers);
   headers.set("x-notice", seen.get(event.id));
   options = { ...options, headers };
-  if (place === "queue/join") return send(address, options);
+  if (place === "queue/join") return join(address, options);
   return new Promise((resolve, reject) => {
     const whole = async () => {
       const answer = await send(address, options);

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from tests.live_server import start_server
 
-TIMEOUT_MS = 120_000  # ms; generous, since the machine may be busy
+TIMEOUT_MS = 120_000
 LOCAL = {"127.0.0.1", "localhost"}
 #: The server knows the page, and its run, or that of its link, is there.
 TOLD_JS = """() => {
@@ -106,7 +106,14 @@ def open_lab(page: Page, name: str) -> Locator:
     tab = page.get_by_role("tab", name=name, exact=True)
     tab.click()
     expect(tab).to_have_attribute("aria-selected", "true")
+    wait_until_painted(page)
     return tab
+
+
+def wait_until_painted(page: Page) -> None:
+    """Wait until a person could see what was opened: Gradio gives controls that are new on the page their values in the
+    next frame, and takes back what is typed before it."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def open_story(page: Page) -> None:
@@ -124,6 +131,7 @@ def open_settings(page: Page) -> None:
     """Open the drawer of the form."""
     page.get_by_role("button", name="All settings").click()
     expect(page.locator("#truth")).to_be_visible()
+    wait_until_painted(page)
 
 
 def canvas_shown(page: Page, query: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.busy import busy_machine
-from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit
+from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit, wait_until_painted
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +45,12 @@ def open_what_if(page: Page) -> None:
     """Open the what-if settings once the tab is drawn."""
     open_lab(page, "Inside RITA")
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
-    page.get_by_role("button", name="Change a setting").click()
+    open_fold(page, "Change a setting")
+
+
+def open_fold(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name).click()
+    wait_until_painted(page)
 
 
 def change_settings(page: Page) -> None:
@@ -126,11 +131,9 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
         box.fill(value)
         box.press("Enter")
 
-    open_tab("Inside RITA")
-    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
-    page.get_by_role("button", name="Change a setting").click()
+    open_what_if(page)
     open_tab("Stream")
-    page.get_by_role("button", name="Download a public dataset").click()
+    open_fold(page, "Download a public dataset")
     for limit in ("0.6", "0.7"):  # without an earlier message on screen, and with one
         before = message.get_attribute("data-number") if message.count() else ""
         with answer_held_back(page, lambda event, limit=limit: event["data"][1:] == [float(limit)]) as held:
@@ -150,6 +153,7 @@ def test_a_setting_changed_after_a_preset_stays_as_it_was_changed(page: Page) ->
     open_settings(page)
     weight = page.locator("#setting-cache_weight input[type=number]")
     page.locator("#fold-cache button").first.click()
+    wait_until_painted(page)
     before = weight.input_value()
     with answer_held_back(page, lambda event: event["data"] == ["paper"]):
         page.get_by_role("radio", name="as in the paper").check()
@@ -162,19 +166,26 @@ def test_a_setting_changed_after_a_preset_stays_as_it_was_changed(page: Page) ->
     expect(page.locator("#differs")).to_have_text("")
 
 
+@contextmanager
+def server_that_does_not_know_the_page(page: Page, address: str) -> Iterator[None]:
+    """The page, opened anew; what it asks of the queue arrives at the end of the block."""
+    held: list[Route] = []
+    page.route("**/queue/join*", lambda route: held.append(route))
+    page.goto(address, wait_until="commit")
+    yield
+    for route in held:
+        route.continue_()
+    page.unroute("**/queue/join*")
+
+
 def test_the_form_can_be_changed_before_the_server_has_answered_that_the_page_was_opened(
     browser: Browser, address: str
 ) -> None:
     with visit(browser, address) as page:
-        held: list[Route] = []
-        page.route("**/queue/join*", lambda route: held.append(route))
-        page.goto(address, wait_until="commit")
-        box = page.locator("#setting-budget input[type=number]")
-        box.fill("6")
-        box.press("Tab")
-        for route in held:
-            route.continue_()
-        page.unroute("**/queue/join*")
+        with server_that_does_not_know_the_page(page, address):
+            box = page.locator("#setting-budget input[type=number]")
+            box.fill("6")
+            box.press("Tab")
         page.wait_for_function(TOLD_JS)
         page.wait_for_timeout(PATIENCE_MS)
         expect(box).to_have_value("6")
@@ -184,14 +195,31 @@ def test_a_tab_that_is_opened_before_the_server_knows_the_page_is_drawn_when_it_
     browser: Browser, address: str
 ) -> None:
     with visit(browser, address) as page:
-        held: list[Route] = []
-        page.route("**/queue/join*", lambda route: held.append(route))
-        page.goto(address, wait_until="commit")
-        page.wait_for_selector(".story:not([hidden]) .answers td")
-        open_lab(page, "Stream")
-        page.wait_for_timeout(PATIENCE_MS)
-        for route in held:
-            route.continue_()
-        page.unroute("**/queue/join*")
+        with server_that_does_not_know_the_page(page, address):
+            page.wait_for_selector(".story:not([hidden]) .answers td")
+            open_lab(page, "Stream")
+            page.wait_for_timeout(PATIENCE_MS)
         expect(page.locator("#stream-says")).to_contain_text("Stored example.")
         expect(page.get_by_role("tab", name="Stream", exact=True)).to_have_attribute("aria-selected", "true")
+
+
+#: The end of the stream of answers arrives late, as over a slow connection: after the answers to what was asked meanwhile.
+LATE_END_JS = """const send = window.fetch.bind(window);
+window.fetch = async (address, options) => {
+  const answer = await send(address, options);
+  if (!new URL(address?.url ?? address, location).pathname.endsWith("/queue/data")) return answer;
+  const late = new TransformStream({ async transform(chunk, to) {
+    if (new TextDecoder().decode(chunk).includes("close_stream")) await new Promise((wake) => setTimeout(wake, 1500));
+    to.enqueue(chunk);
+  } });
+  return new Response(answer.body.pipeThrough(late), answer);
+};"""
+
+
+def test_a_page_is_answered_although_the_end_of_its_stream_of_answers_comes_late(page: Page) -> None:
+    page.add_init_script(LATE_END_JS)
+    page.reload()
+    page.wait_for_function(TOLD_JS)
+    page.locator("#samples [data-sample=brick]").click()
+    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
+    expect(page.locator("#status")).to_contain_text("Done in")
