@@ -47,8 +47,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @contextmanager
-def visit(browser: Browser, address: str) -> Iterator[Page]:
-    """A page of a new visitor on which the worked example is finished, or what a link asks for."""
+def new_visitor(browser: Browser) -> Iterator[Page]:
+    """An empty page of a new visitor. It fails on every error in the console and everything that leaves the machine."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     context.set_default_timeout(TIMEOUT_MS)
     expect.set_options(timeout=TIMEOUT_MS)
@@ -62,11 +62,18 @@ def visit(browser: Browser, address: str) -> Iterator[Page]:
     page = context.new_page()
     page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
-    page.goto(address)
-    page.wait_for_function(TOLD_JS)
     yield page
     context.close()
     assert not complaints, complaints
+
+
+@contextmanager
+def visit(browser: Browser, address: str) -> Iterator[Page]:
+    """A page of a new visitor on which the worked example is finished, or what a link asks for."""
+    with new_visitor(browser) as page:
+        page.goto(address)
+        page.wait_for_function(TOLD_JS)
+        yield page
 
 
 @pytest.fixture

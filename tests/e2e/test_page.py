@@ -9,7 +9,17 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.samples import SAMPLES
-from tests.e2e.conftest import TOLD_JS, open_lab, open_settings, open_story, saved, square_shown, story_shown, upload
+from tests.e2e.conftest import (
+    TOLD_JS,
+    new_visitor,
+    open_lab,
+    open_settings,
+    open_story,
+    saved,
+    square_shown,
+    story_shown,
+    upload,
+)
 from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -51,21 +61,19 @@ def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(page: P
 def test_the_example_stands_there_before_the_page_is_built_and_nothing_of_it_stays(
     browser: Browser, address: str
 ) -> None:
-    page = browser.new_page()
-    page.goto(address, wait_until="commit")
-    opening = page.locator("#opening")
-    expect(opening.locator("img")).to_have_count(1)
-    claim = opening.locator(".says").inner_text()
-    expect(opening).to_have_count(0)
-    assert page.locator(".story .headline").inner_text() == claim
-    page.close()
-    page = browser.new_page()
-    page.goto(f"{address}?sample=coffee", wait_until="commit")
-    opening = page.locator("#opening")
-    expect(opening).to_contain_text("The picture of this link is being opened")
-    expect(opening).to_have_count(0)
-    expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
-    page.close()
+    with new_visitor(browser) as page:
+        page.goto(address, wait_until="commit")
+        opening = page.locator("#opening")
+        expect(opening.locator("img")).to_have_count(1)
+        claim = opening.locator(".says").inner_text()
+        expect(opening).to_have_count(0)
+        assert page.locator(".story .headline").inner_text() == claim
+    with new_visitor(browser) as page:
+        page.goto(f"{address}?sample=coffee", wait_until="commit")
+        opening = page.locator("#opening")
+        expect(opening).to_contain_text("The picture of this link is being opened")
+        expect(opening).to_have_count(0)
+        expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
 
 
 def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:

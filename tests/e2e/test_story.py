@@ -16,12 +16,14 @@ from tests.e2e.conftest import (
     TOLD_JS,
     canvas_shown,
     expect_level,
+    new_visitor,
     open_lab,
     open_story,
     saved,
     square_shown,
     story_shown,
     upload,
+    visit,
 )
 from tests.e2e.scan import severe_findings
 from tests.live_server import wait_until
@@ -542,17 +544,15 @@ def test_hostile_class_names_stay_text_in_the_story_and_in_its_shared_picture(pa
 
 
 def test_a_link_never_shows_the_sentence_of_the_worked_example(browser: Browser, address: str) -> None:
-    page = browser.new_page()
-    page.add_init_script("""window.seen = new Set(); (function look() {
-      const claim = document.querySelector(".story .headline");
-      if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
-      requestAnimationFrame(look);
-    })()""")
-    page.goto(f"{address}?sample=coffee")
-    page.wait_for_function(TOLD_JS)
-    (said,) = page.evaluate("[...window.seen].filter(Boolean)")
-    assert said.startswith("This is a cup.")
-    page.close()
+    with new_visitor(browser) as page:
+        page.add_init_script("""window.seen = new Set(); (function look() {
+          const claim = document.querySelector(".story .headline");
+          if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
+          requestAnimationFrame(look);
+        })()""")
+        page.goto(f"{address}?sample=coffee")
+        expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+        assert not re.search("motorbike", "".join(page.evaluate("[...window.seen]")))
 
 
 @pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
@@ -575,11 +575,8 @@ def test_every_figure_has_words_for_those_who_do_not_see_it(story: Page) -> None
 def test_the_example_is_seen_without_gradios_page_and_its_numbers_are_read_from_the_measurements(
     browser: Browser, address: str
 ) -> None:
-    page = browser.new_page()
-    page.goto(address)
-    page.wait_for_function(TOLD_JS)
-    table = page.locator(".story .good table")
-    expect(table.locator("tbody tr")).to_have_count(6)
-    cells = table.locator("tbody td").all_inner_texts()
-    assert all(re.match(r"–$|\d+ %‡?\s*n = \d+, \d+ to \d+$", cell) for cell in cells), cells
-    page.close()
+    with visit(browser, address) as page:
+        table = page.locator(".story .good table")
+        expect(table.locator("tbody tr")).to_have_count(6)
+        cells = table.locator("tbody td").all_inner_texts()
+        assert all(re.match(r"–$|\d+ %‡?\s*n = \d+, \d+ to \d+$", cell) for cell in cells), cells
