@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import open_clip
 import pytest
 import torch
@@ -32,6 +33,12 @@ SEEN_WORDS = "a photo of the picture an image showing rendering texture cat dog 
 
 #: Only this machine is reached.
 LOCAL_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+
+
+def pytest_runtest_setup() -> None:
+    """What a test and its fixtures draw without a generator is the same in every run, whatever ran before."""
+    torch.manual_seed(0)
+    np.random.seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ def public_package(folder: Path, monkeypatch: pytest.MonkeyPatch, architecture: 
     """The weights of a package `public_weights` on the path: with other names, and a classifier."""
     (folder / "public_weights" / "models").mkdir(parents=True)
     (folder / "public_weights" / "__init__.py").write_text("raise RuntimeError('never imported')")
+    torch.manual_seed(1)  # other weights than those of build_model(seed=0)
     there = timm.create_model(architecture).state_dict()
     renamed = {f"other.{n}": tensor for n, tensor in enumerate(there.values()) if tensor.ndim}
     torch.save(renamed, folder / "public_weights" / "models" / "weights.pth")
