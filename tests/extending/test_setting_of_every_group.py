@@ -7,7 +7,7 @@ import pytest
 from rita_demo.settings import in_groups
 from tests.extending.page import ROOT, copy_package, output_with, picture
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 #: Group -> file of the package, the code in it, and the same code when it reads the new setting.
 READERS = {

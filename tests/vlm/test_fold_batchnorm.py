@@ -74,7 +74,10 @@ def test_nothing_is_folded_where_it_would_change_the_output_or_without_a_batch_n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [RECOMMENDED, PAPER], ids=["recommended", "paper"])
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param(RECOMMENDED, id="recommended"), pytest.param(PAPER, id="paper", marks=pytest.mark.nightly)],
+)
 def test_decisions_equal_the_unfused_model(settings: Settings) -> None:
     usual = load("embedded", "cpu")
     fast, slow = Engine(usual), Engine(usual.unfused())
