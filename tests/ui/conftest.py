@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gradio.routes import App
 from PIL import Image
 
 from rita_demo.data.samples import SAMPLES
@@ -40,6 +41,7 @@ def build_tab(kind: type[Any], engine: ToyEngine, **options: Any) -> Any:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "bind_events", spy)
+        patch.setattr(App, "create_app", lambda *_, **__: None)
         build(engine, example=WorkedExample(engine, candidates=()), **options)
     return made[0]
 
