@@ -55,7 +55,7 @@ test-quick: check
 # everything but the browser in two processes, then the browser alone, so that no browser test waits for a busy machine
 test: check browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not nightly and not e2e" -n 3 --dist loadfile
-	$(BIN)/python -m pytest -m "e2e and not nightly" -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests/e2e -m "not nightly" -n 2 --dist loadfile
 
 # the wheel, installed outside the tree and used from an empty folder
 test-wheel: setup-dev

@@ -98,3 +98,10 @@ def test_every_command_in_the_readme_parses_and_app_py_has_no_options() -> None:
     for command in commands:
         assert build_parser().parse_args(shlex.split(command, comments=True)).run, command
     assert "app.py --" not in README
+
+
+def test_the_tests_that_need_a_browser_are_those_of_one_folder() -> None:
+    """`make test` opens the browser for this folder alone, without collecting the others."""
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    marked = {path for path in files if re.search(r"pytest\.mark\.e2e\b", path.read_text("utf-8"))}
+    assert marked == {path for path in files if path.parent.name == "e2e"}

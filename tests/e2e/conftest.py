@@ -90,6 +90,26 @@ def shared_page(browser: Browser, address: str) -> Iterator[Page]:
         yield page
 
 
+@pytest.fixture
+def story(shared_page: Page) -> Page:
+    """The Story of the worked example, on the file's page: wide, at its top and at the last step, once the crops and every
+    stored step have arrived. A prediction may be answered already."""
+    shared_page.set_viewport_size({"width": 1440, "height": 900})
+    if not shared_page.locator("html.on-story").count():
+        open_story(shared_page)
+    wait_for_steps(shared_page)
+    shared_page.locator(".story input.step").press("End")
+    shared_page.evaluate("scrollTo(0, 0)")
+    wait_until_painted(shared_page)
+    return shared_page
+
+
+def wait_for_steps(page: Page) -> None:
+    """Until every crop is there and every stored step of the run can be shown."""
+    expect(page.locator(".story .tile")).to_have_count(64)
+    expect(page.locator(".story")).to_have_attribute("data-steps", "all")
+
+
 def upload(page: Page, path: Path) -> None:
     """Choose a file with the button, as a person does."""
     with page.expect_file_chooser() as chooser:
@@ -121,6 +141,13 @@ def wait_until_painted(page: Page) -> None:
     """Wait until a person could see what was opened: Gradio gives controls that are new on the page their values in the
     next frame, and takes back what is typed before it."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def unfold(page: Page, name: str) -> None:
+    """Open a fold, unless an earlier test has."""
+    button = page.get_by_role("button", name=name)
+    if "open" not in str(button.get_attribute("class")).split():
+        button.click()
 
 
 def open_story(page: Page) -> None:

@@ -23,11 +23,11 @@ MARKS_JS = """() => {
 
 
 @pytest.fixture
-def figures_page(page: Page) -> Page:
+def figures_page(shared_page: Page) -> Page:
     """The tab with its stored cloud of drawn textures."""
-    open_lab(page, "Figures of the paper")
-    expect(page.locator("#fig-cloud .scatterlayer path.point").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
-    return page
+    open_lab(shared_page, "Figures of the paper")
+    expect(shared_page.locator("#fig-cloud .scatterlayer path.point").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
+    return shared_page
 
 
 def lasso_leftmost(page: Page, count: int) -> list[str]:
@@ -47,6 +47,31 @@ def lasso_leftmost(page: Page, count: int) -> list[str]:
     chosen = page.locator("#fig-lassoed")
     expect(chosen).to_contain_text(re.compile(r"Selected: \d+ points of \d+ pictures"))
     return chosen.locator("tbody tr td:first-of-type").all_inner_texts()
+
+
+def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: Path) -> None:
+    page, shown = figures_page, figures_page.locator("#fig-won-pictures")
+    page.get_by_role("button", name="Which pictures does one run have right").click()
+    expect(shown).to_contain_text(re.compile(r"RITA \(.*\) has \d+ of 40 pictures right that CLIP"))
+    count = int(re.search(r"has (\d+) of", shown.inner_text())[1])
+    expect(shown.locator("tbody img")).to_have_count(count)
+    page.locator("#fig-second input").click()
+    page.get_by_role("option", name="textures test: Ensemble (PGD 4/255 on 50 %); stored example").click()
+    expect(shown).to_contain_text(re.compile(r"pictures right that Ensemble"))
+    findings = severe_findings(page)
+    assert not findings, "\n".join(findings)
+    rows = shown.locator("tbody tr").count()
+    if rows:
+        button = page.locator("#fig-won-export").get_by_role("button", name="Pictures as CSV")
+        lines = saved(page, tmp_path, button.click).read_text().splitlines()
+        assert len(lines) == rows + 1
+    else:
+        expect(page.locator("#fig-won-export")).to_be_hidden()
+    page.locator("#fig-first input").click()
+    page.get_by_role("option", name="dtd test: RITA (PGD 4/255 on 50 %, memory kept); stored example").click()
+    expect(shown).to_contain_text("dtd/images")  # CLIP on the same pictures takes the other's place
+    expect(page.locator("#fig-second input")).to_have_value("dtd test: CLIP (PGD 4/255 on 50 %); stored example")
+    expect(page.locator("#notice .notice")).to_have_count(0)
 
 
 def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the_next_stream(
@@ -75,31 +100,6 @@ def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the
         f"All {len(pictures)} pictures are decided", timeout=LONG_TIMEOUT_MS
     )
     expect(page.locator("#stream-heading")).to_contain_text("textures val:chosen, 6 class names")
-
-
-def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: Path) -> None:
-    page, shown = figures_page, figures_page.locator("#fig-won-pictures")
-    page.get_by_role("button", name="Which pictures does one run have right").click()
-    expect(shown).to_contain_text(re.compile(r"RITA \(.*\) has \d+ of 40 pictures right that CLIP"))
-    count = int(re.search(r"has (\d+) of", shown.inner_text())[1])
-    expect(shown.locator("tbody img")).to_have_count(count)
-    page.locator("#fig-second input").click()
-    page.get_by_role("option", name="textures test: Ensemble (PGD 4/255 on 50 %); stored example").click()
-    expect(shown).to_contain_text(re.compile(r"pictures right that Ensemble"))
-    findings = severe_findings(page)
-    assert not findings, "\n".join(findings)
-    rows = shown.locator("tbody tr").count()
-    if rows:
-        button = page.locator("#fig-won-export").get_by_role("button", name="Pictures as CSV")
-        lines = saved(page, tmp_path, button.click).read_text().splitlines()
-        assert len(lines) == rows + 1
-    else:
-        expect(page.locator("#fig-won-export")).to_be_hidden()
-    page.locator("#fig-first input").click()
-    page.get_by_role("option", name="dtd test: RITA (PGD 4/255 on 50 %, memory kept); stored example").click()
-    expect(shown).to_contain_text("dtd/images")  # CLIP on the same pictures takes the other's place
-    expect(page.locator("#fig-second input")).to_have_value("dtd test: CLIP (PGD 4/255 on 50 %); stored example")
-    expect(page.locator("#notice .notice")).to_have_count(0)
 
 
 def test_the_classes_of_the_cloud_are_chosen_by_name(figures_page: Page) -> None:

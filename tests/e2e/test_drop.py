@@ -33,6 +33,11 @@ PASTE = """([query, files, text]) => {
 File = tuple[str, str, str]
 
 
+@pytest.fixture(scope="module")
+def page(shared_page: Page) -> Page:
+    return shared_page
+
+
 def picture(seed: int) -> tuple[File, np.ndarray]:
     """A small picture as a file of the browser, and its pixels."""
     pixels = np.random.default_rng(seed).integers(0, 256, (96, 96, 3), np.uint8)
@@ -50,24 +55,6 @@ def expect_shown(page: Page, pixels: np.ndarray) -> None:
     assert wait_until(lambda: np.array_equal(story_shown(page, "clean"), pixels), 60)
     expect(page.locator("#chosen")).to_contain_text("Your picture.")
     expect(page.locator("#status")).to_contain_text("Done in")
-
-
-def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload(page: Page) -> None:
-    for turn, (how, query) in enumerate(
-        ((DROP, "body"), (DROP, "#story"), (PASTE, "body"), (PASTE, "#vocabulary input"))
-    ):
-        file, pixels = picture(turn)
-        assert page.evaluate(how, [query, [file], ""]), "the browser itself would open the file"
-        expect_shown(page, pixels)
-
-
-def test_a_drop_in_the_lab_goes_to_the_story(page: Page) -> None:
-    file, pixels = picture(9)
-    open_lab(page, "Memory (cache)")
-    expect(page.locator("#memory-strip")).to_be_visible()
-    assert page.evaluate(DROP, ["#memory", [file], ""]) == [True] * 3
-    expect_level(page, "story")
-    expect_shown(page, pixels)
 
 
 def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> None:
@@ -99,6 +86,24 @@ def test_text_stays_text_in_a_field(page: Page) -> None:
     page.keyboard.insert_text("piano")
     expect(page.locator("#truth input")).to_have_value("piano")
     expect(page.locator("#chosen")).not_to_contain_text("Your picture.")
+
+
+def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload(page: Page) -> None:
+    for turn, (how, query) in enumerate(
+        ((DROP, "body"), (DROP, "#story"), (PASTE, "body"), (PASTE, "#vocabulary input"))
+    ):
+        file, pixels = picture(turn)
+        assert page.evaluate(how, [query, [file], ""]), "the browser itself would open the file"
+        expect_shown(page, pixels)
+
+
+def test_a_drop_in_the_lab_goes_to_the_story(page: Page) -> None:
+    file, pixels = picture(9)
+    open_lab(page, "Memory (cache)")
+    expect(page.locator("#memory-strip")).to_be_visible()
+    assert page.evaluate(DROP, ["#memory", [file], ""]) == [True] * 3
+    expect_level(page, "story")
+    expect_shown(page, pixels)
 
 
 def test_a_picture_dropped_before_the_page_is_built_waits_for_it(browser: Browser, address: str) -> None:

@@ -18,6 +18,7 @@ from tests.e2e.conftest import (
     saved,
     square_shown,
     story_shown,
+    unfold,
     upload,
 )
 from tests.live_server import wait_until
@@ -34,23 +35,23 @@ def press_and_wait(page: Page, name: str) -> None:
     expect(page.locator("#stop")).to_be_hidden()
 
 
-def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(page: Page, tmp_path: Path) -> None:
-    expect(page.get_by_role("alert")).to_be_hidden()
-    open_lab(page, "This run")
-    expect(page.locator(".pic.clean .says")).to_contain_text("This is a picture.")
-    expect(page.locator(".pic.attacked .says")).to_contain_text("almost the same")
-    rows = page.locator("#verdicts tbody tr")
+def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(story: Page, tmp_path: Path) -> None:
+    expect(story.get_by_role("alert")).to_be_hidden()
+    open_lab(story, "This run")
+    expect(story.locator(".pic.clean .says")).to_contain_text("This is a picture.")
+    expect(story.locator(".pic.attacked .says")).to_contain_text("almost the same")
+    rows = story.locator("#verdicts tbody tr")
     assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "Ensemble", "RITA"]
-    expect(page.locator("#heading-views")).to_contain_text("Here are 64 crops")
-    expect(page.locator("#heading-costs")).to_contain_text("costs least for")
-    expect(page.locator("#threat")).to_contain_text("no pixel value moves by more than")
-    page.get_by_role("button", name="Along the attack").click()
-    page.get_by_role("button", name="Every crop and every sentence").click()
+    expect(story.locator("#heading-views")).to_contain_text("Here are 64 crops")
+    expect(story.locator("#heading-costs")).to_contain_text("costs least for")
+    expect(story.locator("#threat")).to_contain_text("no pixel value moves by more than")
+    unfold(story, "Along the attack")
+    unfold(story, "Every crop and every sentence")
     for figure in ("steps", "entropies", "costs", "plan"):
-        expect(page.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
-    costs = page.locator("#costs .rita-figure")
+        expect(story.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
+    costs = story.locator("#costs .rita-figure")
     costs.focus()
-    path = saved(page, tmp_path, lambda: page.keyboard.press("s"))
+    path = saved(story, tmp_path, lambda: story.keyboard.press("s"))
     assert path.suffix == ".svg"
     words = " ".join(re.findall(r">([^<>]+)<", path.read_text(encoding="utf-8")))
     name = costs.get_attribute("aria-label") or "?"
@@ -159,78 +160,78 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_a
     expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
 
 
-def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(page: Page) -> None:
+def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(story: Page) -> None:
     name = "anchor"
-    open_lab(page, "This run")
-    page.get_by_role("button", name="Every crop and every sentence").click()
-    page.locator("#class input").fill(name)
-    page.get_by_role("option", name=name, exact=True).click()
-    expect(page.locator("#plan .rita-alt")).to_contain_text(name)
-    page.locator("#plan").scroll_into_view_if_needed()
-    area = page.locator("#plan .nsewdrag").first.bounding_box()
+    open_lab(story, "This run")
+    unfold(story, "Every crop and every sentence")
+    story.locator("#class input").fill(name)
+    story.get_by_role("option", name=name, exact=True).click()
+    expect(story.locator("#plan .rita-alt")).to_contain_text(name)
+    story.locator("#plan").scroll_into_view_if_needed()
+    area = story.locator("#plan .nsewdrag").first.bounding_box()
     assert area is not None
-    page.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)
-    detail = page.locator("#cell-detail")
+    story.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)
+    detail = story.locator("#cell-detail")
     expect(detail).to_contain_text(re.compile(r"View \d+ → “.*anchor"))
     expect(detail).to_contain_text("cosine distance")
     for picture in ("clean", "attacked"):
-        expect(page.locator(f".pic.{picture} .crop-box")).to_be_visible()
+        expect(story.locator(f".pic.{picture} .crop-box")).to_be_visible()
 
 
-def test_another_attack_step_is_shown_in_both_tabs(page: Page) -> None:
-    open_lab(page, "Inside RITA")
-    strip, plan = page.locator("#inside-strip"), page.locator("#in-plan-attacked")
+def test_another_attack_step_is_shown_in_both_tabs(story: Page) -> None:
+    open_lab(story, "Inside RITA")
+    strip, plan = story.locator("#inside-strip"), story.locator("#in-plan-attacked")
     expect(plan.locator(".heatmaplayer image").first).to_be_visible()
-    open_lab(page, "This run")
-    page.get_by_role("button", name="Along the attack").click()
-    expect(page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
+    open_lab(story, "This run")
+    unfold(story, "Along the attack")
+    expect(story.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
     before = plan.inner_html()
-    page.get_by_label("Attack step shown").first.press("ArrowLeft")
-    expect(page.locator(".pic.attacked .says")).to_contain_text("After 5 steps of 7")
-    open_lab(page, "Inside RITA")
+    story.get_by_label("Attack step shown").first.press("ArrowLeft")
+    expect(story.locator(".pic.attacked .says")).to_contain_text("After 5 steps of 7")
+    open_lab(story, "Inside RITA")
     expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     expect(plan).not_to_have_js_property("innerHTML", before)
-    page.locator("#in-scrubber input[type=number]").fill("2")
-    page.locator("#in-scrubber input[type=number]").press("Enter")
+    story.locator("#in-scrubber input[type=number]").fill("2")
+    story.locator("#in-scrubber input[type=number]").press("Enter")
     expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    open_lab(page, "This run")
-    expect(page.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
+    open_lab(story, "This run")
+    expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
 
 
-def test_another_budget_is_shown_immediately_in_both_tabs_in_the_form_and_in_the_story(page: Page) -> None:
-    open_lab(page, "This run")
-    shown = page.locator("#budget-shown input")
+def test_another_budget_is_shown_immediately_in_both_tabs_in_the_form_and_in_the_story(story: Page) -> None:
+    open_lab(story, "This run")
+    shown = story.locator("#budget-shown input")
     expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
-    page.get_by_label("8/255").first.check()
-    expect(page.locator(".pic.noise .says")).to_contain_text("at most 8 of 255")
-    expect(page.locator("#threat")).to_contain_text("by more than 8/255")
-    expect(page.locator("#setting-budget input[type=number]")).to_have_value("8")
-    attacked, clean = (square_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
+    story.get_by_label("8/255").first.check()
+    expect(story.locator(".pic.noise .says")).to_contain_text("at most 8 of 255")
+    expect(story.locator("#threat")).to_contain_text("by more than 8/255")
+    expect(story.locator("#setting-budget input[type=number]")).to_have_value("8")
+    attacked, clean = (square_shown(story, kind).astype(int) for kind in ("attacked", "clean"))
     assert np.abs(attacked - clean).max() == 8
-    open_lab(page, "Inside RITA")
-    expect(page.locator("#in-budget input[value='8']")).to_be_checked()
-    strip = page.locator("#inside-strip .attacked")
+    open_lab(story, "Inside RITA")
+    expect(story.locator("#in-budget input[value='8']")).to_be_checked()
+    strip = story.locator("#inside-strip .attacked")
     before = strip.inner_html()
-    page.locator("#in-budget input[value='1']").check()
+    story.locator("#in-budget input[value='1']").check()
     expect(strip).not_to_have_js_property("innerHTML", before)
-    open_lab(page, "This run")
-    expect(page.locator(".pic.noise .says")).to_contain_text("at most 1 of 255")
-    open_story(page)
-    expect(page.locator(".story .headline")).to_contain_text("at most 1 of 255")
-    assert wait_until(lambda: np.abs(story_shown(page, "attacked").astype(int) - clean).max() == 1)
+    open_lab(story, "This run")
+    expect(story.locator(".pic.noise .says")).to_contain_text("at most 1 of 255")
+    open_story(story)
+    expect(story.locator(".story .headline")).to_contain_text("at most 1 of 255")
+    assert wait_until(lambda: np.abs(story_shown(story, "attacked").astype(int) - clean).max() == 1)
 
 
-def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(page: Page) -> None:
-    box, note = page.locator("#setting-budget input[type=number]"), page.locator("#changed")
+def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(story: Page) -> None:
+    box, note = story.locator("#setting-budget input[type=number]"), story.locator("#changed")
     asked = box.input_value()
     box.fill("6")
     box.press("Tab")
     expect(note).to_contain_text("Settings changed. Run it again.")
-    open_lab(page, "Inside RITA")
-    page.locator("#in-views-clean button").first.click()  # *This run* is drawn again when it is opened
-    open_lab(page, "This run")
-    expect(page.locator("#view-detail")).to_contain_text("View")
-    open_story(page)
+    open_lab(story, "Inside RITA")
+    story.locator("#in-views-clean button").first.click()  # *This run* is drawn again when it is opened
+    open_lab(story, "This run")
+    expect(story.locator("#view-detail")).to_contain_text("View")
+    open_story(story)
     expect(note).to_contain_text("Settings changed")
     box.fill(asked)
     box.press("Tab")
@@ -287,18 +288,18 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
         assert [edge for edge in found if "none" in edge or not edge.endswith("0px 0px 0px 1px")] == []
 
 
-def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(page: Page) -> None:
-    open_lab(page, "This run")
-    page.wait_for_selector("#verdicts table")
-    before = page.locator("#verdicts").inner_text()
-    page.get_by_role("button", name="Model: Embedded model").click()
-    page.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
-    page.get_by_role("button", name="Use this model").click()
-    expect(page.get_by_role("alert")).to_contain_text("ViT-B-32")
-    assert page.locator("#verdicts").inner_text() == before
-    page.get_by_role("button", name="Dismiss this message").click()
-    page.get_by_role("button", name="Model: Embedded model").click()
-    expect(page.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
+def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: Page) -> None:
+    open_lab(story, "This run")
+    story.wait_for_selector("#verdicts table")
+    before = story.locator("#verdicts").inner_text()
+    story.get_by_role("button", name="Model: Embedded model").click()
+    story.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
+    story.get_by_role("button", name="Use this model").click()
+    expect(story.get_by_role("alert")).to_contain_text("ViT-B-32")
+    assert story.locator("#verdicts").inner_text() == before
+    story.get_by_role("button", name="Dismiss this message").click()
+    story.get_by_role("button", name="Model: Embedded model").click()
+    expect(story.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
 
 
 @pytest.mark.parametrize(

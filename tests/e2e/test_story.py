@@ -23,7 +23,7 @@ from tests.e2e.conftest import (
     square_shown,
     story_shown,
     upload,
-    visit,
+    wait_for_steps,
 )
 from tests.e2e.scan import severe_findings
 from tests.live_server import wait_until
@@ -87,16 +87,10 @@ WORDS_JS = """() => {
 
 
 @pytest.fixture
-def story(page: Page) -> Page:
-    """The page, once the crops and every stored step have arrived."""
-    expect(page.locator(".story .tile")).to_have_count(64)
+def fresh(page: Page) -> Page:
+    """A new visitor's page, once the crops and every stored step have arrived."""
     wait_for_steps(page)
     return page
-
-
-def wait_for_steps(page: Page) -> None:
-    """Until every stored step of the run can be shown."""
-    expect(page.locator(".story")).to_have_attribute("data-steps", "all")
 
 
 def shown_answers(page: Page) -> dict[str, str]:
@@ -115,6 +109,16 @@ def reveal(page: Page, about: str, choice: int = 0) -> Locator:
     box = page.locator(f".story .predict[data-about={about}]")
     box.locator(".choices button").nth(choice).click()
     return box
+
+
+def test_few_words_are_in_sight_when_the_page_opens(story: Page) -> None:
+    for width, height, most in ((1440, 900, 120), (390, 844, 95)):
+        story.set_viewport_size({"width": width, "height": height})
+        story.wait_for_timeout(1_000)
+        words = story.evaluate(WORDS_JS)
+        assert 40 < len(words) <= most, (len(words), " ".join(words))
+        for needed in ("motorbike", "wheelchair", "Play", "own"):
+            assert needed in words
 
 
 def test_the_canvases_are_the_pictures_of_the_run_pixel_for_pixel(story: Page) -> None:
@@ -284,17 +288,17 @@ def test_the_rule_is_switched_and_what_it_leaves_out_is_pale(story: Page) -> Non
     assert sum(map(int, re.findall(r"(\d+) crops? fit", sides))) == 64
 
 
-def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(story: Page) -> None:
+def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fresh: Page) -> None:
     for about, hidden in (
         ("noise", ()),
         ("push", (".push .bars", ".push .lead")),
         ("law", (".law .two",)),
         ("knows", (".bars-knows", ".knows .lead")),
     ):
-        box = story.locator(f".story .predict[data-about={about}]")
+        box = fresh.locator(f".story .predict[data-about={about}]")
         expect(box.locator(".because")).to_have_text("")
         for query in hidden:
-            part = story.locator(f".story {query}")
+            part = fresh.locator(f".story {query}")
             expect(part).to_have_class(re.compile("veiled"))
             assert part.evaluate("(node) => node.closest('[aria-hidden=true]') !== null"), f"{query} is read out before"
         buttons = box.locator(".choices button")
@@ -305,15 +309,15 @@ def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(st
             start = "Yes. " if buttons.nth(wrong).inner_text() == right else f"No: {right}. "
             expect(box.locator(".because")).to_have_text(re.compile(f"^{re.escape(start)}.+\\.$"))
         for query in hidden:
-            part = story.locator(f".story {query}")
+            part = fresh.locator(f".story {query}")
             expect(part).not_to_have_class(re.compile("veiled"))
             assert part.evaluate("(node) => node.closest('[aria-hidden=true]') === null")
-    share = int(re.search(r"\d+", story.locator(".story .bar-row .value").nth(1).inner_text())[0])
+    share = int(re.search(r"\d+", fresh.locator(".story .bar-row .value").nth(1).inner_text())[0])
     wanted = "less than a third" if share < 33 else "a third to two thirds" if share < 67 else "more"
-    expect(story.locator(".predict[data-about=push] button.right")).to_have_text(wanted)
-    story.locator("#samples [data-sample=coffee]").click()
-    expect(story.locator(".story .headline")).to_contain_text("This is a cup.")
-    expect(story.locator(".story .push .bars")).to_have_class(re.compile("veiled"))  # a new run asks anew
+    expect(fresh.locator(".predict[data-about=push] button.right")).to_have_text(wanted)
+    fresh.locator("#samples [data-sample=coffee]").click()
+    expect(fresh.locator(".story .headline")).to_contain_text("This is a cup.")
+    expect(fresh.locator(".story .push .bars")).to_have_class(re.compile("veiled"))  # a new run asks anew
 
 
 def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:
@@ -360,36 +364,37 @@ def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page,
     assert page.locator(".story .rules .verdict").inner_text()[0] not in "✓✗", "nothing is right without a true class"
 
 
-def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_stop(story: Page) -> None:
-    know, halt = story.locator(".story .know"), story.locator(".story .halt")
+@pytest.mark.parametrize("page", ["?sample=motorcycle&steps=2"], indirect=True)
+def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_stop(fresh: Page) -> None:
+    know, halt = fresh.locator(".story .know"), fresh.locator(".story .halt")
     expect(halt).to_be_hidden()
     know.click()
     expect(halt).to_be_visible()
     expect(know).to_be_disabled()
-    expect(story.locator(".story .progress-note")).not_to_have_text("")
+    expect(fresh.locator(".story .progress-note")).not_to_have_text("")
     halt.click()
-    expect(story.locator("#status")).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before"))
+    expect(fresh.locator("#status")).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before"))
     expect(halt).to_be_hidden()
     expect(know).to_be_enabled()
     know.click()
-    expect(story.locator("#status")).to_contain_text("Done in", timeout=120_000)
-    expect(story.locator(".story .claim .threat")).to_contain_text("the attacker knows the defence. n = 1.")
+    expect(fresh.locator("#status")).to_contain_text("Done in", timeout=120_000)
+    expect(fresh.locator(".story .claim .threat")).to_contain_text("the attacker knows the defence. n = 1.")
 
 
-def test_what_belongs_to_the_picture_before_is_pale_until_the_answer_is_there(story: Page) -> None:
-    story.evaluate("""() => {
+def test_what_belongs_to_the_picture_before_is_pale_until_the_answer_is_there(fresh: Page) -> None:
+    fresh.evaluate("""() => {
       window.seen = [];
       new MutationObserver(() => window.seen.push([document.querySelector(".photo .hole").textContent,
         getComputedStyle(document.querySelector(".story .claim")).opacity, document.querySelector(".story .headline").textContent]))
         .observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
     }""")
-    story.locator("#samples [data-sample=coffee]").click()
-    expect(story.locator("#status")).to_contain_text("Done in")
-    story.wait_for_timeout(500)
-    seen = story.evaluate("window.seen")
+    fresh.locator("#samples [data-sample=coffee]").click()
+    expect(fresh.locator("#status")).to_contain_text("Done in")
+    fresh.wait_for_timeout(500)
+    seen = fresh.evaluate("window.seen")
     waiting = [float(opacity) < 0.9 or "being computed" in text for _, opacity, text in seen]
     assert any(waiting), "the sentence of the picture before"
-    assert float(story.locator(".story .claim").evaluate("(node) => getComputedStyle(node).opacity")) == 1
+    assert float(fresh.locator(".story .claim").evaluate("(node) => getComputedStyle(node).opacity")) == 1
 
 
 def test_the_shared_picture_is_1200_by_630_without_metadata_also_of_an_upload(page: Page, tmp_path: Path) -> None:
@@ -427,12 +432,14 @@ def png_chunks(data: bytes) -> list[int]:
     return found
 
 
-def test_a_sample_is_shared_with_its_link(page: Page) -> None:
+def test_a_sample_is_shared_with_its_link(story: Page) -> None:
+    page = story
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#share button").click()
     page.locator(".story dialog").get_by_role("button", name="Copy the link").click()
     expect(page.locator(".story dialog")).to_contain_text("The link is copied")
     assert "?sample=motorcycle" in page.evaluate("navigator.clipboard.readText()")
+    page.keyboard.press("Escape")
 
 
 def test_the_change_is_asked_again_after_jpeg_resize_and_screenshot(story: Page) -> None:
@@ -483,16 +490,6 @@ def test_the_lecture_is_turned_revealed_darkened_and_annotated_with_keys(page: P
     expect(sections).to_have_count(1)
 
 
-@pytest.mark.parametrize(("width", "height", "most"), [(1440, 900, 120), (390, 844, 95)])
-def test_few_words_are_in_sight_when_the_page_opens(page: Page, width: int, height: int, most: int) -> None:
-    page.set_viewport_size({"width": width, "height": height})
-    page.wait_for_timeout(1_000)
-    words = page.evaluate(WORDS_JS)
-    assert 40 < len(words) <= most, (len(words), " ".join(words))
-    for needed in ("motorbike", "wheelchair", "Play", "own"):
-        assert needed in words
-
-
 def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tapped(story: Page) -> None:
     story.set_viewport_size({"width": 390, "height": 844})
     story.wait_for_timeout(500)
@@ -511,24 +508,6 @@ def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tappe
     tile.click(force=True)
     expect(story.locator(".story .tile.chosen")).to_have_attribute("aria-label", re.compile("^Crop"))
     assert severe_findings(story) == []
-
-
-def test_with_reduced_motion_nothing_glides(story: Page) -> None:
-    story.emulate_media(reduced_motion="reduce")
-    story.reload()
-    story.wait_for_selector(".story:not([hidden]) .answers td")
-    cuts = story.evaluate("""() => new Promise((done) => {
-      const seen = new Set(), begin = performance.now();
-      const look = (now) => { seen.add(document.querySelector(".photo .cut").style.left);
-        now < begin + 2500 ? requestAnimationFrame(look) : done([...seen]); };
-      requestAnimationFrame(look);
-    })""")
-    assert [cut for cut in cuts if cut] == ["50%"], "the wipe rests in the middle"
-    story.wait_for_function(TOLD_JS)
-    wait_for_steps(story)
-    states = story.evaluate(PLAY_JS)
-    assert states[-1]["step"] == 7
-    assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
 
 
 HOSTILE = '<img src=x onerror="window.harm=1">'
@@ -555,11 +534,19 @@ def test_a_link_never_shows_the_sentence_of_the_worked_example(browser: Browser,
         assert not re.search("motorbike", "".join(page.evaluate("[...window.seen]")))
 
 
-@pytest.mark.parametrize("page", ["?__theme=light", "?__theme=dark"], indirect=True)
 def test_axe_finds_nothing_serious_in_the_story(story: Page) -> None:
+    expect_nothing_serious(story)
+
+
+@pytest.mark.parametrize("page", ["?__theme=dark"], indirect=True)
+def test_axe_finds_nothing_serious_in_the_dark_story(fresh: Page) -> None:
+    expect_nothing_serious(fresh)
+
+
+def expect_nothing_serious(page: Page) -> None:
     for about in ("push", "law", "knows"):
-        reveal(story, about)
-    findings = severe_findings(story)
+        reveal(page, about)
+    findings = severe_findings(page)
     assert not findings, "\n".join(findings)
 
 
@@ -572,11 +559,26 @@ def test_every_figure_has_words_for_those_who_do_not_see_it(story: Page) -> None
     assert re.fullmatch(r"motorbike goes from \d+ % to \d+ %, wheelchair from \d+ % to \d+ %\.", said)
 
 
-def test_the_example_is_seen_without_gradios_page_and_its_numbers_are_read_from_the_measurements(
-    browser: Browser, address: str
-) -> None:
-    with visit(browser, address) as page:
-        table = page.locator(".story .good table")
-        expect(table.locator("tbody tr")).to_have_count(6)
-        cells = table.locator("tbody td").all_inner_texts()
-        assert all(re.match(r"–$|\d+ %‡?\s*n = \d+, \d+ to \d+$", cell) for cell in cells), cells
+def test_the_example_is_seen_without_gradios_page_and_its_numbers_are_read_from_the_measurements(story: Page) -> None:
+    table = story.locator(".story .good table")
+    expect(table.locator("tbody tr")).to_have_count(6)
+    cells = table.locator("tbody td").all_inner_texts()
+    assert all(re.match(r"–$|\d+ %‡?\s*n = \d+, \d+ to \d+$", cell) for cell in cells), cells
+
+
+def test_with_reduced_motion_nothing_glides(story: Page) -> None:
+    story.emulate_media(reduced_motion="reduce")
+    story.reload()
+    story.wait_for_selector(".story:not([hidden]) .answers td")
+    cuts = story.evaluate("""() => new Promise((done) => {
+      const seen = new Set(), begin = performance.now();
+      const look = (now) => { seen.add(document.querySelector(".photo .cut").style.left);
+        now < begin + 2500 ? requestAnimationFrame(look) : done([...seen]); };
+      requestAnimationFrame(look);
+    })""")
+    assert [cut for cut in cuts if cut] == ["50%"], "the wipe rests in the middle"
+    story.wait_for_function(TOLD_JS)
+    wait_for_steps(story)
+    states = story.evaluate(PLAY_JS)
+    assert states[-1]["step"] == 7
+    assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"

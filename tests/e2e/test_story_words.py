@@ -41,18 +41,20 @@ def test_an_own_list_starts_with_the_answer_on_screen_and_marks_words_while_one_
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_where_the_strength_rests_a_word_says_so_in_full_and_no_number_stands_beside_it(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
+def test_where_the_strength_rests_a_word_says_so_in_full_and_no_number_stands_beside_it(
+    story: Page, width: int
+) -> None:
+    story.set_viewport_size({"width": width, "height": 900})
     if width == 390:
-        page.get_by_role("button", name="All settings").click()
-    choose(page, "#setting-attack", "A patch")
-    strength = page.locator("#setting-budget")
+        story.get_by_role("button", name="All settings").click()
+    choose(story, "#setting-attack", "A patch")
+    strength = story.locator("#setting-budget")
     word = strength.get_by_text("This attack has no such limit.")
     expect(word).to_be_visible()
     assert word.evaluate(WHOLE_JS)
     clip = strength.locator("input[type=number]").evaluate("(one) => getComputedStyle(one.parentElement).clipPath")
     assert clip != "none"
-    choose(page, "#setting-attack", "Many steps (PGD)")
+    choose(story, "#setting-attack", "Many steps (PGD)")
     expect(word).to_be_hidden()
     expect(strength.locator("input[type=number]")).to_have_value("4")
 
@@ -110,19 +112,19 @@ def test_page_keys_turn_a_slide_while_a_slider_has_the_focus_and_arrows_move_the
     expect(count).to_contain_text("2 of ")
 
 
-def test_the_crops_are_one_stop_for_the_keyboard_and_arrows_go_from_left_to_right(page: Page) -> None:
-    tiles = page.locator(".story .tile")
+def test_the_crops_are_one_stop_for_the_keyboard_and_arrows_go_from_left_to_right(story: Page) -> None:
+    tiles = story.locator(".story .tile")
     expect(tiles).to_have_count(64)
-    expect(page.locator(".story .tile[tabindex='0']")).to_have_count(1)
-    page.locator(".story .tile[tabindex='0']").focus()
+    expect(story.locator(".story .tile[tabindex='0']")).to_have_count(1)
+    story.locator(".story .tile[tabindex='0']").focus()
     places = []
     for _ in range(6):
-        page.keyboard.press("ArrowRight")
-        expect(page.locator(".story .tile.chosen")).to_be_focused()
-        places.append(page.evaluate("new DOMMatrix(document.activeElement.style.transform).e"))
+        story.keyboard.press("ArrowRight")
+        expect(story.locator(".story .tile.chosen")).to_be_focused()
+        places.append(story.evaluate("new DOMMatrix(document.activeElement.style.transform).e"))
     assert places == sorted(places)
-    page.keyboard.press("Shift+Tab")
-    expect(page.locator(".story .switch button").last).to_be_focused()
+    story.keyboard.press("Shift+Tab")
+    expect(story.locator(".story .switch button").last).to_be_focused()
 
 
 @pytest.mark.parametrize("page", ["?sample=motorcycle&budget=4&step=3"], indirect=True)
