@@ -39,8 +39,8 @@ def add_reproduce(commands: Commands) -> None:
 
 def _reproduce(args: argparse.Namespace) -> int:
     from rita_demo.paper import catalogue
-    from rita_demo.paper.plan import TABLES, Asked, make_plan
-    from rita_demo.paper.reproduce import reproduce
+    from rita_demo.paper.plan import Asked, make_plan
+    from rita_demo.paper.reproduce import REPORT, reproduce
 
     asked = Asked(
         wanted=catalogue.checked(args.table.split(",")) if args.table else catalogue.names(),
@@ -55,8 +55,8 @@ def _reproduce(args: argparse.Namespace) -> int:
         with write_errors():
             done = reproduce(asked, plan, ProgressLog(), print_warning)
     except KeyboardInterrupt:
-        if (measured := asked.run_folder(TABLES)).is_dir():
-            print_warning(f"The same command goes on. What is measured so far: python -m rita_demo tables {measured}")
+        if (written := args.out / REPORT).is_file():
+            print_warning(f"The same command goes on. What is measured so far, and what is still to measure: {written}")
         raise
     finally:
         print_progress("")

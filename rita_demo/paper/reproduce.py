@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rita_demo.data import paper_results
 from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation.planned_cells import ModelFacts
 from rita_demo.evaluation.report.paper_tables import (
     OUTSIDE,
     index_cells,
@@ -21,10 +22,14 @@ from rita_demo.evaluation.report.paper_tables import (
 from rita_demo.evaluation.report.render import table_body
 from rita_demo.evaluation.report.results import ResultRow, result_rows
 from rita_demo.evaluation.report.tables import NOTES, measured_tables
+from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.run_folder import Pace, RunFolder
-from rita_demo.paper import catalogue, files
+from rita_demo.paper import catalogue
+from rita_demo.paper import files as figure_files
 from rita_demo.paper.plan import FIGURES, PRESET, PROTOCOL, SPLIT, TABLES, Asked, Plan, figure_dataset
+from rita_demo.paper.stored import stored
 from rita_demo.records.errors import BackboneError, DataError, DemoError, PictureError
 from rita_demo.records.measurement import PaperResult
 from rita_demo.scripting.explain import load_engine
@@ -33,6 +38,7 @@ REPORT, CELLS, FIGURE_FOLDER = "report.md", "cells.csv", "figures"
 SETTINGS_TEXT = f"preset {PRESET}"
 CLOUD_CLASSES, CLOUD_EACH, NEIGHBOURS = 6, 6, 15  # of the feature cloud, as in rita figures
 CELL_COLUMNS = "table,backbone,method,dataset,attack,budget,printed,measured,low,high,n,difference,inside,remark"
+GOES_ON = "The same command goes on, and measures nothing again. The figures are drawn at the end."
 Report = Callable[[str], object]
 
 
@@ -54,46 +60,85 @@ class Reproduction:
     report: Path
 
 
+@dataclass(frozen=True)
+class Running:
+    """A call of :func:`reproduce`. ``failed``: requests that cannot be measured here (a package that an attack needs), each
+    with a sentence; more of them are found while it runs."""
+
+    asked: Asked
+    plan: Plan
+    engine: Engine
+    facts: ModelFacts
+    failed: dict[Request, str]
+
+    @property
+    def possible(self) -> list[Request]:
+        """The requests that can be measured here, as far as is known."""
+        return [one for one in self.plan.requests if one not in self.failed]
+
+    def rows(self) -> list[ResultRow]:
+        """What is measured for the tables. All rows are of the preset, whose settings differ from dataset to dataset: its
+        name stands for them, so that the datasets stay in one row of a table."""
+        folder = self.asked.run_folder(TABLES)
+        rows = result_rows(folder) if (folder / "cells").is_dir() else ()
+        return [replace(row, non_default=SETTINGS_TEXT) for row in rows if row.backbone == self.facts.name]
+
+    def write_report(self, undrawn: Sequence[str] = ()) -> tuple[Compared, ...]:
+        """Write the report and the cells as far as they are measured. ``undrawn``: sentences on figures that cannot be drawn."""
+        rows, out = self.rows(), self.asked.out
+        cells = compare(self.asked.wanted, self.facts.name, rows)
+        out.mkdir(parents=True, exist_ok=True)
+        files.atomic_write(out / REPORT, report_text(self, cells, rows, undrawn).encode())
+        files.atomic_write(out / CELLS, cells_csv(cells).encode())
+        return cells
+
+
 def reproduce(asked: Asked, plan: Plan, report: Report, warn: Report) -> Reproduction:
     """Measure the plan, go on where an earlier call ended, and write figures, tables and the report.
+
+    The report is written before the first picture, after each dataset and attack, when Ctrl-C stops the call, and at the
+    end: it says how much is measured.
 
     Raises:
         DemoError: a model or folder that cannot be used, a full disk. OSError: a report that cannot be written.
     """
-    engine = load_engine(asked.backbone)
-    new, failed = _measure(plan, engine, report, warn)
-    rows = _rows(asked.run_folder(TABLES), engine.info.name)
-    missing = [*plan.missing, *failed, *_figures(asked, plan, rows, report)]
-    cells = compare(asked.wanted, engine.info.name, rows)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    (asked.out / REPORT).write_text(report_text(asked, engine, plan, cells, rows, missing), encoding="utf-8")
-    (asked.out / CELLS).write_text(cells_csv(cells), encoding="utf-8")
-    measured = sum(one.measured is not None for one in cells)
-    return Reproduction(new, measured, len(cells), asked.out / REPORT)
-
-
-def _measure(plan: Plan, engine: Engine, report: Report, warn: Report) -> tuple[int, list[str]]:
-    """The number of new rows, and sentences on requests that cannot be measured here (a package that an attack needs)."""
     from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
 
-    facts, totals = PictureEvaluator(engine).facts, Counter[str]()
+    engine = load_engine(asked.backbone)
+    running = Running(asked, plan, engine, PictureEvaluator(engine).facts, {})
+    try:
+        new = _measure(running, report, warn)
+        cells = running.write_report(_figures(running, report))
+    except KeyboardInterrupt:
+        running.write_report()
+        raise
+    return Reproduction(new, sum(one.measured is not None for one in cells), len(cells), asked.out / REPORT)
+
+
+def _measure(running: Running, report: Report, warn: Report) -> int:
+    """Measure what is not stored; the number of new rows."""
+    plan, totals, new = running.plan, Counter[str](), 0
     for request in plan.requests:
-        totals += RunFolder(request, plan.pictures, facts).totals
-    pace, new, failed = Pace(totals), 0, list[str]()
+        totals += RunFolder(request, plan.pictures, running.facts).totals
+    pace = Pace(totals)
     for sentence in dict.fromkeys(s for one in plan.pictures.values() for s in one.omissions):
         warn(sentence)
+    running.write_report()
     for request in plan.requests:
-        (name,) = request.datasets
+        (name,), before = request.datasets, new
         try:
-            for step in evaluate_steps(request, engine, {name: plan.pictures[name]}, pace=pace):
+            for step in evaluate_steps(request, running.engine, {name: plan.pictures[name]}, pace=pace):
                 new += step.new
                 report(f"{pace.share:.1%} done: {step.pace}; {step.sentence}")
         except DemoError as error:
             if not _is_of_attack(error):
                 raise
-            failed.append(f"{name}, {', '.join(dict.fromkeys(p.attack for p in request.points))}: {error}")
-            warn(failed[-1])
-    return new, failed
+            sentence = f"{name}, {', '.join(dict.fromkeys(p.attack for p in request.points))}: {error}"
+            running.failed[request] = sentence
+            warn(sentence)
+        if new > before:
+            running.write_report()
+    return new
 
 
 def _is_of_attack(error: DemoError) -> bool:
@@ -101,13 +146,6 @@ def _is_of_attack(error: DemoError) -> bool:
     can: not a file, a model or the disk."""
     cause = error.__cause__ or error
     return isinstance(cause, DemoError) and not isinstance(cause, DataError | BackboneError | PictureError)
-
-
-def _rows(folder: Path, backbone: str) -> list[ResultRow]:
-    """The model's rows of the run folder. All are of the preset, whose settings differ from dataset to dataset: its name
-    stands for them, so that the datasets stay in one row of a table."""
-    rows = result_rows(folder) if (folder / "cells").is_dir() else ()
-    return [replace(row, non_default=SETTINGS_TEXT) for row in rows if row.backbone == backbone]
 
 
 def compare(wanted: Iterable[str], backbone: str, rows: Sequence[ResultRow]) -> tuple[Compared, ...]:
@@ -141,16 +179,14 @@ def cells_csv(cells: Iterable[Compared]) -> str:
 
 
 def report_text(
-    asked: Asked,
-    engine: Engine,
-    plan: Plan,
-    cells: Sequence[Compared],
-    rows: Sequence[ResultRow],
-    missing: Sequence[str],
+    running: Running, cells: Sequence[Compared], rows: Sequence[ResultRow], undrawn: Sequence[str] = ()
 ) -> str:
-    """The report as markdown."""
+    """The report as markdown. ``undrawn``: as of :meth:`Running.write_report`."""
+    asked, engine, plan = running.asked, running.engine, running.plan
     info, measured = engine.info, [one for one in cells if one.measured is not None]
     printed = any(is_printed_backbone(one.printed.backbone, info.name) for one in cells)
+    missing = [*plan.missing, *running.failed.values(), *undrawn]
+    so_far = stored(running.possible, plan.pictures, running.facts)
     lines = [
         f"# {info.title}: measured beside the paper",
         f"{info.name}, weights {engine.weights_key()[:8]}, on {info.device}. {info.note}".rstrip(),
@@ -169,7 +205,13 @@ def report_text(
         )
     elif cells:
         counted += " The paper does not have this model: no number here reproduces a printed one."
-    lines += [counted, "## Missing", "\n".join(f"- {one}" for one in missing) or "Nothing."]
+    if unfinished := so_far.unfinished:
+        lines.append(f"**{100 * so_far.share:.1f} % of the pictures are measured.** {GOES_ON}")
+        counted += " A star marks what is not finished."
+    lines.append(counted)
+    if unfinished:
+        lines += ["## Still to measure", "\n".join(f"- {one}" for one in unfinished)]
+    lines += ["## Missing", "\n".join(f"- {one}" for one in missing) or "Nothing."]
     lines.append("## Tables")
     names = set(asked.wanted)
     tables = [
@@ -183,8 +225,9 @@ def report_text(
     return "\n\n".join([*lines, "## How to read these numbers", *NOTES]) + "\n"
 
 
-def _figures(asked: Asked, plan: Plan, rows: Sequence[ResultRow], report: Report) -> list[str]:
+def _figures(running: Running, report: Report) -> list[str]:
     """Write the wanted figures and tables as files; sentences on those that cannot be drawn here."""
+    asked, plan, rows = running.asked, running.plan, running.rows()
     folders = [folder for kind in (TABLES, FIGURES) if ((folder := asked.run_folder(kind)) / "cells").is_dir()]
     home = figure_dataset(plan.pictures)
     classes = min(CLOUD_CLASSES, plan.pictures[home].classes_present)
@@ -200,7 +243,7 @@ def _figures(asked: Asked, plan: Plan, rows: Sequence[ResultRow], report: Report
     ):
         try:
             if wanted:
-                files.write(Namespace(**options, only=",".join(wanted)), report, rows)
+                figure_files.write(Namespace(**options, only=",".join(wanted)), report, rows)
             break
         except DemoError as error:
             if isinstance(error, BackboneError):

@@ -106,37 +106,89 @@ def openai_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return make
 
 
-def test_a_killed_reproduction_goes_on_and_puts_differences_beside_the_print(
+class Killed(BaseException):
+    """The end of a process that cleans up nothing."""
+
+
+def end_at(picture: int, how: BaseException, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise ``how`` once so many pictures are measured; ``said``: the sentences of progress until then."""
+    said.clear()
+
+    def end(self: object, sentence: str) -> None:
+        said.append(sentence)
+        if len(said) == picture:
+            raise how
+
+    monkeypatch.setattr("rita_demo.cli.terminal.ProgressLog.__call__", end)
+
+
+def measured_share(out: Path) -> tuple[str, list[str]]:
+    """The share that an unfinished report names, and what is still to measure."""
+    report = (out / "report.md").read_text("utf-8")
+    share = re.search(r"^\*\*(\S+) % of the pictures are measured", report, re.MULTILINE)
+    assert share
+    listed = report.partition("## Still to measure\n\n- ")[2].partition("\n\n")[0]
+    return share[1], listed.split("\n- ")
+
+
+def test_a_report_says_how_much_is_measured_after_ctrl_c_and_after_a_kill(
     openai_words, tmp_path, monkeypatch, capsys
 ) -> None:
-    words, said = openai_words("table-components"), list[str]()
-
-    def interrupt(self, sentence: str) -> None:
-        said.append(sentence)
-        if len(said) == 3:
-            raise KeyboardInterrupt
-
+    words, out, said = openai_words("table-components"), tmp_path / "out", list[str]()
     with monkeypatch.context() as patch:
-        patch.setattr("rita_demo.cli.terminal.ProgressLog.__call__", interrupt)
+        end_at(3, KeyboardInterrupt(), said, patch)
         assert cli.main(words) == 130
     assert re.match(r"18\.8% done: 3 of 16 in all, \S+ pictures per second, 0:\S+ left; dtd:present, ", said[-1])
-    advice = re.search(r"The same command goes on.* so far: python -m rita_demo (.+)\n", capsys.readouterr().err)
-    assert advice
-    assert cli.main(advice[1].split()) == 0
-    assert "(printed " in capsys.readouterr().out, "the cells so far beside the paper's"
+    assert f"still to measure: {out / 'report.md'}\n" in capsys.readouterr().err
+    methods = "clip, rita_prompts, rita_memory, rita"
+    after_three = [
+        f"dtd:present, clean, 3 of 4 pictures: {methods}",
+        f"eurosat, clean, 0 of 4 pictures: {methods}",
+        f"dtd:present, pgd 1/255, 0 of 4 pictures: {methods}",
+        f"eurosat, pgd 1/255, 0 of 4 pictures: {methods}",
+    ]
+    assert measured_share(out) == ("18.8", after_three)
+    rows = {path: path.read_bytes() for path in out.rglob("rows.jsonl")}
+    with monkeypatch.context() as patch:
+        end_at(4, Killed(), said, patch)
+        with pytest.raises(Killed):
+            cli.main(words)
+    assert said[0].startswith("25.0% done: 4 of 16"), "the first three are not measured again"
+    assert measured_share(out) == ("25.0", after_three[1:]), "as it was when the next dataset began"
+    with monkeypatch.context() as patch:
+        end_at(1, Killed(), said, patch)
+        with pytest.raises(Killed):
+            cli.main(words)
+    at_start = [f"eurosat, clean, 3 of 4 pictures: {methods}", *after_three[2:]]
+    assert measured_share(out) == ("43.8", at_start), "of what the killed one had measured"
     assert cli.main(words) == 0
-    assert re.search(r"; 5[0-9] rows are new", capsys.readouterr().out), "64 rows, of which 9 to 12 are stored"
-    report, out = (tmp_path / "out" / "report.md").read_text("utf-8"), tmp_path / "out"
-    rows = {(r.dataset.partition(":")[0], r.method, r.attack): r for r in result_rows(out / "runs" / "tables-4")}
-    assert len(rows) == 2 * 4 * 2
-    assert all(row.finished for row in rows.values())
-    with (out / "cells.csv").open(encoding="utf-8") as file:
-        cells = list(csv.DictReader(file))
-    assert {cell["backbone"] for cell in cells} == {"ViT-B/32"}
+    report = (out / "report.md").read_text("utf-8")
+    assert "are measured.**" not in report
+    assert "Still to measure" not in report
+    assert all(path.read_bytes().startswith(before) for path, before in rows.items()), "no row is measured again"
+    found = result_rows(out / "runs" / "tables-4")
+    assert len(found) == 2 * 4 * 2
+    assert all(row.finished and row.answers == 4 for row in found)
+    cells = list(csv.DictReader(io.StringIO((out / "cells.csv").read_text("utf-8"))))
     assert list(cells[0]) == documented("A reproduction")
+    assert {cell["backbone"] for cell in cells} == {"ViT-B/32"}
+    capsys.readouterr()
     assert cli.main(words) == 0, "once more: nothing is left to do"
     assert "; 0 rows are new" in capsys.readouterr().out
     assert (out / "report.md").read_text("utf-8") == report
+
+
+def test_what_is_still_to_measure_names_the_setting_that_a_figure_varies(tmp_path, tiny_model_dir, monkeypatch) -> None:
+    monkeypatch.setattr(command, "QUICK", 4)
+    words = ["reproduce", "--backbone", f"local-dir:{tiny_model_dir}", "--dataset", "textures", "--quick"]
+    words += ["--table", "ablation-tuning-steps", "--out", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        end_at(1, KeyboardInterrupt(), list[str](), patch)
+        assert cli.main(words) == 130
+    steps = ", ".join(f"rita tuning_steps={value}" for value in (0, 1, 2, 4))
+    assert measured_share(tmp_path)[1] == [
+        f"textures, {attack}, 1 of 4 pictures: {steps}" for attack in ("clean", "pgd 1/255", "pgd 2/255", "pgd 4/255")
+    ]
 
 
 def test_a_difference_is_marked_where_the_printed_number_is_outside_the_interval(openai_words, tmp_path) -> None:

@@ -62,6 +62,11 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def count_lines(path: Path) -> int:
+    """The number of lines that :func:`read_lines` would read."""
+    return len(_complete_lines(path))
+
+
 def truncate_partial_line(path: Path) -> None:
     """Remove an incomplete last line, which a killed process left."""
     truncate(path, sum(map(len, _complete_lines(path))))

@@ -20,7 +20,7 @@ from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, settings_for
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
-from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
+from rita_demo.evaluation.store.cell_file import CellFile, CellHeader, count_rows
 
 MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 
@@ -35,6 +35,16 @@ class EvaluationStep:
     new: int
     sentence: str
     pace: str
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A cell of a dataset, of whose ``total`` pictures ``done`` are stored."""
+
+    dataset: str
+    cell: Cell
+    done: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,22 @@ class RunFolder:
                 found[group[0].requested.attack] += len(self.picture_sets[name].items)
         return found
 
+    def stored(self) -> Iterator[list[StoredCell]]:
+        """For every group of cells, how much of each is stored. Reads alone, so it needs no lock."""
+        for name, seed in self.request.runs:
+            total = len(self.picture_sets[name].items)
+            for group in self._planned(name, seed):
+                counts = (count_rows(self.cell_folder(name, cell)) for cell in group)
+                yield [StoredCell(name, cell, done, total) for cell, done in zip(group, counts)]
+
+    def cell_folder(self, dataset: str, cell: Cell) -> Path:
+        """Where a cell is stored."""
+        pictures = self.picture_sets[dataset]
+        key = planned_cells.cell_key(cell, pictures, self.facts)
+        column = re.sub(r"[^\w@.-]+", "-", cell.attack_label)[:60]  # the name of a target may hold any character
+        name = f"{pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
+        return self.request.out / "cells" / name
+
     def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
         """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
         folder = self.request.out / kind / key
@@ -185,7 +211,7 @@ class CellGroup:
     """
 
     def __init__(self, run: RunFolder, dataset: str, seed: int, cells: list[Cell], title: str) -> None:
-        self._run, self._seed, self._title = run, seed, title
+        self._run, self._dataset, self._seed, self._title = run, dataset, seed, title
         self._pictures, self._model = run.picture_sets[dataset], run.facts
         self.cells, self._attack = cells, cells[0].requested.attack
         self.stream = self._pictures.stream(seed, cells[0].traffic.order)
@@ -241,11 +267,8 @@ class CellGroup:
     def _file(self, cell: Cell) -> CellFile:
         from rita_demo.engine.engine import empty_cache_for  # loads torch
 
-        key = planned_cells.cell_key(cell, self._pictures, self._model)
-        column = re.sub(r"[^\w@.-]+", "-", cell.attack_label)[:60]  # the name of a target may hold any character
-        name = f"{self._pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
         cache = None
         if cell.settings.protocol == "stream":
             cache = empty_cache_for(self._model.info, self._pictures.names, cell.settings, cell.method)
         header = CellHeader.of(cell, self._pictures, self._model)
-        return CellFile(self._run.request.out / "cells" / name, header, cache)
+        return CellFile(self._run.cell_folder(self._dataset, cell), header, cache)
