@@ -73,21 +73,20 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
     except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
         return int(end.code or 0)
     except PluginError as error:
-        print(error.for_owner, file=sys.stderr)
+        print_warning(error.for_owner)
     except DemoError as error:
-        print(error, file=sys.stderr)
+        print_warning(str(error))
     except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
+        print_warning("Interrupted.")
         return 130
     except BrokenPipeError:  # the reader of the output has closed it; Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
         if debug:
             raise
-        print(
+        print_warning(
             f"Something went wrong that should not have: {type(error).__name__}: {error}. "
-            "Set RITA_DEBUG=1 to see where, and please report it.",
-            file=sys.stderr,
+            "Set RITA_DEBUG=1 to see where, and please report it."
         )
     return 1
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -93,6 +94,7 @@ def fetch(repository: str, names: tuple[str, ...], model: str) -> Path:
     # What raises while the client's other protocol, Xet, loads a file is printed and does not stop it. The variable of this name
     # is too late where the client was imported before, as transformers does.
     constants.HF_HUB_DISABLE_XET = True
+    warnings.filterwarnings("ignore", "Not enough free disk space")  # _check_room says it in a sentence
     running = _running[model] = _Download(model)
     try:
         for name in names:

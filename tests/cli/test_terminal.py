@@ -105,6 +105,31 @@ def test_in_a_terminal_progress_is_one_line_that_fits(monkeypatch, capsys) -> No
     assert written.removeprefix("\r\033[K") == "one sentence that i"
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyboardInterrupt(), "Interrupted."),
+        (DataError("The connection broke."), "The connection broke."),
+        (ValueError("no"), "Something went wrong that should not have: ValueError: no. "),
+    ],
+)
+def test_in_a_terminal_the_line_of_progress_is_gone_before_what_ends_a_command(
+    error, said, monkeypatch, capsys
+) -> None:
+    def work(_: object) -> int:
+        terminal.print_progress("3 of 300 MB")
+        raise error
+
+    def parser() -> terminal.Parser:
+        found = terminal.Parser()
+        found.set_defaults(run=work)
+        return found
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    terminal.run_command(parser, [])
+    assert f"3 of 300 MB\r\033[K{said}" in capsys.readouterr().err
+
+
 def test_a_folder_is_a_dataset_and_the_last_line_names_the_next_command(tmp_path, monkeypatch, capsys, class_folders):
     monkeypatch.chdir(class_folders.parent)
     out = tmp_path / "my runs"

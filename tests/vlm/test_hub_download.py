@@ -171,7 +171,7 @@ def test_a_hub_that_is_not_there_is_a_sentence(hub) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_full_disk_is_a_sentence(hub, monkeypatch, before: bool) -> None:
+def test_a_full_disk_is_a_sentence(hub, monkeypatch, recwarn, before: bool) -> None:
     """Seen before the first byte, or while it is written."""
 
     def full(*_: object) -> None:
@@ -184,6 +184,7 @@ def test_a_full_disk_is_a_sentence(hub, monkeypatch, before: bool) -> None:
     with pytest.raises(BackboneError, match="do not fit on the disk of the model cache") as caught:
         fetch(REPOSITORY, NAMES, MODEL)
     assert ("1 MB are needed and 0 MB are free" in str(caught.value)) == before
+    assert not [one for one in recwarn if "disk space" in str(one.message)], "it is said once"
 
 
 def test_the_command_line_downloads_a_model_with_progress_and_finds_it_again(
