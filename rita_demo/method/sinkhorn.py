@@ -18,6 +18,8 @@ from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import number_text
 
+TOGETHER_ON_CPU = 100_000  # numbers of cost in one problem; more are slower together (docs/performance.md)
+
 
 class TransportOptions(TypedDict):
     """The keyword arguments of :func:`transport`."""
@@ -91,14 +93,13 @@ def transports(
     tolerance: float,
     max_iterations: int,
 ) -> list[Transport]:
-    """:func:`transport` of several problems with the same number N of views; a GPU solves all of them at once."""
+    """:func:`transport` of several problems with the same number N of views, solved at once where they fit together."""
     given = [_problem(*one, transported_mass) for one in problems]
     every = bool(torch.cat([has_mass for *_, has_mass in given]).all())  # the usual case: nothing to leave out
     solved = [one[:3] if every else tuple(values[one[3]] for values in one[:3]) for one in given]
     with torch.no_grad():
         run = partial(solve, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
-        together = len(solved) > 1 and solved[0][0].is_cuda
-        solutions = _solve_together(solved, run) if together else [run(*one) for one in solved]
+        solutions = _solve_together(solved, run) if _fit_together(solved) else [run(*one) for one in solved]
     found = []
     for (cost, *_), (C, rows, columns, has_mass), (part, *_), solution in zip(problems, given, solved, solutions):
         atoms, (f, g) = cost.shape[2], solution.potentials
@@ -121,15 +122,25 @@ def transports(
     return found
 
 
+def _fit_together(problems: Sequence[tuple[Tensor, ...]]) -> bool:
+    """Whether several problems are solved as one: on a GPU always, on a CPU while the costs stay in its cache."""
+    costs = [C for C, *_ in problems]
+    numbers = sum(len(C) for C in costs) * costs[0].shape[1] * max(C.shape[2] for C in costs)
+    return len(costs) > 1 and (costs[0].device.type != "cpu" or numbers <= TOGETHER_ON_CPU)
+
+
 def _solve_together(
     problems: Sequence[tuple[Tensor, ...]], solve: Callable[[Tensor, Tensor, Tensor], Solution]
 ) -> list[Solution]:
-    """All problems as one: the narrower ones get columns without mass."""
+    """All problems as one: the narrower ones get columns without mass. Each alone where the largest error no longer falls:
+    that of one of them would end the others."""
     widths, ends = [C.shape[2] for C, *_ in problems], list(accumulate(len(C) for C, *_ in problems))
     padded = [
         [F.pad(C, (0, max(widths) - n)), a, F.pad(b, (0, max(widths) - n))] for (C, a, b), n in zip(problems, widths)
     ]
     whole = solve(*(torch.cat(parts) for parts in zip(*padded)))
+    if whole.stalled:
+        return [solve(*one) for one in problems]
     return [whole.part(first, last, n) for first, last, n in zip([0, *ends], ends, widths)]
 
 

@@ -55,7 +55,7 @@ class Solution:
     @property
     def residual(self) -> Tensor:
         """The largest error of all classes at each of their steps."""
-        return self.errors[: int(self.steps.max()) + 1].amax(1) if len(self.steps) else self.errors[:, 0]
+        return self.errors[: int(self.steps.max()) + 1].amax(1) if len(self.steps) else self.errors.new_zeros(0)
 
     def part(self, first: int, last: int, columns: int) -> Solution:
         """The classes ``first`` to ``last`` - 1, and the first columns of their plans."""

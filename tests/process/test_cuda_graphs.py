@@ -1,6 +1,7 @@
 """What a GPU records is the same work on a CPU, and never needs a number on the host."""
 
 import copy
+from collections.abc import Iterable
 from functools import partial
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from rita_demo.attacks.loop import components, gradient_loop
 from rita_demo.engine.attack_models import SingleViewLogits
-from rita_demo.method import Prompts, cosine_cost, sinkhorn, sinkhorn_newton, transport, tune
+from rita_demo.method import Prompts, cosine_cost, sinkhorn, sinkhorn_newton, transport, transport_options, tune
 from rita_demo.process.cuda_graphs import CudaGraphs, same_numbers
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm import prompt_encoder
@@ -64,17 +65,28 @@ def test_steps_taken_together_reach_the_plan_of_single_steps(monkeypatch: pytest
         assert len(together.residual) == len(single.residual)
 
 
-def test_problems_solved_together_have_the_records_of_single_ones() -> None:
+@pytest.mark.parametrize(
+    ("empty", "tolerance"), [((), 1e-6), ((0,), 1e-6), (range(9), 1e-6), ((), 1e-12)], ids=["", "one", "all", "stalled"]
+)
+def test_problems_solved_together_have_the_records_of_single_ones(
+    monkeypatch: pytest.MonkeyPatch, empty: Iterable[int], tolerance: float
+) -> None:
+    """Some classes of the second one have no mass; or no problem comes within the tolerance."""
     generator = torch.Generator().manual_seed(1)
-    x = torch.randn(64, 32, generator=generator)
-    weights = torch.full((64,), 1 / 64), torch.full((9, 5), 0.2), torch.tensor([[1.0, 0, 0]] * 3 + [[1, 1, 1]] * 6)
+    x, views = torch.randn(64, 32, generator=generator), torch.full((64,), 1 / 64)
+    second = torch.tensor([[1.0, 0, 0]] * 3 + [[1, 1, 1]] * 6)
+    second[list(empty)] = 0
     costs = [cosine_cost(x, torch.randn(9, M, 32, generator=generator)) for M in (5, 3)]
-    problems = [sinkhorn._problem(C, weights[0], b, 0.35)[:3] for C, b in zip(costs, weights[1:])]
-    run = partial(sinkhorn_newton.solve, entropy_weight=0.01, tolerance=1e-6, max_iterations=1000)
-    for one, other in zip(sinkhorn._solve_together(problems, run), (run(*p) for p in problems), strict=True):
+    problems = [(C, views, b) for C, b in zip(costs, (torch.full((9, 5), 0.2), second))]
+    options = transport_options(RECOMMENDED) | {"tolerance": tolerance}
+    together = sinkhorn.transports(problems, **options)
+    monkeypatch.setattr(sinkhorn, "TOGETHER_ON_CPU", 0)
+    for one, other in zip(together, sinkhorn.transports(problems, **options), strict=True):
         torch.testing.assert_close(one.plan, other.plan, atol=1e-7, rtol=1e-4)
+        torch.testing.assert_close(one.distance, other.distance, atol=1e-7, rtol=1e-5)
         torch.testing.assert_close(one.residual, other.residual, atol=1e-6, rtol=1e-3)
-        assert torch.equal(one.converged, other.converged)
+        assert (one.converged, one.outcome.split("(")[0]) == (other.converged, other.outcome.split("(")[0])
+    assert together[0].converged == (tolerance == 1e-6)
 
 
 def test_steps_taken_together_stop_at_the_limit_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
