@@ -23,14 +23,7 @@ from rita_demo.records.keys import class_prompts_key, hash_key
 from rita_demo.settings import Settings, in_groups
 from rita_demo.views.boxes import area_fractions
 from rita_demo.views.crops import make_views
-from rita_demo.vlm.backbone import (
-    Backbone,
-    check_finite,
-    failed_device_error,
-    has_failed,
-    is_out_of_memory,
-    out_of_memory_error,
-)
+from rita_demo.vlm.backbone import Backbone, check_finite, failed_device_error, is_out_of_memory, out_of_memory_error
 from rita_demo.vlm.prompts import PromptSet, build_prompts
 
 V = TypeVar("V")
@@ -97,7 +90,7 @@ class Encoder:
                 return
             except (RuntimeError, MemoryError) as error:
                 full = is_out_of_memory(error)
-                if not full and not has_failed(self.backbone.device):
+                if not full and not self.backbone.has_failed(error):
                     raise
                 cause = error.with_traceback(None)  # its frames hold the tensors that did not fit
             if not full:

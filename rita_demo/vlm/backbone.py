@@ -198,6 +198,17 @@ class Backbone:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
+    def has_failed(self, error: BaseException) -> bool:
+        """Whether the device no longer answers after this error: some errors of a GPU are the last thing that it says until
+        the process ends."""
+        if self.device.type == "cpu" and not isinstance(error, torch.AcceleratorError):
+            return False
+        try:
+            self._encode(torch.zeros(1, 3, self.side, self.side)).sum().item()
+        except RuntimeError as second:
+            return not is_out_of_memory(second)
+        return False
+
     def unfused(self) -> Backbone:
         """A copy with the vision tower as open_clip builds it: channels first, nothing folded, float32."""
         copied = copy.deepcopy(self)
@@ -280,8 +291,9 @@ def in_chunks(encode: Callable[[Tensor], Tensor], pixels: Tensor, size: int) -> 
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that memory ran out. On a CPU torch raises a plain RuntimeError; its text tells."""
-    words = ("DefaultCPUAllocator", "not enough memory")
+    """Whether an error means that memory ran out. On a CPU, and where a library of a GPU asked for the memory, torch raises a
+    plain RuntimeError; its text tells."""
+    words = ("DefaultCPUAllocator", "not enough memory", "CUDA error: out of memory", "STATUS_ALLOC_FAILED")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError) and any(part in str(error) for part in words)
     )
@@ -293,17 +305,6 @@ def out_of_memory_error() -> BackboneError:
         "The model needs more memory than its device has left.",
         "Try again with fewer views or class names, or choose a smaller model.",
     )
-
-
-def has_failed(device: torch.device) -> bool:
-    """Whether a GPU no longer answers: after some errors nothing works on it until the process ends."""
-    if device.type != "cuda":
-        return False
-    try:
-        torch.zeros(1, device=device).item()
-    except RuntimeError as error:
-        return not is_out_of_memory(error)
-    return False
 
 
 def failed_device_error() -> BackboneError:

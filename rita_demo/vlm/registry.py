@@ -19,7 +19,16 @@ from torch import nn
 
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import BackboneError, did_you_mean
-from rita_demo.vlm.backbone import PRECISIONS, Backbone, Preprocessing, pick_device, pick_precision
+from rita_demo.vlm.backbone import (
+    PRECISIONS,
+    Backbone,
+    Preprocessing,
+    failed_device_error,
+    is_out_of_memory,
+    out_of_memory_error,
+    pick_device,
+    pick_precision,
+)
 from rita_demo.vlm.catalogue import (
     BACKBONES,
     EMBEDDED,
@@ -51,14 +60,25 @@ class _Description(Preprocessing):
 
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
     """Load a model by name, downloading its weights when it is a pretrained one not yet here. Raises BackboneError:
-    unknown architecture or tag, a file that is missing or holds other weights, no connection, or a text tower that is
-    not supported.
+    unknown architecture or tag, a file that is missing or holds other weights, no connection, a text tower that is
+    not supported, or a device whose memory is full or that does not answer.
 
     Args:
         spec: see the top of this file.
         device: "cuda", "mps" or "cpu"; None means :func:`pick_device`.
         precision: of encoding views, "float32", "float16" or "bfloat16"; None means :func:`pick_precision`."""
-    device = device or pick_device()
+    try:
+        return _load(spec, device or pick_device(), precision)
+    except (RuntimeError, MemoryError) as error:
+        cause = error.with_traceback(None)  # its frames hold the weights that arrived
+        if is_out_of_memory(error):
+            raise out_of_memory_error() from cause
+        if isinstance(error, torch.AcceleratorError):
+            raise failed_device_error() from cause
+        raise
+
+
+def _load(spec: str, device: str, precision: str | None) -> Backbone:
     precision = precision or pick_precision(device)
     if precision not in PRECISIONS:
         raise BackboneError(f"The precision is one of {', '.join(PRECISIONS)}; got {precision}.")
@@ -169,9 +189,9 @@ def _from_folder(
             precision=precision,
             **preprocessing,
         )
-    except BackboneError:
-        raise
     except Exception as error:  # an invalid config makes open_clip raise errors of many kinds
+        if isinstance(error, BackboneError | torch.AcceleratorError) or is_out_of_memory(error):
+            raise
         raise BackboneError(
             f"The files in the folder of the model {title} do not describe a model that can be run.", hint
         ) from error

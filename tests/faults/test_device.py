@@ -96,25 +96,67 @@ def test_out_of_memory_frees_what_was_taken(backbone: Any) -> None:
     assert cleared == [1]
 
 
-def test_a_graphics_card_that_no_longer_answers_is_a_sentence_and_makes_the_server_unhealthy(
-    backbone: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "said", ["CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "CUDA error: out of memory"]
+)
+def test_memory_that_another_process_holds_is_told_like_ones_own(backbone: Any, said: str) -> None:
+    def refused(real: nn.Module, pixels: Tensor) -> Tensor:
+        raise torch.AcceleratorError(said)
+
+    Tower(backbone, refused)
+    engine = Engine(backbone)
+    with pytest.raises(BackboneError, match=OUT_OF_MEMORY_TEXT):
+        engine.encode_views(PICTURE, SETTINGS)
+    assert failure_of(engine) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (torch.OutOfMemoryError("full"), OUT_OF_MEMORY_TEXT),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED"), OUT_OF_MEMORY_TEXT),
+        (torch.AcceleratorError("CUDA error: unspecified launch failure"), "graphics card does not answer"),
+    ],
+)
+def test_a_model_that_its_device_does_not_take_is_not_called_damaged(
+    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
+    def refuse(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(nn.Module, "to", refuse)
+    with pytest.raises(BackboneError, match=said):
+        load(f"local-dir:{tiny_model_dir}", "cpu", "float32")
+
+
+def test_a_graphics_card_that_no_longer_answers_is_a_sentence_and_makes_the_server_unhealthy(backbone: Any) -> None:
     from rita_demo.server.launch import health  # here, so that FULL's process does not import gradio
 
     def lost(real: nn.Module, pixels: Tensor) -> Tensor:
-        raise RuntimeError("CUDA error: unspecified launch failure")
+        raise torch.AcceleratorError("CUDA error: unspecified launch failure")
 
     engine = Engine(backbone)
     assert failure_of(engine) is None
     tower = Tower(backbone, lost)
-    monkeypatch.setattr("rita_demo.engine.encoding.has_failed", lambda device: True)
     for _ in range(2):
         with pytest.raises(BackboneError, match="graphics card does not answer"):
             engine.encode_views(PICTURE, SETTINGS)
-    assert tower.batch_sizes == [16]  # the second one did not try
+    assert tower.batch_sizes == [16, 1]  # the second one did not try
     assert "started again" in str(failure_of(engine))
     app = Starlette(routes=[health(lambda: True, lambda: failure_of(engine))])
     assert TestClient(app).get("/health").status_code == 503
+
+
+def test_a_graphics_card_that_answers_again_stays_in_use(backbone: Any) -> None:
+    def once(real: nn.Module, pixels: Tensor) -> Tensor:
+        if tower.batch_sizes == [16]:
+            raise torch.AcceleratorError("CUDA error: invalid configuration argument")
+        return real(pixels)
+
+    engine, tower = Engine(backbone), Tower(backbone, once)
+    with pytest.raises(torch.AcceleratorError):
+        engine.encode_views(PICTURE, SETTINGS)
+    assert np.isfinite(engine.encode_views(PICTURE, SETTINGS).features).all()
 
 
 def test_prompts_that_do_not_fit_give_an_error_message(backbone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
