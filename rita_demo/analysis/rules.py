@@ -20,6 +20,9 @@ class Rule:
     values: Array  # (K,) in ``unit``: a probability is best where it is high, a cost where it is low
     unit: str  # "probability" or "cosine distance"
     weight: Array  # (N,) each crop's share in the answer, sums to 1
+    plans: (
+        Array  # (K, N, M) the mass that each class moves from crop to sentence; of the average (K, N, 1): the weights
+    )
 
     @property
     def lead(self) -> float:
@@ -62,14 +65,21 @@ def rules(run: Run, side: ImageResult) -> Rules:
     prompts: the weighted mean of the cosine costs, which RITA's total with rho = 1 approaches as lambda grows (with the
     run's memory, if it has one)."""
     trace = side.trace
-    ensemble, moved = side.verdicts["ensemble"], np.asarray(trace.prompt_transport.plan)[trace.verdict.label].sum(1)
-    mean = _mean_cost(trace.prompt_transport)
+    ensemble, plans, even = (
+        side.verdicts["ensemble"],
+        np.asarray(trace.prompt_transport.plan),
+        _average_weight(run, side),
+    )
+    mean, moved = _mean_cost(trace.prompt_transport), plans[trace.verdict.label].sum(1)
+    values, everywhere = np.asarray(ensemble.probability), np.broadcast_to(even[:, None], (len(mean), len(even), 1))
     if trace.cache_transport is not None:
         mean = mean + run.settings.cache_weight * _mean_cost(trace.cache_transport)
     return Rules(
-        average=_rule("average", np.asarray(ensemble.probability), "probability", _average_weight(run, side)),
-        balanced=_rule("balanced", mean, "cosine distance", np.asarray(trace.view_weight)),
-        rita=_rule("rita", np.asarray(trace.total), "cosine distance", moved / moved.sum()),
+        average=_rule("average", values, "probability", even, everywhere),
+        balanced=_rule(
+            "balanced", mean, "cosine distance", np.asarray(trace.view_weight), _product_plans(trace.prompt_transport)
+        ),
+        rita=_rule("rita", np.asarray(trace.total), "cosine distance", moved / moved.sum(), plans),
         plan_effect=_plan_effect(trace),
         law=law_point(run, side),
     )
@@ -88,9 +98,9 @@ def law_point(run: Run, side: ImageResult) -> LawPoint | None:
     return LawPoint(turned, float(weight[turned].sum()), -float(right), float(wrong), run.settings.transported_mass)
 
 
-def _rule(name: str, values: np.ndarray, unit: str, weight: np.ndarray) -> Rule:
+def _rule(name: str, values: np.ndarray, unit: str, weight: np.ndarray, plans: np.ndarray) -> Rule:
     order = np.argsort(-values if unit == "probability" else values, kind="stable")
-    return Rule(name, int(order[0]), int(order[min(1, len(order) - 1)]), values, unit, weight)
+    return Rule(name, int(order[0]), int(order[min(1, len(order) - 1)]), values, unit, weight, plans)
 
 
 def _average_weight(run: Run, side: ImageResult) -> np.ndarray:
@@ -100,12 +110,18 @@ def _average_weight(run: Run, side: ImageResult) -> np.ndarray:
     return counts / counts.sum()
 
 
-def _mean_cost(moved: Transport) -> np.ndarray:
-    """(K,) the cost of the product plan with all mass, 0 for a class without mass: ``sum_nm a_n w_m C[n, m]``."""
+def _product_plans(moved: Transport) -> np.ndarray:
+    """(K, N, M) the plan that spreads all mass of each crop over the prompts by their weights: ``a_n w_m``, 0 for a class
+    without mass."""
     rows, columns = (np.asarray(part, float) for part in (moved.row_weight, moved.column_weight))
     whole = columns.sum(1, keepdims=True)
     share = np.divide(columns, whole, out=np.zeros_like(columns), where=whole > 0)
-    return np.einsum("kn,knm,km->k", rows, np.asarray(moved.cost, float), share)
+    return np.einsum("kn,km->knm", rows, share)
+
+
+def _mean_cost(moved: Transport) -> np.ndarray:
+    """(K,) the cost of the product plan."""
+    return np.einsum("knm,knm->k", _product_plans(moved), np.asarray(moved.cost, float))
 
 
 def _plan_effect(trace: Trace) -> float:

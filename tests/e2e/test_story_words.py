@@ -124,7 +124,7 @@ def test_the_crops_are_one_stop_for_the_keyboard_and_arrows_go_from_left_to_righ
         places.append(story.evaluate("new DOMMatrix(document.activeElement.style.transform).e"))
     assert places == sorted(places)
     story.keyboard.press("Shift+Tab")
-    expect(story.locator(".story .switch button").last).to_be_focused()
+    expect(story.locator(".story .switch.toward button").last).to_be_focused()
 
 
 @pytest.mark.parametrize("page", ["?sample=motorcycle&budget=4&step=3"], indirect=True)

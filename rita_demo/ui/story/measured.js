@@ -1,4 +1,4 @@
-// What was measured on many pictures: memory, the attacker who knows, the one table.
+// The memory, and what was measured on many pictures: the attacker who knows, the one table.
 function bars(svg, rows, note) {
   const width = svg.clientWidth || 560;
   const above = width < 480; // the titles stand above the bars
@@ -20,11 +20,8 @@ function bars(svg, rows, note) {
 }
 
 built.push(() => {
-  find("section.memory").hidden = !fixed.memory;
-  if (fixed.memory) {
-    find(".memory .lead").textContent = fixed.memory.sentence;
-    bars(find(".bars-memory"), fixed.memory.rows, "Right answers.");
-  }
+  find(".memory .lead").textContent = data.memory.says;
+  find(".memory .measured").textContent = fixed.memory;
   find("section.knows").hidden = !data.last;
   if (fixed.knows) {
     find(".knows .lead").textContent = fixed.knows_sentence;
@@ -62,6 +59,19 @@ const busy = new MutationObserver(() => {
 });
 if (document.querySelector("#status")) busy.observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
 built.push(() => (find(".progress-note").textContent ||= data.knew));
+// The crops that this picture leaves in the memory, with the class that each is stored under.
+built.push(() => {
+  const { stored } = data.memory;
+  const list = find(".memory .stored");
+  list.hidden = !sheets;
+  list.replaceChildren();
+  add(list, "b", stored.length ? "It now holds" : "No crop of this picture is stored.");
+  for (const [n, name] of stored) {
+    const one = add(list, "span");
+    cell(add(one, "i"), n);
+    add(one, "span", n ? `crop ${n} as ${name}` : `the whole picture as ${name}`);
+  }
+});
 // Where the attacker who knows leaves each crop.
 built.push(() => {
   const strip = find(".crossed");

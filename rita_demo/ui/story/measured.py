@@ -112,25 +112,17 @@ def _bar(title: str, count: CorrectCount, css: str) -> dict[str, Any]:
     return {"title": title, "share": count.right / count.n, "low": low, "high": high, "css": css}
 
 
-def _memory(cells: tuple[MeasuredCell, ...]) -> dict[str, Any] | None:
+def _memory(cells: tuple[MeasuredCell, ...]) -> str:
     """RITA with its memory (one stream of pictures) and without, on the same pictures under the same attacks."""
     stream, off = ({_where(c): c for c in cells if c.method == "rita" and c.protocol == p} for p in ("stream", "off"))
     both = [(stream[where], off[where]) for where in stream if where in off]
     if not both:
-        return None
-    n, rows, more = 0, [], 0
-    for title, which in (("with the memory", 0), ("without it", 1)):
-        right = sum(round(pair[which].accuracy * pair[which].n / 100) for pair in both)
-        n = sum(pair[which].n for pair in both)
-        rows.append(_bar(title, CorrectCount(right, n, ()), "memory" if which == 0 else "rita"))
-        more = right if which == 0 else more - right
-    compared = f"{abs(more)} {'more' if more > 0 else 'fewer'} right than" if more else "as many right as"
-    attacks = ", ".join(dict.fromkeys(ATTACKS[pair[0].attack].column_title for pair in both))
-    return {
-        "sentence": "RITA remembers the surest crops of the pictures before, each under the crop's own answer. "
-        f"Over {n} answers of the embedded model ({attacks}) RITA has {compared} without the memory.",
-        "rows": rows,
-    }
+        return ""
+    right, without = (sum(round(cell.accuracy * cell.n / 100) for cell in side) for side in zip(*both, strict=True))
+    n, more = sum(kept.n for kept, _ in both), right - without
+    compared = f"{abs(more)} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
+    attacks = ", ".join(dict.fromkeys(ATTACKS[kept.attack].column_title for kept, _ in both))
+    return f"In measured streams ({attacks}; embedded model) {right} of {n} answers are right with the memory, {compared} without it."
 
 
 def _drift() -> dict[str, Any] | None:
@@ -163,21 +155,16 @@ def _differing() -> str:
     found, said = {row.other: row for row in pooled}, []
     if average := found.get("ensemble"):
         said.append(
-            f"{average.n} test pictures under PGD: only RITA is right on {average.only_method}, only the average on {average.only_other} "
+            f"Of {average.n} test pictures under PGD only RITA is right on {average.only_method}, only the average on {average.only_other} "
             f"({len(average.seeds.split(','))} draws of crops, embedded model)."
         )
     if level := found.get("ensemble_area"):
-        said.append(
-            f"If the average weighs its crops as RITA does, they are level: {level.only_method} and {level.only_other}."
-        )
+        said.append(f"With RITA’s weights the average is level: {level.only_method} and {level.only_other}.")
     for one in pictures:
-        wrong = "average" if one.right == "rita" else "rita"
         title = (
             samples.SAMPLES[one.source.sample].title if one.source.sample else f"A drawn texture ({one.source.label})"
         )
-        said.append(
-            f"{title}, {one.budget} of 255: {NAMES[one.right]} is right ({one.answers[one.right]}), {NAMES[wrong]} says {one.answers[wrong]}."
-        )
+        said.append(f"{title}, {one.budget} of 255: only {NAMES[one.right]} is right.")
     if {one.right for one in pictures} != {"rita", "average"}:
         said.append(f"None of the other kind was found in {differing.tried()} tries with pictures that may be shown.")
     return " ".join(said)

@@ -53,12 +53,12 @@ LECTURE = {
     ),
     "rules": Note(
         "Average or transport?",
-        (("press the three rules in turn", 25),),
-        "Each tile is a crop. It stands right of the line if it fits the right class better, and left if it fits the wrong one. So there "
-        "are many answers, and a rule makes one of them. The average counts all crops. Transport asks what it costs to carry all crops "
-        "to the sentences of a class. RITA lets each class leave out its dearest crops: they turn pale. On most pictures the rules "
-        "agree. The line above the tiles says why: the plan changes the cost by much less than the lead, so the choice of crops "
-        "decides. Below the tiles stands the count over many pictures.",
+        (("press the other class, then the three rules", 25),),
+        "Each thumbnail is a crop, and below stand the sentences of one class. A band carries the crop's weight to a sentence: this is "
+        "the plan. RITA lets each class carry only a part, from the nearest crops; the grey ones stay. The price is the mean distance. "
+        "Now the other class: it takes other crops, and pays more or less. The lower price is the answer. The average counts every crop the "
+        "same. On most pictures the rules agree: to which sentence a crop goes changes the price by much less than the lead, so the choice "
+        "of crops decides. Below stands the count over many pictures.",
     ),
     "law": Note(
         "How many crops may be wrong?",
@@ -85,10 +85,10 @@ LECTURE = {
     ),
     "memory": Note(
         "Does remembering help?",
-        (("wait while the room reads the bars", 10),),
+        (("wait while the room looks at the crop that is kept", 10),),
         "RITA also keeps its surest crops, each under the class that the crop itself answers, and later pictures are compared with them. That could "
-        "help, and it could also keep mistakes. Measured over many answers the two bars are about level. So the memory is a part "
-        "of the method that one should measure before one praises it.",
+        "help, and it could also keep mistakes. Here you see what this picture leaves. Measured over many answers it makes hardly a difference. So "
+        "the memory is a part of the method that one should measure before one praises it.",
     ),
     "knows": Note(
         "An attacker who knows",

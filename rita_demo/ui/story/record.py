@@ -13,12 +13,13 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.sentences import claim, doubt, threat
+from rita_demo.ui.story.sentences import claim, doubt, remembered, threat
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
 from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
 
 NAME_LENGTH = 24  # characters of a class name
+SENTENCE_LENGTH = 60  # of a prompt
 THUMBNAIL = 64  # pixels of a crop
 ANSWERS = ("clip", "ensemble", "rita")  # the first answers of the first screen, in order
 TITLES = {"clip": "CLIP, whole picture", "ensemble": "average of {n} crops", "rita": "RITA"}
@@ -47,10 +48,14 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "answers": [{"name": n, "title": _title(run, n)} for n in answers(run)],
         "boxes": steps.boxes.round(4).tolist(),
         "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
-        "reach": steps.reach,
         "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
         "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
-        "rules": [_rule(run, one) for one in (found.average, found.balanced, found.rita)],
+        "rules": [_rule(run, one, steps.labels[:2]) for one in (found.average, found.balanced, found.rita)],
+        "weights": _rounded(run.attacked.trace.view_weight),
+        "sentences": [
+            [truncated(one, SENTENCE_LENGTH) for one in run.class_prompts.prompts[k]] for k in steps.labels[:2]
+        ],
+        "memory": _memory(run),
         "plan": {"effect": found.plan_effect, "lead": found.rita.lead},
         "push": None,
     }
@@ -114,7 +119,7 @@ class _Steps:
 
     def __init__(self, run: Run, session: Session) -> None:
         found = positions.crop_field(run, session.attack_steps)
-        self.field, self.boxes, self.reach = found.steps, found.boxes, found.reach
+        self.field, self.boxes = found.steps, found.boxes
         self.sides = {result.step: result.image_result for result in session.attack_steps}
         self.sides |= {0: run.clean, last_step(run): run.attacked}
         labels = [k for at in found.steps for k in at.answers.tolist()]
@@ -166,7 +171,8 @@ def _answer(run: Run, side: ImageResult, name: str, labels: list[int]) -> dict[s
     }
 
 
-def _rule(run: Run, one: Rule) -> dict[str, Any]:
+def _rule(run: Run, one: Rule, pair: list[int]) -> dict[str, Any]:
+    """ "values" and "plans" are those of the two classes of ``pair``; a plan is a list of crops, each a mass per sentence."""
     names = run.class_prompts.names
     return {
         "name": one.name,
@@ -175,8 +181,24 @@ def _rule(run: Run, one: Rule) -> dict[str, Any]:
         "right": None if run.given_label is None else one.label == run.given_label,
         "lead": one.lead,
         "unit": one.unit,
-        "weight": np.asarray(one.weight, float).round(5).tolist(),
+        "values": [_share(one.values[k]) for k in pair],
+        "plans": [_rounded(one.plans[k][:, : len(run.class_prompts.prompts[k])]) for k in pair],
     }
+
+
+def _memory(run: Run) -> dict[str, Any]:
+    """What this picture found in the memory, and the crops that it leaves there: the view, and the class it is stored
+    under."""
+    names, stored = run.class_prompts.names, run.attacked.trace.cache_update.events
+    return {
+        "says": remembered(run),
+        "stored": [[event.view, truncated(names[event.label], NAME_LENGTH)] for event in stored],
+    }
+
+
+def _rounded(masses: Any) -> list[Any]:
+    rounded: list[Any] = np.asarray(masses, float).round(5).tolist()
+    return rounded
 
 
 def _push(run: Run) -> dict[str, Any] | None:

@@ -1,27 +1,34 @@
-// 3. From many crops to one answer.
+// 3. From many crops to one answer: the plan of a class, from its crops to its sentences.
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
 const MEANS = {
-  average: "The average: every crop’s probabilities count the same.",
-  balanced: "Transport: each class pays for moving all crops to its sentences, and the cheapest class wins.",
-  rita: "RITA: each class pays only for the crops that are nearest to it, and the cheapest class wins.",
+  average: () => "The average counts every crop the same, and the class with the highest mean probability wins.",
+  balanced: () => "Transport: each class carries all crops, by weight, to its sentences. The price is the mean distance; the lowest wins.",
+  rita: () => `RITA: each class carries ${percent(data.mass)} of the crops’ weight to its sentences, from the nearest crops; grey ones stay. The price is the mean distance; the lowest wins.`,
 };
+const [BAND, NODE, LABEL] = [112, 10, 38]; // heights in pixels: of the bands, of a sentence's bar, of its words
 let tiles = [];
+let toward = 0; // the class whose plan is on screen
 find(".differing").textContent = fixed.differing;
 let laidOut = null; // the run that the tiles are of
+
+function buttons(query, texts, press) {
+  find(query).replaceChildren(
+    ...Object.entries(texts).map(([key, text]) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
+      button.dataset.rule = key;
+      button.addEventListener("click", () => (press(key), draw()));
+      return button;
+    }),
+  );
+}
 built.push(() => {
-  const buttons = data.rules.map(({ name }) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = name === "rita" && data.mass < 1 ? `RITA, cheapest ${percent(data.mass)}` : RULES[name];
-    button.dataset.rule = name;
-    button.addEventListener("click", () => ((rule = name), draw()));
-    return button;
-  });
-  find(".rules .switch").replaceChildren(...buttons);
+  buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass)}` }) }, (key) => (rule = key));
+  buttons(".switch.toward", data.names.slice(0, 2), (key) => (toward = Number(key)));
   if (laidOut === data.key) return; // tiles that are made anew would fly in again
   laidOut = data.key;
+  toward = data.rules[2].values[0] <= data.rules[2].values[1] ? 0 : 1; // RITA's answer
   const field = find(".rules .field");
-  field.replaceChildren();
+  field.replaceChildren(make("svg", { class: "flows", "aria-hidden": "true" }));
   add(field, "i", "", "middle");
   tiles = data.boxes.map((_, n) => {
     const tile = add(field, "button", "", "tile");
@@ -30,7 +37,7 @@ built.push(() => {
     cell(tile, n);
     return tile;
   });
-  add(field, "span", "the whole picture", "whole-label");
+  add(field, "div", "", "sentences");
 });
 
 // One stop for the keyboard; arrows go from crop to crop, from left to right.
@@ -38,68 +45,118 @@ find(".rules .field").addEventListener("keydown", (event) => {
   const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
   if (!move || !tiles.includes(event.target)) return;
   event.preventDefault();
-  const [{ crops }, order] = [nearest(), tiles.map((_, n) => n)];
-  order.sort((p, q) => crops[p] - crops[q]);
-  tiles[order[Math.min(Math.max(order.indexOf(tiles.indexOf(event.target)) + move, 0), order.length - 1)]].focus();
-  chosen = tiles.indexOf(document.activeElement);
+  const order = inOrder(nearest().crops);
+  chosen = order[Math.min(Math.max(order.indexOf(tiles.indexOf(event.target)) + move, 0), order.length - 1)];
+  drawPlan();
+  tiles[chosen].focus();
   draw();
 });
 
-// Where each tile stands: bins across, one above the other; as large as fits.
-const HIGHEST = new URLSearchParams(location.search).has("lecture") ? 180 : 300; // pixels
-const SIZES = [40, 36, 32, 28, 24, 20, 16, 12];
-function layout(width, value) {
-  const order = data.boxes.map((_, n) => n).slice(1).sort((p, q) => value(p) - value(q));
-  let found = null;
-  for (const size of SIZES) {
-    const bins = Math.max(8, Math.floor(width / size));
-    const place = (v) => Math.min(Math.max(Math.floor(((v / data.reach + 1) / 2) * bins), 0), bins - 1);
-    const heights = Array(bins + 2).fill(0);
-    const whole = Math.min(place(value(0)), bins - 2); // the whole picture is twice as large
-    heights[whole] = heights[whole + 1] = 2;
-    const at_ = [[whole, 0]];
-    for (const n of order) at_[n] = [place(value(n)), heights[place(value(n))]++];
-    found = { size, at: at_, x: (bin) => (bin / bins) * width, high: Math.max(...heights) * size };
-    if (found.high <= HIGHEST) break;
-  }
-  return found;
+const inOrder = (values) => values.map((_, n) => n).sort((p, q) => values[p] - values[q]);
+const sum = (values) => values.reduce((all_, one) => all_ + one, 0);
+// One crop of each group of neighbours after the attack: the chosen one, else the whole picture, else the middle one.
+function shownCrops() {
+  const order = inOrder(steps.at(-1).crops);
+  const count = Math.min(narrow.matches ? 8 : 16, order.length);
+  return Array.from({ length: count }, (_, g) => {
+    const group = order.slice(Math.round((g * order.length) / count), Math.round(((g + 1) * order.length) / count));
+    return [chosen, 0].find((n) => group.includes(n)) ?? group[Math.floor(group.length / 2)];
+  });
 }
 
-figures.push(() => {
+function drawPlan() {
   const field = find(".rules .field");
   const [a, b, t] = around();
   const kept = nearest();
+  const settled = at === data.last; // the plan is that of the attacked picture
   const now = data.rules.find((one) => one.name === rule) || data.rules[0];
+  const plan = now.plans[toward];
+  const moved = plan.map(sum);
+  const own = now.name === "average" ? moved : data.weights;
   const value = (n) => between(a.crops[n], b.crops[n], t);
-  const most = Math.max(...now.weight);
-  const { size, at: places, x, high } = layout(field.clientWidth || 1000, value);
+  const shown = shownCrops().sort((p, q) => value(p) - value(q));
+  const width = field.clientWidth || 1000;
+  const slot = width / shown.length;
+  const size = Math.min(slot - 4, 64);
+  const left = (n) => shown.indexOf(n) * slot + (slot - size) / 2;
   tiles.forEach((tile, n) => {
-    const [bin, level] = places[n];
+    tile.hidden = !shown.includes(n);
     tile.tabIndex = n === chosen ? 0 : -1;
-    tile.style.transform = `translate(${x(bin)}px, ${-level * size}px)`;
-    const wide = `${(n ? size : 2 * size) - 2}px`;
-    if (tile.style.width !== wide) tile.style.width = tile.style.height = wide;
-    const out = now.weight[n] < 0.05 * most;
-    const css = `tile ${value(n) > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${out ? " out" : ""}${n === chosen ? " chosen" : ""}`;
+    if (tile.hidden) return void (tile.className = "tile");
+    tile.style.transform = `translate(${left(n)}px, 0)`;
+    tile.style.width = tile.style.height = `${size}px`;
+    const share = own[n] > 0 ? moved[n] / own[n] : 0;
+    const css = `tile ${value(n) > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${settled && share < 0.05 ? " out" : ""}${n === chosen ? " chosen" : ""}`;
     if (tile.className !== css) tile.className = css;
-    const said = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${out ? "; left out" : ""}`;
+    const carried = !settled ? "" : share < 0.05 ? "; left out" : `; ${percent(Math.min(share, 1))} of its weight is carried to ${data.names[toward]}`;
+    const said = `${n ? `Crop ${n}` : "The whole picture"} says ${data.names[kept.answers[n]]}${carried}`;
     if (tile.title !== said) tile.title = tile.ariaLabel = said;
   });
-  field.style.height = `${Math.max(high, 200) + 24}px`;
-  const label = find(".whole-label");
-  label.style.transform = `translate(${x(places[0][0])}px, ${-2 * size - 2}px)`;
+  field.style.height = `${size + BAND + NODE + (narrow.matches ? LABEL / 2 : LABEL)}px`;
+  Object.assign(find(".middle", field).style, { left: `${slot * shown.filter((n) => value(n) <= 0).length}px`, height: `${size}px` });
+  field.classList.toggle("waits", !settled);
+  drawBands({ field, shown, plan, moved, own, left, size, width, slot });
+
   const right = kept.crops.filter((v) => v > 0).length;
-  find(".sides .rival").textContent = `◀ ${kept.crops.length - right} crops fit ${data.names[1]} better`;
-  find(".sides .reference").textContent = `${right} crops fit ${data.names[0]} better ▶`;
-  for (const button of all(".rules .switch button")) button.setAttribute("aria-pressed", String(button.dataset.rule === now.name));
-  const mark = now.right === null ? "" : now.right ? "✓ " : "✗ ";
+  find(".sides .rival").textContent = `◀ ${kept.crops.length - right} fit ${data.names[1]} better`;
+  find(".sides .reference").textContent = `${right} fit ${data.names[0]} better ▶`;
+  for (const button of all(".switch.rule button")) button.setAttribute("aria-pressed", String(button.dataset.rule === now.name));
+  all(".switch.toward button").forEach((button, k) => {
+    button.setAttribute("aria-pressed", String(k === toward));
+    button.textContent = data.names[k] + (now.unit !== "probability" ? `: price ${now.values[k].toPrecision(3)}` : data.known ? `: ${percent(now.values[k])}` : "");
+  });
   const verdict = find(".rules .verdict");
-  verdict.textContent = `${mark}${find(`.rules .switch [data-rule=${now.name}]`).textContent}: ${now.answer}, ahead of ${now.runner_up} by ${now.lead.toPrecision(2)} ${now.unit}.`;
+  const [mark, lead] = [now.right === null ? "" : now.right ? "✓ " : "✗ ", now.lead.toPrecision(2)];
+  verdict.textContent = `${mark}${find(`.switch.rule [data-rule=${now.name}]`).textContent}: ${now.answer}, ${now.unit === "probability" ? `${lead} more probable` : `${lead} cheaper`} than ${now.runner_up}.`;
   const majority = data.names[2 * right > kept.crops.length ? 0 : 1];
   if (data.names.slice(0, 2).includes(now.answer) && now.answer !== majority)
     verdict.textContent += ` Most crops fit ${majority} better, but ${now.name === "rita" && data.mass < 1 ? `only the nearest ${percent(data.mass)} of each class count` : `the others fit ${now.answer} by more`}.`;
   verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
-  find(".rules .scale").textContent = data.plan ? `The plan says which crop goes to which sentence. It changes RITA’s cost by ${data.plan.effect.toPrecision(1)}; the lead is ${data.plan.lead.toPrecision(2)}: the choice of crops decides.` : "";
-  find(".rules .lead").textContent = `Each crop falls to the class that it fits better. ${MEANS[now.name]}`;
-  field.setAttribute("aria-label", `${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`);
-});
+  const { effect } = data.plan;
+  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. A band is as wide as its weight.${now.name === "rita" ? ` Which sentence a crop goes to changes this price by ${effect.toPrecision(1)}; the lead is ${lead}: ${effect < now.lead ? "the choice of crops decides" : "the plan decides"}.` : ""}`;
+  find(".rules .lead").textContent = MEANS[now.name]();
+  const most = inOrder(moved).slice(-3).reverse();
+  field.setAttribute(
+    "aria-label",
+    `${percent(sum(moved))} of the weight goes to ${data.names[toward]}, from ${moved.filter((m, n) => m >= 0.05 * own[n] && m > 0).length} of ${moved.length} crops, most from crops ${most.join(", ")}. ${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`,
+  );
+}
+figures.push(drawPlan);
+
+// Each crop's weight as a bar, what is carried of it, a band to each sentence, and the sentences.
+let bandsOf = ""; // what the bands show
+function drawBands({ field, shown, plan, moved, own, left, size, width, slot }) {
+  const now = [data.key, rule, toward, width, narrow.matches, ...shown].join();
+  if (bandsOf === now) return;
+  bandsOf = now;
+  const svg = find(".flows", field);
+  const names = rule === "average" ? [data.names[toward]] : data.sentences[toward];
+  const scale = size / Math.max(...data.weights, 1 / own.length); // pixels of a mass of 1: the same for all rules
+  const bottom = size + BAND;
+  svg.setAttribute("class", `flows ${side(toward)}`);
+  svg.setAttribute("viewBox", `0 0 ${width} ${bottom + NODE}`);
+  svg.style.height = `${bottom + NODE}px`;
+  svg.replaceChildren();
+  const into = names.map((_, m) => scale * sum(shown.map((n) => plan[n][m])));
+  const start = names.map((_, m) => ((m + 0.5) * width) / names.length - into[m] / 2);
+  const end = [...start];
+  for (const n of shown) {
+    const full = own[n] * scale;
+    let x = left(n) + size / 2 - full / 2;
+    if (moved[n] < 0.05 * own[n] || !own[n]) svg.append(make("text", { x: left(n) + size / 2, y: size + 26, "text-anchor": "middle", class: "tick" }, "stays"));
+    svg.append(make("rect", { x, y: size + 5, width: full, height: 6, class: "track" }));
+    svg.append(make("rect", { x, y: size + 5, width: moved[n] * scale, height: 6, class: "mass" }));
+    names.forEach((_, m) => {
+      const w = plan[n][m] * scale;
+      const [top, half, low] = [size + 11, (size + 11 + bottom) / 2, bottom];
+      if (w > 0.05) svg.append(make("path", { class: `band${n === chosen ? " chosen" : ""}`, d: `M${x} ${top}C${x} ${half} ${end[m]} ${half} ${end[m]} ${low}h${w}C${end[m] + w} ${half} ${x + w} ${half} ${x + w} ${top}Z` }));
+      x += w;
+      end[m] += w;
+    });
+  }
+  into.forEach((w, m) => svg.append(make("rect", { x: start[m], y: bottom, width: w, height: NODE, class: "mass" })));
+  const list = find(".sentences", field);
+  list.replaceChildren();
+  const few = width / names.length < 110; // no room for each
+  for (const name of few ? [`“${names[0]}” and ${names.length - 1} more sentences`] : names) add(list, "span", few || rule === "average" ? name : `“${name}”`);
+}

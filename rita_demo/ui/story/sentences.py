@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from rita_demo.attacks import ATTACKS, access_of
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
@@ -35,6 +37,23 @@ def claim(run: Run) -> list[Part]:
     if aim is not None and after == run.class_prompts.names[aim]:
         return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (", which the attacker chose.", "")]
     return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (".", "")]
+
+
+def remembered(run: Run) -> str:
+    """What the memory is for, and what it changed for this picture: the answer with it beside the one without it."""
+    if run.settings.protocol == "off":
+        return "RITA’s memory is switched off: each picture is decided on its own."
+    names, trace, held = run.class_prompts.names, run.attacked.trace, int(np.sum(run.cache_before.count))
+    without, used = int(np.argmin(trace.prompt_transport.distance)), trace.verdict.label
+    kept = "To learn without labels, RITA keeps its surest crops under the class that they answer, and compares later pictures with them. "
+    if not held:
+        return f"{kept}Before this picture the memory was empty: it changed nothing."
+    crops = f"{held} crop{'s' * (held > 1)}"
+    if without == used:
+        return f"{kept}Before this picture it held {crops}: without them the answer is the same."
+    return (
+        f"{kept}Before this picture it held {crops}, and it turned {_name(names[without])} into {_name(names[used])}."
+    )
 
 
 def threat(run: Run) -> str:

@@ -84,7 +84,6 @@ def test_every_crop_stands_where_the_crop_field_has_it_and_says_its_own_class(
     assert value["names"][:2] == [NAMES[found.reference], NAMES[found.rival]]
     assert np.allclose(value["boxes"], found.boxes, atol=1e-4)
     assert value["flipped"] == run.attacked.encoded_views.views.flipped.tolist()
-    assert value["reach"] == found.reach
     for step, at in zip(value["steps"], found.steps, strict=True):
         assert np.allclose(step["crops"], at.crops, atol=1e-4)
         assert [value["names"][k] for k in step["answers"]] == [NAMES[k] for k in at.answers]
@@ -120,9 +119,37 @@ def test_the_push_and_the_rules_are_the_analysis_of_this_run(example_run: Run) -
         assert (said["answer"], said["runner_up"]) == (NAMES[rule.label], NAMES[rule.runner_up])
         assert said["lead"] == pytest.approx(rule.lead)
         assert said["right"] is (rule.label == example_run.label)
-        assert sum(said["weight"]) == pytest.approx(1, abs=1e-3)
-        assert np.allclose(said["weight"], rule.weight, atol=1e-5)
+        assert said["values"] == pytest.approx(
+            [rule.values[NAMES.index(name)] for name in value["names"][:2]], abs=1e-4
+        )
     assert value["plan"] == pytest.approx({"effect": found.plan_effect, "lead": found.rita.lead})
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_plans_of_both_classes_are_those_that_the_engine_decides_by(
+    name: str, request: pytest.FixtureRequest, engine: ToyEngine
+) -> None:
+    run: Run = request.getfixturevalue(name)
+    value, side = told(run), run.attacked
+    trace, _ = engine.decide(side.encoded_views, run.class_prompts, run.cache_before, run.settings, side.trace.tuning)
+    average, balanced, rita = (np.array(rule["plans"]) for rule in value["rules"])
+    weights = np.array(value["weights"])
+    assert np.allclose(weights, trace.view_weight, atol=1e-5)
+    for c, shown in enumerate(value["names"][:2]):
+        k = NAMES.index(shown)
+        assert value["sentences"][c] == list(run.class_prompts.prompts[k])
+        assert np.allclose(rita[c], trace.prompt_transport.plan[k], atol=1e-5)
+        assert rita[c].sum() == pytest.approx(run.settings.transported_mass, abs=2e-3)
+        assert (rita[c].sum(1) <= weights + 1e-4).all(), "a crop gives no more than it has"
+        evenly = [[w * share for share in trace.prompt_weight[k]] for w in trace.view_weight]
+        assert np.allclose(balanced[c], evenly, atol=1e-5)
+        assert np.allclose(average[c], 1 / len(weights), atol=1e-5)
+
+
+def test_the_crops_that_enter_the_memory_are_named_with_the_class_they_are_stored_under(example_run: Run) -> None:
+    events = example_run.attacked.trace.cache_update.events
+    assert events
+    assert told(example_run)["memory"]["stored"] == [[one.view, NAMES[one.label]] for one in events]
 
 
 def test_without_an_attack_nothing_of_an_attack_is_told(defend_only_run: Run) -> None:

@@ -12,7 +12,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import ImageResult, Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.story.sentences import claim, doubt, threat
+from rita_demo.ui.story.sentences import claim, doubt, remembered, threat
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
 
@@ -159,3 +159,21 @@ def test_a_picture_that_no_name_fits_is_said_to_be_so(example_run: Run) -> None:
     unsure = replace(clip, probability=np.array([0.3, 0.25, 0.25, 0.2]))
     clean = replace(example_run.clean, verdicts=example_run.clean.verdicts | {"clip": unsure})
     assert doubt(replace(example_run, clean=clean)).startswith("None of the names fits this picture well")
+
+
+def test_what_the_memory_changed_is_the_answer_with_it_beside_the_answer_by_the_prompts_alone(
+    example_run: Run, engine: ToyEngine
+) -> None:
+    assert remembered(example_run).endswith("Before this picture the memory was empty: it changed nothing.")
+    again = attacked_run(engine, label=0, cache=example_run.cache_after)
+    held = int(example_run.cache_after.count.sum())
+    assert held > 0
+    assert remembered(again).endswith(f"it held {held} crop{'s' * (held > 1)}: without them the answer is the same.")
+    trace = again.attacked.trace
+    other = (trace.verdict.label + 1) % len(NAMES)
+    distance = np.where(np.arange(len(NAMES)) == other, 0, trace.prompt_transport.distance)
+    turned = replace(trace, prompt_transport=replace(trace.prompt_transport, distance=distance))
+    says_now = remembered(replace(again, attacked=replace(again.attacked, trace=turned)))
+    assert says_now.endswith(f"and it turned {NAMES[other]} into {NAMES[trace.verdict.label]}.")
+    off = attacked_run(engine, label=0).settings.replace(protocol="off")
+    assert "switched off" in remembered(replace(again, settings=off))
