@@ -269,7 +269,7 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
 
 #: What is drawn of the plan: each thumbnail that is left out, and the width of the bars of weight above and below the bands.
 PLAN_JS = """() => {
-  const shown = (query) => [...document.querySelectorAll(`.story .field ${query}`)].filter((one) => !one.hidden);
+  const shown = (query) => [...document.querySelectorAll(`.story .carried ${query}`)].filter((one) => !one.hidden);
   const bars = shown(".flows .mass").map((bar) => [Number(bar.getAttribute("y")), Number(bar.getAttribute("width"))]);
   const low = Math.max(...bars.map(([y]) => y)), sum = (some) => some.reduce((all, [, width]) => all + width, 0);
   return { out: shown(".tile.out").map((tile) => tile.ariaLabel.match(/\\d+|whole/)[0]), words: shown(".sentences span").map((one) => one.textContent),
@@ -278,7 +278,7 @@ PLAN_JS = """() => {
 
 
 def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leaves_crops_out(story: Page) -> None:
-    verdict, field, scale = (story.locator(f".story .rules {query}") for query in (".verdict", ".field", ".scale"))
+    verdict, field, scale = (story.locator(f".story .rules {query}") for query in (".verdict", ".carried", ".scale"))
     plans, said = {}, {}
     for rule in ("average", "balanced", "rita"):
         button = story.locator(f".story .switch.rule [data-rule={rule}]")
@@ -309,6 +309,10 @@ def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leav
     )
     sides = story.locator(".story .sides").inner_text()
     assert sum(map(int, re.findall(r"(\d+) fit", sides))) == 64
+    story.locator("#samples [data-sample=coffee]").click()
+    expect(field).to_have_attribute("aria-label", re.compile("of the weight goes to ewer, from "))
+    wait_for_steps(story)
+    assert wait_until(lambda: story.evaluate(PLAN_JS)["to"] > 0), "the next picture's plan is drawn"
 
 
 def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fresh: Page) -> None:
@@ -575,7 +579,7 @@ def expect_nothing_serious(page: Page) -> None:
 
 
 def test_every_figure_has_words_for_those_who_do_not_see_it(story: Page) -> None:
-    figures = story.locator(".story :is(canvas, svg, .field, .bars, .cell, .drag)")
+    figures = story.locator(".story :is(canvas, svg, .carried, .bars, .cell, .drag)")
     missing = figures.evaluate_all("""all => all.filter((one) => one.checkVisibility() && !one.closest("[aria-hidden=true]")
       && !(one.getAttribute("aria-label") || "").trim()).map((one) => one.outerHTML.slice(0, 120))""")
     assert missing == []

@@ -10,6 +10,7 @@ let tiles = [];
 let toward = 0; // the class whose plan is on screen
 find(".differing").textContent = fixed.differing;
 let laidOut = null; // the run that the tiles are of
+let bandsOf = ""; // what the bands show
 
 function buttons(query, texts, press) {
   find(query).replaceChildren(
@@ -25,9 +26,9 @@ built.push(() => {
   buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass)}` }) }, (key) => (rule = key));
   buttons(".switch.toward", data.names.slice(0, 2), (key) => (toward = Number(key)));
   if (laidOut === data.key) return; // tiles that are made anew would fly in again
-  laidOut = data.key;
+  [laidOut, bandsOf] = [data.key, ""];
   toward = data.rules[2].values[0] <= data.rules[2].values[1] ? 0 : 1; // RITA's answer
-  const field = find(".rules .field");
+  const field = find(".rules .carried");
   field.replaceChildren(make("svg", { class: "flows", "aria-hidden": "true" }));
   add(field, "i", "", "middle");
   tiles = data.boxes.map((_, n) => {
@@ -41,7 +42,7 @@ built.push(() => {
 });
 
 // One stop for the keyboard; arrows go from crop to crop, from left to right.
-find(".rules .field").addEventListener("keydown", (event) => {
+find(".rules .carried").addEventListener("keydown", (event) => {
   const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
   if (!move || !tiles.includes(event.target)) return;
   event.preventDefault();
@@ -65,7 +66,7 @@ function shownCrops() {
 }
 
 function drawPlan() {
-  const field = find(".rules .field");
+  const field = find(".rules .carried");
   const [a, b, t] = around();
   const kept = nearest();
   const settled = at === data.last; // the plan is that of the attacked picture
@@ -118,13 +119,12 @@ function drawPlan() {
   const most = inOrder(moved).slice(-3).reverse();
   field.setAttribute(
     "aria-label",
-    `${percent(sum(moved))} of the weight goes to ${data.names[toward]}, from ${moved.filter((m, n) => m >= 0.05 * own[n] && m > 0).length} of ${moved.length} crops, most from crops ${most.join(", ")}. ${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`,
+    `${percent(sum(moved))} of the weight goes to ${data.names[toward]}, from ${moved.filter((m, n) => m >= 0.05 * own[n] && m > 0).length} of ${moved.length} crops, most from crops ${most.join(", ")}; the rest stays. ${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`,
   );
 }
 figures.push(drawPlan);
 
 // Each crop's weight as a bar, what is carried of it, a band to each sentence, and the sentences.
-let bandsOf = ""; // what the bands show
 function drawBands({ field, shown, plan, moved, own, left, size, width, slot }) {
   const now = [data.key, rule, toward, width, narrow.matches, ...shown].join();
   if (bandsOf === now) return;

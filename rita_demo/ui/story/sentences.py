@@ -45,12 +45,12 @@ def remembered(run: Run) -> str:
         return "RITA’s memory is switched off: each picture is decided on its own."
     names, trace, held = run.class_prompts.names, run.attacked.trace, int(np.sum(run.cache_before.count))
     without, used = int(np.argmin(trace.prompt_transport.distance)), trace.verdict.label
-    kept = "To learn without labels, RITA keeps its surest crops under the class that they answer, and compares later pictures with them. "
+    kept = "To learn without labels, RITA keeps its surest crops and compares later pictures with them. "
     if not held:
         return f"{kept}Before this picture the memory was empty: it changed nothing."
     crops = f"{held} crop{'s' * (held > 1)}"
     if without == used:
-        return f"{kept}Before this picture it held {crops}: without them the answer is the same."
+        return f"{kept}Before this picture it held {crops}: without {'it' if held == 1 else 'them'} the answer is the same."
     return (
         f"{kept}Before this picture it held {crops}, and it turned {_name(names[without])} into {_name(names[used])}."
     )

@@ -168,7 +168,9 @@ def test_what_the_memory_changed_is_the_answer_with_it_beside_the_answer_by_the_
     again = attacked_run(engine, label=0, cache=example_run.cache_after)
     held = int(example_run.cache_after.count.sum())
     assert held > 0
-    assert remembered(again).endswith(f"it held {held} crop{'s' * (held > 1)}: without them the answer is the same.")
+    assert remembered(again).endswith(
+        f"it held {held} crop{'s' * (held > 1)}: without {'them' if held > 1 else 'it'} the answer is the same."
+    )
     trace = again.attacked.trace
     other = (trace.verdict.label + 1) % len(NAMES)
     distance = np.where(np.arange(len(NAMES)) == other, 0, trace.prompt_transport.distance)
