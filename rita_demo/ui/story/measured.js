@@ -65,7 +65,7 @@ built.push(() => {
   const list = find(".memory .stored");
   list.hidden = !sheets;
   list.replaceChildren();
-  add(list, "b", stored.length ? "This picture adds" : "No crop of this picture is stored.");
+  add(list, "b", stored.length ? "Added now" : "No crop of this picture is stored.");
   for (const [n, name] of stored) {
     const one = add(list, "span");
     cell(add(one, "i"), n);

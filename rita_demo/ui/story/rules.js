@@ -116,10 +116,11 @@ function drawPlan() {
   const { effect } = data.plan;
   find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. A band is as wide as its weight.${now.name === "rita" ? ` Which sentence a crop goes to changes this price by ${effect.toPrecision(1)}; the lead is ${lead}: ${effect < now.lead ? "the choice of crops decides" : "the plan decides"}.` : ""}`;
   find(".rules .lead").textContent = MEANS[now.name]();
+  const giving = moved.filter((m, n) => m > 0 && m >= 0.05 * own[n]).length;
   const most = inOrder(moved).slice(-3).reverse();
   field.setAttribute(
     "aria-label",
-    `${percent(sum(moved))} of the weight goes to ${data.names[toward]}, from ${moved.filter((m, n) => m >= 0.05 * own[n] && m > 0).length} of ${moved.length} crops, most from crops ${most.join(", ")}; the rest stays. ${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`,
+    `${percent(sum(moved))} of the weight goes to ${data.names[toward]}, from ${giving} of ${moved.length} crops, most from crops ${most.join(", ")}${giving < moved.length ? `; ${moved.length - giving} stay` : ""}. ${find(".sides .rival").textContent.slice(2)}. ${find(".sides .reference").textContent.slice(0, -2)}. ${verdict.textContent}`,
   );
 }
 figures.push(drawPlan);
