@@ -277,7 +277,9 @@ PLAN_JS = """() => {
 }"""
 
 
-def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leaves_crops_out(story: Page) -> None:
+def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leaves_crops_out(page: Page) -> None:
+    story = page  # of its own: the test leaves it at another picture
+    wait_for_steps(story)
     verdict, field, scale = (story.locator(f".story .rules {query}") for query in (".verdict", ".carried", ".scale"))
     plans, said = {}, {}
     for rule in ("average", "balanced", "rita"):
