@@ -2,7 +2,16 @@
 
 from rita_demo.analysis.crop_field import entropies
 from rita_demo.analysis.exact_transport import with_exact
-from rita_demo.analysis.feature_cloud import KlFunction, density, kl_to_one_hot, placed_cloud, separabilities, to_points
+from rita_demo.analysis.feature_cloud import (
+    KlFunction,
+    density,
+    kl_to_one_hot,
+    own_points,
+    placed_cloud,
+    placed_features,
+    separabilities,
+    to_points,
+)
 from rita_demo.analysis.masking_signs import QUESTIONS, JudgedCell, masking_sentence, masking_signs
 from rita_demo.analysis.measured import (
     COMPONENTS,

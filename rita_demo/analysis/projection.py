@@ -1,6 +1,7 @@
 """Projection of features to the plane: PCA and UMAP."""
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,16 @@ from threadpoolctl import ThreadpoolController
 from rita_demo.process.temp_folder import is_writable, own_temp_folder
 from rita_demo.records.measurement import CloudPoints
 
+CENTRED = "pictures and sentences are each centred on their own mean"
 ROWS_AT_ONCE = 512  # of the matrix of distances
 
 
-def umap_caption(neighbours: int) -> str:
-    """What UMAP was asked, as sentences."""
+def umap_caption(neighbours: int, *, own: bool = False) -> str:
+    """What UMAP was asked, as sentences. ``own``: the points are features of a person's own file."""
+    others = "" if own else ", points of the same picture not among them"
     return (
-        f"UMAP, {neighbours} neighbours, points of the same picture not among them, cosine distance, seed 0: approximate; "
-        "distances between groups mean little; pictures and sentences are each centred on their own mean."
+        f"UMAP, {neighbours} neighbours{others}, cosine distance, seed 0: approximate; distances between groups mean little; "
+        f"{'features are centred on their mean' if own else CENTRED}."
     )
 
 
@@ -66,7 +69,8 @@ def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarr
         precomputed_knn=(found, distance, None),
     )
     # Its compiled loops change this thread's number of OpenMP threads, also torch's: restore it.
-    with ThreadpoolController().select(user_api="openmp").limit(limits=None):
+    with ThreadpoolController().select(user_api="openmp").limit(limits=None), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it warns that a seed means one thread, which is intended
         fitted = reducer.fit_transform(X)
     return np.asarray(fitted, np.float64)
 

@@ -23,13 +23,17 @@ def add_figures(commands: Commands) -> None:
         "figures runs --all --out paper --dataset dtd --data-root data",
         "figures runs/dtd --only feature-cloud,backbones --out paper",
         "figures runs/dtd --only feature-cloud --classes banded,dotted,striped --out paper",
+        "figures --features mine.npz --out paper",
         description=about,
     )
     add, help = parser.add_argument, "folders that evaluate wrote to, or a folder of such folders"
-    add("runs", metavar="RUNS", type=Path, nargs="+", help=help)
+    add("runs", metavar="RUNS", type=Path, nargs="*", help=help)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--all", action="store_true", help="every figure and table of the paper")
     which.add_argument("--only", metavar="NAME[,NAME]", help="some of them, by their names in index.md")
+    help = "the feature cloud of your own features alone: an .npz of numpy (arrays features (n, d), and if wanted labels (n,) and "
+    help += "names) or .safetensors; needs no RUNS and no model"
+    which.add_argument("--features", metavar="FILE", type=Path, help=help)
     add("--out", metavar="DIR", type=Path, required=True, help="where the files go; made if it is missing")
     help = "the pictures of feature-cloud and kl-to-one-hot (default: drawn textures, always val)"
     add("--dataset", default="textures", help=help)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rita_demo import analysis, plots
+from rita_demo.data.feature_file import read_features
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
@@ -18,10 +19,12 @@ from rita_demo.paper.catalogue import Item
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
+from rita_demo.records.errors import DataError, join_names
 from rita_demo.settings import RECOMMENDED
 
 INDEX = "index.md"
 SAMPLE = "motorcycle"  # the picture of the overview: the page's worked example
+NEED_NO_RUNS = (catalogue.CLOUD, catalogue.KL, catalogue.OVERVIEW)
 Report = Callable[[str], object]
 
 
@@ -32,14 +35,19 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     Raises:
         DataError: no run folder, no such name, no Chromium. OSError: the files cannot be written.
     """
+    if asked.features is not None:
+        require_chromium()
+        return _write_all(asked.out, report, f"From {asked.features.name}.", [_own_cloud(asked, report)])
     wanted = catalogue.checked(asked.only.split(",")) if asked.only else catalogue.names()
     if any(not name.startswith(catalogue.TABLE) for name in wanted):
         require_chromium()
     folders = run_folders(asked.runs)
+    if not folders and (measured := [name for name in wanted if name not in NEED_NO_RUNS]):
+        text = f"{join_names(measured, 3)}: drawn from runs, and no run folder was named."
+        raise DataError(text, "Name the folder that evaluate wrote to.")
     if rows is None:
         rows = result_rows(*folders)
     points = ablation_points(*folders)
-    asked.out.mkdir(parents=True, exist_ok=True)
     found: list[Item] = []
     if {catalogue.CLOUD, catalogue.KL} & set(wanted):
         found += _cloud_figures(asked, report)
@@ -47,11 +55,18 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
         found.append(_overview(asked, report))
     found += catalogue.measured_items(rows, points)
     found = [one for one in found if any(one.name == name or one.name.startswith(f"{name}-") for name in wanted)]
-    lines = ["# Figures and tables", "", f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}.", ""]
+    about = f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}."
+    return _write_all(asked.out, report, about, found)
+
+
+def _write_all(out: Path, report: Report, about: str, found: Sequence[Item]) -> tuple[int, int, int]:
+    """Write the items and their index; returns the numbers of figures, of tables and of missing ones."""
+    out.mkdir(parents=True, exist_ok=True)
+    lines = ["# Figures and tables", "", about, ""]
     for number, one in enumerate(found, start=1):
         report(f"Writing {one.name}, {number} of {len(found)}")
-        lines.append(_write_item(asked.out, one))
-    (asked.out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        lines.append(_write_item(out, one))
+    (out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
     figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
     return figures, tables, len(found) - figures - tables
 
@@ -73,6 +88,16 @@ def _cloud_figures(asked: Namespace, report: Report) -> Iterator[Item]:
     figure = plots.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
     caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
     yield Item(catalogue.KL, f"{caption}{cloud.title}.", figure, 420, 700)
+
+
+def _own_cloud(asked: Namespace, report: Report) -> Item:
+    """The features of a person's own file in the plane."""
+    own = read_features(asked.features)
+    report("UMAP is placing the points")
+    points, projection = analysis.own_points(own), analysis.umap_caption(asked.neighbours, own=True)
+    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, points.picture)
+    figure = plots.feature_cloud(points, placed, own.names, projection=projection)
+    return Item(catalogue.CLOUD, f"{own.title}, by class. {projection}", figure, 480, 480)
 
 
 def _overview(asked: Namespace, report: Report) -> Item:

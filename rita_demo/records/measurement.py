@@ -258,12 +258,32 @@ class FeatureCloud:
     settings: Any = None  # rita_demo.settings.Settings; with a seed (n) they repeat a picture's attack and its views
     seeds: tuple[int, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The K class names."""
+        return self.class_prompts.names
+
+
+@dataclass(frozen=True)
+class OwnFeatures:
+    """n features of a person's own file: one point each, without pictures, views, prompts and memory."""
+
+    title: str
+    names: tuple[str, ...]  # K classes
+    label: Array  # (n,) class index
+    features: Array  # (n, D) unit length
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The rows of the file, numbered from 0."""
+        return tuple(f"row {n}" for n in range(len(self.label)))
+
 
 @dataclass(frozen=True)
 class CloudPoints:
     """A cloud as one list of P points."""
 
-    kind: Array  # (P,) one of ``analysis.KINDS``
+    kind: Array  # (P,) one of ``analysis.KINDS``, or "own"
     picture: Array  # (P,) index of its picture, -1 for prompts
     label: Array  # (P,) class of its colour (pictures and views: the true class; cached: the one it is stored under)
     index: Array  # (P,) the view or slot
@@ -302,13 +322,14 @@ class KlToOneHot:
 @dataclass(frozen=True)
 class PlacedCloud:
     """A cloud with everything that is computed from it once. ``coordinates`` maps "PCA" and, when it is ready, "UMAP" to
-    (P, 2); ``captions`` maps the same to a sentence on the projection. ``stored``: it comes with this project."""
+    (P, 2); ``captions`` maps the same to a sentence on the projection. ``stored``: it comes with this project.
+    ``kl_to_one_hot``: None of features without prompts and memory."""
 
-    cloud: FeatureCloud
+    cloud: FeatureCloud | OwnFeatures
     points: CloudPoints
     coordinates: dict[str, Array]
     captions: dict[str, str]
-    kl_to_one_hot: KlToOneHot
+    kl_to_one_hot: KlToOneHot | None
     separability: tuple[Separability, ...] = ()
     stored: bool = False
 

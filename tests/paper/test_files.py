@@ -4,6 +4,7 @@ import csv
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rita_demo.cli import main as cli
@@ -63,6 +64,31 @@ def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(measured, tm
     assert "cat" in svg
     assert "their views, and the memory" in svg
     assert (out / "kl-to-one-hot-88mm.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_own_features_are_drawn_as_the_cloud_without_runs_and_without_a_model(tmp_path, capsys) -> None:
+    rng, labels = np.random.default_rng(0), np.arange(24) % 3
+    file, out = tmp_path / "mine.npz", tmp_path / "paper"
+    features = np.eye(3, 9)[labels] + 0.2 * rng.normal(size=(24, 9))
+    np.savez(file, features=features, labels=labels, names=["barred", "dotted", "lined"])
+    assert cli.main(["figures", "--features", str(file), "--neighbours", "6", "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert "1 figures, 0 tables, 0 missing" in said.out
+    assert "Warning" not in said.err
+    caption = (out / "feature-cloud.txt").read_text("utf-8")
+    assert "24 features of 9 numbers from mine.npz, 3 classes, by class. UMAP, 6 neighbours, cosine" in caption
+    assert caption.strip() in (out / "index.md").read_text("utf-8")
+    svg = (out / "feature-cloud-180mm.svg").read_text("utf-8")
+    for name in ("barred", "dotted", "lined", "24 features, 3 classes"):
+        assert name in svg
+    np.savez(file, embeddings=features)
+    assert cli.main(["figures", "--features", str(file), "--out", str(out)]) == 1
+    assert "Expected an array called features; mine.npz has: embeddings." in capsys.readouterr().err
+
+
+def test_a_figure_of_runs_without_a_run_folder_is_a_sentence(tmp_path, capsys) -> None:
+    assert cli.main(["figures", "--only", "feature-cloud,backbones", "--out", str(tmp_path / "x")]) == 1
+    assert "backbones: drawn from runs, and no run folder was named." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

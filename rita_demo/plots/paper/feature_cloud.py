@@ -11,12 +11,15 @@ from rita_demo.records.measurement import CloudPoints
 
 #: axes of a panel -> the kinds of points that it shows
 PANELS = {("x", "y"): ("attacked", "prompt"), ("x2", "y2"): ("view", "cached", "prompt")}
+OWN_PANEL = {("x", "y"): ("own",)}
 MARKERS: dict[str, Spec] = {
     "attacked": {"size": 9, "opacity": 0.85},
+    "own": {"size": 7, "opacity": 0.75},
     "view": {"size": 5, "opacity": 0.6},
     "cached": {"size": 12, "symbol": "circle-open"},
     "prompt": {"size": 13, "symbol": "bowtie", "line": {"width": 1, "color": COLOURS["surface"]}},
 }
+MOST_IN_LEGEND = 100  # classes: more do not differ in colour and shape
 PICTURE_SIZE = 0.08  # of the plane's width and height
 KIND_TITLES = {
     "clean": "clean picture",
@@ -24,6 +27,7 @@ KIND_TITLES = {
     "view": "view of it",
     "cached": "view in the memory",
     "prompt": "mean prompt",
+    "own": "feature",
 }
 
 
@@ -38,7 +42,7 @@ def feature_cloud(
     ids: Sequence[str] = (),
     pictures: Sequence[str] = (),
 ) -> Figure:
-    """Left the attacked pictures, right their views, in one plane with the same axes.
+    """Left the attacked pictures, right their views, in one plane with the same axes; a person's own features in one panel.
 
     The index of a class among those present gives its colour and shape. Rings are cached views, bow ties mean prompts.
     Marks carry ``customdata = (point, hover text)`` and can be selected by lasso.
@@ -55,8 +59,8 @@ def feature_cloud(
     present = np.unique(points.label[points.picture >= 0]).tolist()
     look = {label: class_style(place) for place, label in enumerate(present)}
     data = [[i, _hover_text(points, i, names, ids)] for i in range(len(positions))]
-    figure, path = Figure(), _path(points, picture)
-    for (x, y), kinds in PANELS.items():
+    figure, path, own = Figure(), _path(points, picture), "own" in points.kind
+    for (x, y), kinds in (OWN_PANEL if own else PANELS).items():
         for kind in kinds:
             here = np.flatnonzero((points.kind == kind) & np.isin(points.label, present))
             if len(here):
@@ -80,31 +84,46 @@ def feature_cloud(
     across, up = np.stack([low - edge, high + edge], 1).tolist()
     bare = {"showticklabels": False, "showgrid": False, "showline": True, "mirror": True}
     counts = {kind: int((points.kind == kind).sum()) for kind in KIND_TITLES}
-    classes = len(np.unique(points.label[points.kind == "attacked"]))
+    classes = len(present)
     selected = f" Selected: {names[k]}." if k is not None else ""
+    numbers = "The table below has the separability of the classes in numbers."
+    below = legend((look[k][1], look[k][3], escaped(names[k], 30)) for k in present[:MOST_IN_LEGEND])
+    if len(present) > MOST_IN_LEGEND:
+        below += f", and {len(present) - MOST_IN_LEGEND} more classes"
+    shared: Spec = {"kind": f"cloud {projection[:4]}", "pickable": True, "select": True, "legend_below": below}
+    shared |= {
+        "xaxis": axis(domain=[0, 1 if own else 0.485], anchor="y", range=across, **bare),
+        "yaxis": axis(domain=[0, 1], anchor="x", range=up, **bare),
+    }
+    where = annotation(projection, 0, 0, yshift=-22, yanchor="top")
+    if own:
+        said = f"{counts['own']} features, {classes} class{'es' * (classes != 1)}"
+        return finalise(
+            figure,
+            alt=f"{projection}: {said}.{selected} {numbers}",
+            annotations=[annotation(said, 0, 1, yshift=3), where],
+            wrap=[1],
+            narrow={"margin.b": 88},
+            margin={"l": 8, "r": 8, "t": 26, "b": 62},
+            **shared,
+        )
     return finalise(
         figure,
-        kind=f"cloud {projection[:4]}",
         alt=f"{projection}: {counts['attacked']} {points.pictures_name} of {classes} classes on the left, "
-        f"{counts['view']} of their views and {counts['cached']} views in the memory on the right.{selected} "
-        "The table below has the separability of the classes in numbers.",
-        pickable=True,
-        select=True,
+        f"{counts['view']} of their views and {counts['cached']} views in the memory on the right.{selected} {numbers}",
         narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84, "margin.b": 88},
-        legend_below=legend((look[k][1], look[k][3], escaped(names[k], 30)) for k in present),
         images=_images(points, positions, high - low, pictures, k),
         annotations=[
             annotation(f"<b>(a)</b> {points.pictures_name}", 0, 1, yshift=3),
             annotation("<b>(b)</b> their views, and the memory", 0.515, 1, yshift=3),
-            annotation(projection, 0, 0, yshift=-22, yanchor="top"),
+            where,
             annotation(_legend(path, "cached" in points.kind), 0, 1, yshift=24),
         ],
         wrap=[2, 3],
         margin={"l": 8, "r": 8, "t": 50, "b": 62},
-        xaxis=axis(domain=[0, 0.485], anchor="y", range=across, **bare),
-        yaxis=axis(domain=[0, 1], anchor="x", range=up, **bare),
         xaxis2=axis(domain=[0.515, 1], anchor="y2", range=across, **bare),
         yaxis2=axis(domain=[0, 1], anchor="x2", range=up, **bare),
+        **shared,
     )
 
 

@@ -13,15 +13,19 @@ from dataclasses import replace
 
 from rita_demo import analysis
 from rita_demo.attacks import get_attack
+from rita_demo.data.feature_file import read_features
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.process.generators import Steps
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.measurement import OwnFeatures, PlacedCloud
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
+from rita_demo.ui.framework.uploads import uploaded_file
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 TEXTURES_SOURCE, DATASET_PREFIX = "textures", "dataset:"  # sources that need no stored run
@@ -63,16 +67,29 @@ class FigureJobs:
             text = "Attacking and deciding picture {} of {}"
         for done, total in steps:
             yield context.progress(text.format(done + 1, total), done / total, begin)
-        first = analysis.placed_cloud(steps.value, engine.kl_to_one_hot)
+        placed = analysis.placed_cloud(steps.value, engine.kl_to_one_hot)
+        yield from self._show(session, placed, f"Collected {len(placed.cloud.ids)} pictures.")
+
+    def show_file(self, visitor: str, path: JsonValue) -> Iterator[Updates]:
+        """The features of an uploaded file in the place of the cloud."""
+        context, session = self._context, self._context.sessions.get(visitor)
+        if (file := uploaded_file(path)) is None:
+            raise DataError("No file arrived.", "Choose it again: an upload is kept for an hour.")
+        yield context.progress(f"Reading {file.name[:80]}", 0.1)
+        own = read_features(file)
+        yield from self._show(session, analysis.placed_features(own), f"Read {own.title}.")
+
+    def _show(self, session: Session, placed: PlacedCloud, text: str) -> Iterator[Updates]:
+        """A new cloud, then how far its classes are apart."""
+        context = self._context
         with session.lock:
             session.figures = replace(
-                session.figures, placed_cloud=first, projection="UMAP", k=None, picture=None, lasso_points=()
+                session.figures, placed_cloud=placed, projection="UMAP", k=None, picture=None, lasso_points=()
             )
         context.sessions.evict()
         yield context.done("Measuring how far the classes are apart") | context.panels.redraw(session, "cloud")
-        measured = replace(first, separability=analysis.separabilities(first.cloud))
+        measured = replace(placed, separability=analysis.separabilities(placed.cloud))
         session.figures = replace(session.figures, placed_cloud=measured)
-        text = f"Collected {len(first.cloud.ids)} pictures."
         yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
 
     def run_umap_for_new(self, visitor: str, neighbours: JsonValue) -> Iterator[Updates]:
@@ -104,7 +121,8 @@ class FigureJobs:
             now = session.figures.placed_cloud
             if now is None or now.cloud is not one.cloud:
                 return  # other pictures were collected meanwhile
-            captions = now.captions | {"UMAP": analysis.umap_caption(near)}
+            caption = analysis.umap_caption(near, own=isinstance(now.cloud, OwnFeatures))
+            captions = now.captions | {"UMAP": caption}
             drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
         text = f"UMAP placed {len(coordinates)} points."

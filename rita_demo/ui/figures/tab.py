@@ -16,6 +16,7 @@ from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.measurement import FeatureCloud
 from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures, won_pictures
 from rita_demo.ui.figures.jobs import FigureJobs, example_of, is_stored
 from rita_demo.ui.framework import notice
@@ -93,6 +94,9 @@ class FiguresTab(SelectionEvents):
         near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
         gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
         gathers.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
+        asked = [visitor, p["upload"]]
+        taken = cloud.bind_event(p["upload"].upload, self.jobs.show_file, asked, outputs, **LONG_EVENT)
+        taken.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
         cloud.bind_event(p["place"].click, self.jobs.run_umap, near, outputs, **UMAP_EVENT)
         StoppableJob(self.context, p["stop_measuring"], self.on_stopped).bind_event(
             p["measure"].click,
@@ -186,16 +190,18 @@ class FiguresTab(SelectionEvents):
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """A picture of the table was pressed: attack it again as in the cloud, and show it in all tabs."""
         session = self.context.sessions.get(visitor)
-        one = session.figures.placed_cloud
-        n = parse_int(event_data(event).get("picture"), 0, len(one.cloud.ids)) if one else None
-        if one is None or n is None:
+        cloud = session.figures.placed_cloud and session.figures.placed_cloud.cloud
+        if not isinstance(cloud, FeatureCloud):
             return
-        cloud, side = one.cloud, self.context.engine_of(session).info.side
+        n = parse_int(event_data(event).get("picture"), 0, len(cloud.ids))
+        if n is None:
+            return
+        side = self.context.engine_of(session).info.side
 
         def find() -> RunRequest:
             picture = evaluation_page.cloud_picture(self.folders, cloud, n, side)
             settings = cloud.settings.replace(view_seed=cloud.seeds[n], attack_seed=cloud.seeds[n])
-            names, label = cloud.class_prompts.names, int(cloud.label[n])
+            names, label = cloud.names, int(cloud.label[n])
             return RunRequest(picture, names, settings, label, None, cloud.ids[n])
 
         yield from self.opener.steps(session, find)
@@ -218,7 +224,7 @@ class FiguresTab(SelectionEvents):
         """A class was pressed: it is selected, or deselected if it was."""
         session = self.context.sessions.get(visitor)
         one, raw = session.figures.placed_cloud, event_data(event)
-        k = parse_int(raw.get("k"), 0, len(one.cloud.class_prompts.names)) if one else None
+        k = parse_int(raw.get("k"), 0, len(one.cloud.names)) if one else None
         if k is None:
             return {}
         if k == selected_class(session):
@@ -228,14 +234,14 @@ class FiguresTab(SelectionEvents):
     def on_cloud_class(self, visitor: str, event: gr.EventData) -> Updates:
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
-        k = clicked_integer(event, len(one.cloud.class_prompts.names) if one else 0)
+        k = clicked_integer(event, len(one.cloud.names) if one else 0)
         return {} if k is None else self._select_class(session, k, session.figures.picture)
 
     def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
         """Select a class of the cloud; in every tab, if the displayed run has it."""
         one, known = session.figures.placed_cloud, session.run.class_prompts.names if session.run else ()
         assert one is not None
-        name = one.cloud.class_prompts.names[k]
+        name = one.cloud.names[k]
         if name not in known:
             return self._change(session, "cloud", k=k, picture=picture, released_class=session.selection.k)
         session.figures = replace(session.figures, k=k, picture=picture, released_class=None)

@@ -52,5 +52,5 @@ def selected_class(session: Session) -> int | None:
     figures = session.figures
     if figures.placed_cloud is None:
         return None
-    k = session.selected_class_in(figures.placed_cloud.cloud.class_prompts.names)
+    k = session.selected_class_in(figures.placed_cloud.cloud.names)
     return figures.k if k is None or session.selection.k == figures.released_class else k
