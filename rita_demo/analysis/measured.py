@@ -107,25 +107,33 @@ def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...
 
 def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     """Every method's accuracy without an attack and under each attack, a group per backbone and attack with at least two
-    methods: one chart per dataset and split."""
+    methods: one chart per dataset and split. A group with one method compares nothing: the chart names it as left out. What
+    became of the memory is said once, or group by group where it differs."""
     charts = []
     for (dataset, split), mine in group_by(points, BY_DATASET).items():
         found = _closest(mine, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
         counts = Counter(group for group, _ in found)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
         groups = sorted(several, key=lambda group: (group[0], group[1] != "no attack", group[1]))
+        single = {group: (name, cell) for (group, name), cell in found.items() if group not in several}
         known = [*compared(), *(method for _, method in found if method not in DEFENCES)]
         methods = [name for name in dict.fromkeys(known) if any(method == name for _, method in found)]
         bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
-        titles = tuple(f"{backbone}<br>{attack}" for backbone, attack in groups)
-        memory = _memory(
-            cell
-            for (_, name), cell in found.items()
-            if name in methods and name in DEFENCES and DEFENCES[name].uses_cache
+        using = [name for name in methods if name in DEFENCES and DEFENCES[name].uses_cache]
+        memories = [_memory(cell for name in using if (cell := found.get((group, name)))) for group in groups]
+        different = {memory for memory in memories if memory}
+        each = memories if len(different) > 1 else [""] * len(groups)
+        titles = tuple("<br>".join(filter(None, (*group, memory))) for group, memory in zip(groups, each))
+        about = f"{dataset} ({split})" + f", {''.join(different)}" * (len(different) == 1)
+        left_out = tuple(
+            f"{' '.join(group)} ({_title(name, cell)}, n = {cell.n})" for group, (name, cell) in sorted(single.items())
         )
-        about = f"{dataset} ({split})" + f", {memory}" * bool(memory)
-        charts.append(AccuracyChart(about, "backbone, attack", titles, bars))
+        charts.append(AccuracyChart(about, "backbone, attack", titles, bars, left_out))
     return tuple(charts)
+
+
+def _title(method: str, cell: MeasuredCell) -> str:
+    return DEFENCES[method].title if method in DEFENCES else cell.title or method
 
 
 def _memory(cells: Iterable[MeasuredCell]) -> str:

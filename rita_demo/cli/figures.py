@@ -52,8 +52,13 @@ def _classes(text: str) -> int | tuple[str, ...]:
 
 
 def _figures(args: argparse.Namespace) -> int:
+    from rita_demo.paper import catalogue
     from rita_demo.paper.files import INDEX, write
 
+    asked = catalogue.names() if args.all else (args.only or "").split(",")
+    clouds = [name for name in (catalogue.CLOUD, catalogue.KL) if name in asked]
+    if clouds and args.dataset == "textures":
+        print(f"{' and '.join(clouds)}: of drawn textures. For pictures: --dataset dtd --data-root DIR.")
     with write_errors():
         figures, tables, missing = write(args, ProgressLog())
     print_progress("")

@@ -90,7 +90,7 @@ def _bars(name: str, charts: Sequence[AccuracyChart], what: str, hint: str) -> I
         yield Item(name, f"No run was measured for it: evaluate {hint}.")
     for chart in charts:
         cells = [cell for row in chart.series.values() for cell in row if cell is not None]
-        caption = f"Accuracy of {what} by {chart.axis}; {chart.description}. {_measured_on(cells)}"
+        caption = f"Accuracy of {what} by {chart.axis}; {chart.description}. {_measured_on(cells, memory=False)} {chart.left_out_text}".rstrip()
         own = f"{name}-{_slug(chart.description)}" if len(charts) > 1 else name
         yield Item(own, caption, plots.grouped_accuracy(chart, ""))
 
@@ -117,8 +117,9 @@ def _ablation(setting: str, points: Sequence[AblationPoint]) -> Item:
     return Item(name, f"{about} {_measured_on(cell for line in lines for cell in line.cells)}", figure, 420, 480)
 
 
-def _measured_on(cells: Iterable[MeasuredCell]) -> str:
-    """Data, model, numbers of pictures and what the model has seen, as sentences."""
+def _measured_on(cells: Iterable[MeasuredCell], *, memory: bool = True) -> str:
+    """Data, model, numbers of pictures and what the model has seen, as sentences; ``memory``: with what became of it, where
+    the figure does not say it itself."""
     cells = list(cells)
     places = ", ".join(dict.fromkeys(f"{cell.dataset} ({cell.split})" for cell in cells))
     models = ", ".join(dict.fromkeys(cell.backbone for cell in cells))
@@ -128,8 +129,8 @@ def _measured_on(cells: Iterable[MeasuredCell]) -> str:
     n = f"n = {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "")
     seen = f" {NOT_ZERO_SHOT}" if any(cell.backbone.startswith("embedded") for cell in cells) else ""
     using = (cell.protocol_text for cell in cells if cell.method in DEFENCES and DEFENCES[cell.method].uses_cache)
-    memory = "".join(f", {text}" for text in dict.fromkeys(using))
-    return f"{places}, {models}, {attacks}, {n}{memory}. {INTERVALS}{seen}"
+    kept = "".join(f", {text}" for text in dict.fromkeys(using)) if memory else ""
+    return f"{places}, {models}, {attacks}, {n}{kept}. {INTERVALS}{seen}"
 
 
 def _slug(text: str) -> str:

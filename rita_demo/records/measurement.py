@@ -81,6 +81,12 @@ class AccuracyChart:
     axis: str  # what the groups are
     groups: tuple[str, ...]
     series: dict[str, tuple[MeasuredCell | None, ...]]  # a bar's name -> its cell in each group, None if not measured
+    left_out: tuple[str, ...] = ()  # groups that are not drawn, since one method alone was measured
+
+    @property
+    def left_out_text(self) -> str:
+        """A sentence on what is not drawn; "" where all is."""
+        return f"Not drawn, since one method alone was measured: {'; '.join(self.left_out)}." if self.left_out else ""
 
 
 @dataclass(frozen=True)

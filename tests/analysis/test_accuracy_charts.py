@@ -1,6 +1,9 @@
 """Groups of bars, sweeps and the component table from measured points (TEST DATA)."""
 
+from dataclasses import replace
+
 from rita_demo import analysis, plots
+from rita_demo.paper import catalogue
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records.measurement import RunTime
 from rita_demo.settings import RECOMMENDED
@@ -35,8 +38,25 @@ def test_backbones_group_every_method_by_model_and_attack() -> None:
     assert chart.groups == ("ViT-B-32<br>pgd 4/255", "embedded<br>pgd 4/255")
     assert accuracies(chart) == {"clip": [3, 5], "rita": [33, 20]}
     assert chart.description.endswith("memory kept"), "that of RITA's bars; CLIP has none"
+    assert chart.left_out == ("embedded no attack (RITA, n = 50)", "embedded pgd 8/255 (RITA, n = 50)")
     (alone,) = analysis.by_backbone(POINTS[:1])
     assert accuracies(alone) == {"rita": [60]}
+
+
+def test_backbones_say_the_memory_of_every_group_where_it_differs_and_what_is_left_out() -> None:
+    off = [ablation_point(9, attack="fgsm", protocol="off"), ablation_point(8, "clip", attack="fgsm", protocol="off")]
+    kept = [ablation_point(20), ablation_point(5, "clip", protocol="off")]
+    few = ablation_point(25, attack="adaptive", protocol="off")
+    (chart,) = analysis.by_backbone([*off, *kept, replace(few, cell=replace(few.cell, n=4))])
+    assert chart.groups == ("embedded<br>fgsm 4/255<br>memory off", "embedded<br>pgd 4/255<br>memory kept")
+    assert "memory" not in chart.description
+    assert chart.left_out_text == (
+        "Not drawn, since one method alone was measured: embedded adaptive 4/255 (RITA, n = 4)."
+    )
+    assert chart.left_out_text in plots.grouped_accuracy(chart, "").meta["alt"]
+    (caption,) = [item.text for item in catalogue.measured_items((), [*off, *kept, few]) if item.name == "backbones"]
+    assert "Not drawn" in caption
+    assert "memory" not in caption, "the groups say it"
 
 
 def test_bars_have_the_charts_numbers_and_intervals() -> None:

@@ -86,6 +86,15 @@ def test_own_features_are_drawn_as_the_cloud_without_runs_and_without_a_model(tm
     assert "Expected an array called features; mine.npz has: embeddings." in capsys.readouterr().err
 
 
+def test_a_cloud_of_drawn_textures_is_said_to_be_one_before_it_is_drawn(tmp_path, capsys) -> None:
+    words = ["figures", "--only", "feature-cloud,kl-to-one-hot", "--classes", "1", "--out", str(tmp_path / "x")]
+    assert cli.main(words) == 1
+    said = "feature-cloud and kl-to-one-hot: of drawn textures. For pictures: --dataset dtd --data-root DIR.\n"
+    assert capsys.readouterr().out == said
+    assert cli.main([*words, "--dataset", "dtd", "--data-root", str(tmp_path)]) == 1
+    assert "textures" not in capsys.readouterr().out
+
+
 def test_a_figure_of_runs_without_a_run_folder_is_a_sentence(tmp_path, capsys) -> None:
     assert cli.main(["figures", "--only", "feature-cloud,backbones", "--out", str(tmp_path / "x")]) == 1
     assert "backbones: drawn from runs, and no run folder was named." in capsys.readouterr().err

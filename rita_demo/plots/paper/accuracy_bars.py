@@ -68,7 +68,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     return finalise(
         figure,
         kind=f"bars {chart.axis}",
-        alt=f"{chart.description}. Accuracy by {chart.axis}: {'; '.join(parts)}.",
+        alt=f"{chart.description}. Accuracy by {chart.axis}: {'; '.join(parts)}. {chart.left_out_text}".rstrip(),
         annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(entries)}", 0, 1, yshift=8, xshift=-48)],
         narrow_top=76,
         narrow=TILTED if max(map(len, chart.groups)) > LONG_NAME else None,

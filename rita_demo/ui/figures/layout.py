@@ -212,6 +212,7 @@ def _build_ablations(panels: PanelRegistry) -> Parts:
         panels.add(sweep, measurements.draw_sweep, "figures")
         backbones = PlotlyView(elem_id="fig-backbones", aria="Accuracy by backbone and attack", height=380)
         panels.add(backbones, measurements.draw_backbones, "figures")
+        panels.add(gr.HTML(elem_id="fig-left-out"), measurements.left_out, "figures")
         times = PlotlyView(elem_id="fig-times", aria="Seconds per picture of every method", height=320, visible=False)
         panels.add(times, measurements.draw_run_times, "figures")
         panels.add(gr.HTML(elem_id="fig-components"), measurements.component_table, "figures")

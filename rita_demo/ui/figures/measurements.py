@@ -53,6 +53,13 @@ def draw_backbones(session: Session) -> Figure:
     return with_caption(plots.grouped_accuracy(charts[0] if charts else None, NO_MEASUREMENT), _run_title(session))
 
 
+def left_out(session: Session) -> str:
+    """HTML: which groups the figure of backbones leaves out."""
+    charts = analysis.by_backbone(session.figures.ablation_points)
+    text = charts[0].left_out_text if charts else ""
+    return f"<p class='quiet small'>{escape(text)}</p>" if text else ""
+
+
 def draw_run_times(session: Session) -> PanelValue:
     """Seconds per picture; out of sight where the chosen run has none, as the shipped measurements."""
     times = evaluation_page.run_times(point.cell for point in session.figures.ablation_points)
