@@ -24,6 +24,7 @@ from tests.e2e.conftest import (
     story_shown,
     upload,
     wait_for_steps,
+    wait_until_painted,
 )
 from tests.e2e.scan import severe_findings
 from tests.live_server import wait_until
@@ -157,7 +158,6 @@ def test_play_drives_picture_noise_answers_crops_and_curve_together_and_pauses_w
     assert 5 < (states[-1]["time"] - states[0]["time"]) / 1000 < 25
     for part in ("picture", "noise", "seen", "clip", "crops", "curve", "sides"):
         assert len({state[part] for state in states}) >= 4, part
-    assert len({state["crops"] for state in states}) > 15, "the crops glide"
     for state in states:  # of one step, all in the same frame
         assert float(state["curve"]) == pytest.approx(at_curve(states, state["step"]), abs=1.5)
     falls = [state for state in states if "CLIP falls" in state["fell"]]
@@ -182,6 +182,7 @@ def test_play_can_be_paused_and_goes_on_from_there(story: Page) -> None:
     play = story.locator(".story .play")
     story.evaluate(PAUSE_JS)
     expect(play).to_have_text("▶ Play the attack")
+    wait_until_painted(story)  # the last step that was reached is drawn in the next frame
     at = story.evaluate(STATE_JS)
     story.wait_for_timeout(500)
     assert story.evaluate(STATE_JS)["step"] == at["step"]
@@ -612,3 +613,7 @@ def test_with_reduced_motion_nothing_glides(story: Page) -> None:
     states = story.evaluate(PLAY_JS)
     assert states[-1]["step"] == 7
     assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
+    moves = story.locator(".story .tile").evaluate_all(
+        "all => all.map((one) => getComputedStyle(one).transitionProperty)"
+    )
+    assert set(moves) == {"none"}

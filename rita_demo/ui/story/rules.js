@@ -22,12 +22,17 @@ function buttons(query, texts, press) {
     }),
   );
 }
+// Which of the two classes a rule prefers: the more probable one, or the cheaper one.
+const answerOf = ({ unit, values: [one, two] }) => (unit === "probability" ? +(one < two) : +(one > two));
 built.push(() => {
-  buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass)}` }) }, (key) => (rule = key));
+  buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass)}` }) }, (key) => {
+    rule = key;
+    toward = answerOf(data.rules.find((one) => one.name === key));
+  });
   buttons(".switch.toward", data.names.slice(0, 2), (key) => (toward = Number(key)));
   if (laidOut === data.key) return; // tiles that are made anew would fly in again
   [laidOut, bandsOf] = [data.key, ""];
-  toward = data.rules[2].values[0] <= data.rules[2].values[1] ? 0 : 1; // RITA's answer
+  toward = answerOf(data.rules[2]); // RITA's
   const field = find(".rules .carried");
   field.replaceChildren(make("svg", { class: "flows", "aria-hidden": "true" }));
   add(field, "i", "", "middle");
