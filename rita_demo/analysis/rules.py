@@ -20,9 +20,7 @@ class Rule:
     values: Array  # (K,) in ``unit``: a probability is best where it is high, a cost where it is low
     unit: str  # "probability" or "cosine distance"
     weight: Array  # (N,) each crop's share in the answer, sums to 1
-    plans: (
-        Array  # (K, N, M) the mass that each class moves from crop to sentence; of the average (K, N, 1): the weights
-    )
+    plans: Array  # (K, N, M) the mass that each class moves from crop to prompt; of the average (K, N, 1): the weights
 
     @property
     def lead(self) -> float:
@@ -65,20 +63,15 @@ def rules(run: Run, side: ImageResult) -> Rules:
     prompts: the weighted mean of the cosine costs, which RITA's total with rho = 1 approaches as lambda grows (with the
     run's memory, if it has one)."""
     trace = side.trace
-    ensemble, plans, even = (
-        side.verdicts["ensemble"],
-        np.asarray(trace.prompt_transport.plan),
-        _average_weight(run, side),
-    )
-    mean, moved = _mean_cost(trace.prompt_transport), plans[trace.verdict.label].sum(1)
-    values, everywhere = np.asarray(ensemble.probability), np.broadcast_to(even[:, None], (len(mean), len(even), 1))
+    probability, even = np.asarray(side.verdicts["ensemble"].probability), _average_weight(run, side)
+    plans, spread = np.asarray(trace.prompt_transport.plan), _product_plans(trace.prompt_transport)
+    moved, mean = plans[trace.verdict.label].sum(1), _mean_cost(trace.prompt_transport)
+    same = np.broadcast_to(even[:, None], (len(mean), len(even), 1))  # whatever the class
     if trace.cache_transport is not None:
         mean = mean + run.settings.cache_weight * _mean_cost(trace.cache_transport)
     return Rules(
-        average=_rule("average", values, "probability", even, everywhere),
-        balanced=_rule(
-            "balanced", mean, "cosine distance", np.asarray(trace.view_weight), _product_plans(trace.prompt_transport)
-        ),
+        average=_rule("average", probability, "probability", even, same),
+        balanced=_rule("balanced", mean, "cosine distance", np.asarray(trace.view_weight), spread),
         rita=_rule("rita", np.asarray(trace.total), "cosine distance", moved / moved.sum(), plans),
         plan_effect=_plan_effect(trace),
         law=law_point(run, side),

@@ -73,10 +73,8 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
 def _read_member(file: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     """An array of an .npz: exactly the bytes that its header declares."""
     with archive.open(member) as opened:
-        if npy.read_magic(opened) != (
-            1,
-            0,
-        ):  # a later version may have a header of gigabytes; arrays of numbers have none
+        # a later version may have a header of gigabytes; arrays of numbers have none
+        if npy.read_magic(opened) != (1, 0):
             raise ValueError("a later version of the format")
         shape, by_column, dtype = npy.read_array_header_1_0(opened)
         size = _checked_size(file, member.filename.removesuffix(".npy"), shape, dtype)
