@@ -1,4 +1,4 @@
-"""Wilson's confidence interval of a measured share."""
+"""Wilson's confidence interval of a measured share, and McNemar's test of two on the same pictures."""
 
 import math
 
@@ -12,6 +12,13 @@ def wilson(right: float, n: int) -> tuple[float, float]:
     several seeds a picture counts as the fraction of them that were right. The lower end of 0 and the upper end of n
     are exactly 0 and 1."""
     return _lower_end(right / n, n), 1.0 - _lower_end((n - right) / n, n)
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """Two-sided exact p-value (McNemar 1947) of pictures that only one of two methods has right: the chance that as few
+    or fewer of ``gained + lost`` fall on one side, were both sides as likely. 1 where there are none."""
+    n, fewer = gained + lost, min(gained, lost)
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n)
 
 
 def _lower_end(share: float, n: int) -> float:

@@ -281,7 +281,9 @@ PLAN_JS = """() => {
 def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leaves_crops_out(page: Page) -> None:
     story = page  # of its own: the test leaves it at another picture
     wait_for_steps(story)
-    verdict, field, scale = (story.locator(f".story .rules {query}") for query in (".verdict", ".carried", ".scale"))
+    verdict, field, decides = (
+        story.locator(f".story .rules {query}") for query in (".verdict", ".carried", ".decides")
+    )
     plans, said = {}, {}
     for rule in ("average", "balanced", "rita"):
         button = story.locator(f".story .switch.rule [data-rule={rule}]")
@@ -305,9 +307,9 @@ def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leav
             assert plans[rule, name]["from"] == pytest.approx(plans[rule, name]["all"], rel=1e-3), "all of it"
         assert plans["rita", name]["from"] < 0.6 * plans["rita", name]["all"]
     assert plans["rita", "motorbike"]["out"] != plans["rita", "wheelchair"]["out"], "each class leaves out others"
-    expect(scale).to_have_text(
+    expect(decides).to_have_text(
         re.compile(
-            r"Which sentence a crop goes to changes this price by \S+; the lead is \S+: the choice of crops decides"
+            r"^What decides is which crops a class takes, not .+: that changes this price by 0\.\d+, and the lead is 0\.\d+\.$"
         )
     )
     sides = story.locator(".story .sides").inner_text()
@@ -348,6 +350,25 @@ def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fr
     fresh.locator("#samples [data-sample=coffee]").click()
     expect(fresh.locator(".story .headline")).to_contain_text("This is a cup.")
     expect(fresh.locator(".story .push .bars")).to_have_class(re.compile("veiled"))  # a new run asks anew
+
+
+def test_the_replaced_crops_are_drawn_as_the_share_says_and_the_law_speaks_of_that_share(story: Page) -> None:
+    reveal(story, "law", 0)
+    said = {}
+    for step in (8, 16):
+        story.locator(".story .law .share").fill(str(step))
+        expect(story.locator(".story .law output")).to_have_text(f"{5 * step} % of 64")
+        for kind, words in (("clutter", "ABCDEFGHIJKLMNOP"), ("impostor", "A" * 16)):
+            figure = story.locator(f".story .law figure.{kind}")
+            assert "".join(figure.locator(".replaced i").all_inner_texts()) == words[:step]
+            expect(figure.locator(".replaced i:empty")).to_have_count(20 - step)
+            expect(figure.locator("svg")).to_have_attribute(
+                "aria-label", re.compile(f"^{kind}, {5 * step} % replaced: ")
+            )
+            said[kind, step] = figure.locator(".balance").inner_text()
+    assert len(set(said.values())) == 4
+    assert said["clutter", 16].startswith("Leaving out helps: ")
+    assert said["impostor", 16].startswith("Leaving out does not help: ")
 
 
 def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup
 from rita_demo.records.grouping import group_by
+from rita_demo.records.intervals import mcnemar
 from rita_demo.settings import SETTINGS
 
 Rows = Iterable[Row]
@@ -60,10 +61,7 @@ class PairedComparison:
     @property
     def p_value(self) -> float:
         """Two-sided exact p-value; 1 when no picture is gained or lost."""
-        from scipy.stats import binomtest  # late: the page opens without it
-
-        discordant = self.gained + self.lost
-        return float(binomtest(self.gained, discordant).pvalue) if discordant else 1.0
+        return mcnemar(self.gained, self.lost)
 
 
 def compare_paired(first: Rows, other: Rows) -> PairedComparison | None:

@@ -17,36 +17,56 @@ function awaited(name, value) {
 }
 
 const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "RITA", nearest_10: "cheapest tenth" };
+const DRAWN = 20; // crops, one for each step of the share
 built.push(() => {
   const law = checks?.law;
   if (!awaited("law", law)) return;
   const input = find(".law .share");
   input.max = law.shares.length - 1;
-  for (const kind of ["clutter", "impostor"]) {
-    const svg = find(`.law .${kind}`);
-    const [width, height] = [svg.clientWidth || 560, lecturing ? 190 : 240];
-    const [x, y] = axis(svg, { width, height, right: 174 }, [0, 1], [0, 1], percent);
-    // where the law says that the nearest 35 % beat the mean
-    law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: height - 20, y2: height - 20, class: "helps" })));
-    for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
-    svg.append(make("text", { x: x(0), y: height - 4, class: "tick" }, "0 %"), make("text", { x: x(1), y: height - 4, "text-anchor": "end", class: "tick" }, width < 480 ? "100 %" : "100 % of the crops replaced"));
-    if (law.attack !== null) svg.append(make("path", { d: `M${x(law.attack)} ${height - 20}l-5 9l10 0z`, class: "rival" }));
-    const cursor_ = svg.appendChild(make("line", { y1: 8, y2: height - 20, class: "cursor" }));
-    svg.move = (i) => {
-      for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(law.shares[i]));
-      all("text.name", svg).forEach((node) => node.remove());
-      endLabels(svg, width - 168, Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` })));
-      svg.setAttribute("aria-label", `${kind}, ${percent(law.shares[i])} replaced: ` + Object.entries(CURVES).map(([name, title]) => `${title} ${percent(law[kind][name][i])} right`).join(", "));
-    };
-  }
+  const moves = ["clutter", "impostor"].map((kind) => lawFigure(find(`.law figure.${kind}`), law, kind));
   const follow = () => {
-    find(".law output").textContent = percent(law.shares[input.value]);
-    for (const kind of ["clutter", "impostor"]) find(`.law .${kind}`).move(Number(input.value));
+    const share = law.shares[input.value];
+    find(".law output").textContent = `${percent(share)} of ${data.boxes.length}`;
+    moves.forEach((move) => move(Number(input.value), share));
   };
   input.oninput = follow;
   follow();
   find(".law .note").textContent = law.note;
 });
+
+// The crops that stay and those that are replaced, the four rules along the share, and what the law says at this share.
+function lawFigure(figure, law, kind) {
+  const [svg, replaced, keys] = ["svg", ".replaced", ".keys"].map((query) => find(query, figure));
+  const shown = sheets ? Array.from({ length: Math.min(DRAWN, data.boxes.length) }, (_, i) => Math.floor((i * data.boxes.length) / Math.min(DRAWN, data.boxes.length))) : [];
+  const [width, height] = [svg.clientWidth || 560, lecturing ? 190 : 240];
+  const below = width < 480; // the rules' names stand below the figure
+  const [x, y] = axis(svg, { width, height, left: 44, right: below ? 8 : 174, bottom: 36 }, [0, 1], [0, 1], percent);
+  const base = y(0);
+  law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: "helps" })));
+  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "leaving out helps"));
+  for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
+  svg.append(make("text", { x: x(0), y: base + 16, class: "tick" }, "0 %"), make("text", { x: x(1), y: base + 16, "text-anchor": "end", class: "tick" }, "100 % replaced"));
+  if (law.attack !== null) {
+    svg.append(make("path", { d: `M${x(law.attack)} ${base + 2}l-5 9l10 0z`, class: "rival" }));
+    const late = law.attack > 0.6;
+    svg.append(make("text", { x: x(law.attack) + (late ? 6 : -6), y: base + 30, "text-anchor": late ? "end" : "start", class: "tick" }, "this picture’s attack"));
+  }
+  const cursor_ = svg.appendChild(make("line", { y1: 8, y2: base, class: "cursor" }));
+  return (i, share) => {
+    for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(share));
+    all("text.name", svg).forEach((node) => node.remove());
+    const said = Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` }));
+    keys.replaceChildren();
+    if (below) for (const { text, css } of said) add(keys, "span", text, css);
+    else endLabels(svg, width - 168, said);
+    svg.setAttribute("aria-label", `${kind}, ${percent(share)} replaced: ${said.map((one) => one.text).join(", ")} right`);
+    const kept = shown.length - Math.round(share * shown.length);
+    replaced.replaceChildren();
+    shown.forEach((n, k) => (k < kept ? cell(add(replaced, "i"), n) : add(replaced, "i", kind === "clutter" ? String.fromCharCode(65 + k - kept) : "A")));
+    replaced.setAttribute("aria-label", `${kept} of ${shown.length} crops show this picture`);
+    find(".balance", figure).textContent = law[kind].says[i];
+  };
+}
 
 built.push(() => {
   const survive = checks?.survive;

@@ -3,7 +3,9 @@ far the picture drifts from its crops, the law of wrong crops."""
 
 from typing import Any
 
-from rita_demo.analysis.crop_law import LawCurve, LawCurves
+import numpy as np
+
+from rita_demo.analysis.crop_law import NEAREST, LawCurve, LawCurves
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
 from rita_demo.settings import RECOMMENDED
@@ -11,6 +13,8 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
 MEASURED = "embedded"  # the model of the stored drifts
+RULES = ("average", "balanced", "nearest_35", "nearest_10")
+GAIN = 1 / NEAREST[0] - 1  # what a wrong class gains in its nearest crops counts so often
 #: What a drift depends on besides the model: the stored ones have the recommended values.
 DRIFTS_BY = ("square", "views", "view_scale", "views_augmix", "view_weight")
 
@@ -39,32 +43,43 @@ def story_checks(session: Session) -> dict[str, Any] | None:
 def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     name = truncated(run.class_prompts.names[run.label], 24)
     note = (
-        f"How often {name} stays the answer for the clean picture, in {law.draws} draws at each share ({run.backbone.title}). "
-        "Green: RITA’s cheapest 35 % beat transport of all crops, since (1/ρ − 1) · rise < drop. Drop: how far the true class falls "
-        "in the replaced crops. Rise: how far the best wrong one grows there. ρ = 0.35."
+        f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the "
+        f"crops. A wrong class picks its best ones, too: what it gains there counts 1/0.35 − 1 = {GAIN:.1f} times. Leaving out beats "
+        f"transport of all crops where {name} loses more than that; exact up to 35 % replaced."
     )
     if law.attack is not None:
         at = law.attack
-        helps = "leaving out helps" if at.partial_helps else "leaving out does not help"
+        helps = "helps" if at.partial_helps else "does not help"
         note += (
-            f" Triangle: the attack above turns {wording.percent(at.share)} of the crops, by weight, with drop {at.drop:.3f} and rise "
-            f"{at.rise:.3f}: {helps} (ρ = {at.rho:g})."
+            f" Against the attack above, which turns {wording.percent(at.share)} of the crops by weight, leaving out {helps}: "
+            f"{1 / at.rho - 1:.1f} × {at.rise:.3f} against {at.drop:.3f}."
         )
     return {
         "shares": (law.shares / 100).tolist(),
-        "clutter": _curves(law.clutter),
-        "impostor": _curves(law.impostor),
+        "clutter": _curves(name, law.clutter),
+        "impostor": _curves(name, law.impostor),
         "attack": None if law.attack is None else law.attack.share,
         "note": note,
     }
 
 
-def _curves(curve: LawCurve) -> dict[str, list[float]]:
-    """``helps``: the shares at which the law says that the nearest 35 % beat the mean."""
-    names = ("average", "balanced", "nearest_35", "nearest_10")
-    return {name: (getattr(curve, name) / 100).round(3).tolist() for name in names} | {
-        "helps": [bool(one) for one in curve.partial_helps]
+def _curves(name: str, curve: LawCurve) -> dict[str, list[Any]]:
+    """``helps``: whether the law says at a share that the nearest 35 % beat the mean; ``says``: the same in a sentence."""
+    terms = zip(curve.drop, curve.rise, curve.partial_helps)
+    return {rule: (getattr(curve, rule) / 100).round(3).tolist() for rule in RULES} | {
+        "helps": [bool(one) for one in curve.partial_helps],
+        "says": [_balance(name, float(drop), float(rise), bool(helps)) for drop, rise, helps in terms],
     }
+
+
+def _balance(name: str, drop: float, rise: float, helps: bool) -> str:
+    """The law on these crops: (1/rho - 1) rise < drop. Empty where there are none to compare."""
+    if np.isnan(drop):
+        return ""
+    said = "Leaving out helps" if helps else "Leaving out does not help"
+    return (
+        f"{said}: in the wrong crops the best wrong class gains {GAIN:.1f} × {rise:.3f}, and {name} loses {drop:.3f}."
+    )
 
 
 def _survive(run: Run, checks: StoryChecks) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline import differing
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
-from rita_demo.records.intervals import wilson
+from rita_demo.records.intervals import mcnemar, wilson
 from rita_demo.ui.widgets import wording
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
@@ -28,6 +28,7 @@ COLUMNS = {
 }
 
 NAMES = {"rita": "RITA", "average": "the average"}
+SURE = 0.05  # a difference with a smaller p (McNemar) is no chance
 FALSE_ALARMS = 0.05  # at the threshold that the detector starts with
 
 Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
@@ -96,7 +97,7 @@ def _knowing_attacker(towers: dict[str, Counts]) -> dict[str, Any]:
         return {"knows": None}
     crops, robust = found["embedded", "rita"], found.get(("embedded-robust", "rita"))
     kept = f"With the embedded model RITA keeps {crops.percent:.0f} % of {crops.n} test pictures"
-    kept += f", and with the tower that was trained on attacks {robust.percent:.0f} % of {robust.n}" if robust else ""
+    kept += f", and with the model that was trained on attacks {robust.percent:.0f} % of {robust.n}" if robust else ""
     mark = _earlier(towers)
     return {
         "knows": [{"tower": "embedded", "kept": crops.percent, "mark": wording.EARLIER_MARK * crops.earlier}],
@@ -155,11 +156,17 @@ def _differing() -> str:
     found, said = {row.other: row for row in pooled}, []
     if average := found.get("ensemble"):
         said.append(
-            f"Of {average.n} test pictures under PGD only RITA is right on {average.only_method}, only the average on {average.only_other} "
+            f"Of {average.n} attacked test pictures (PGD) only RITA is right on {average.only_method}, only the average on {average.only_other} "
             f"({len(average.seeds.split(','))} draws of crops, embedded model)."
         )
     if level := found.get("ensemble_area"):
-        said.append(f"With RITA’s weights the average is level: {level.only_method} and {level.only_other}.")
+        counts = f"{level.only_method} and {level.only_other}"
+        differ = [mcnemar(row.only_method, row.only_other) < SURE for row in (found.get("ensemble", level), level)]
+        said.append(
+            f"The gain is from the weights: with RITA’s weights the average is level, {counts}."
+            if differ == [True, False]
+            else f"With RITA’s weights for the average: {counts}."
+        )
     for one in pictures:
         title = (
             samples.SAMPLES[one.source.sample].title if one.source.sample else f"A drawn texture ({one.source.label})"

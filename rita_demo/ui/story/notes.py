@@ -66,8 +66,8 @@ LECTURE = {
         "Suppose that most crops show something else. Which rule still finds the right class? There are two cases. In the left "
         "figure each replaced crop shows another picture: clutter. Wrong crops then disagree, and leaving out the dearest ones forgives "
         "them. In the right figure all replaced crops show the same other picture: an impostor. Now the wrong class may also choose its "
-        "best crops, and leaving out makes it stronger. The green part of the axis is where a short inequality says that leaving out "
-        "helps. The triangle is the attack from before.",
+        "best crops, and leaving out makes it stronger. The thick part of the axis is where a short inequality says that leaving out "
+        "helps: the sentence below has its two numbers. The triangle is the attack from before.",
     ),
     "survive": Note(
         "Does the change survive?",
@@ -95,7 +95,7 @@ LECTURE = {
         (HANDS, REVEAL),
         "So far the attacker knew CLIP, but not the defence. Now they compute through the defence: crops, rule and all. Of a hundred "
         "pictures, how many does RITA keep? The crops helped because the pattern was made for one grid. This pattern is made for many "
-        "grids at once. The lower bars are another tower, which was trained on attacked pictures. It keeps about half by itself, and "
+        "grids at once. The lower bars are another model, which was trained on attacked pictures. It keeps about half by itself, and "
         "crops add a little. Whenever you read that a model is robust, ask which attacker it was tested with.",
     ),
     "good": Note(

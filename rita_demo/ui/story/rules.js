@@ -119,7 +119,9 @@ function drawPlan() {
     verdict.textContent += ` Most crops fit ${majority} better, but ${now.name === "rita" && data.mass < 1 ? `only the nearest ${percent(data.mass)} of each class count` : `the others fit ${now.answer} by more`}.`;
   verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
   const { effect } = data.plan;
-  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. A band is as wide as its weight.${now.name === "rita" ? ` Which sentence a crop goes to changes this price by ${effect.toPrecision(1)}; the lead is ${lead}: ${effect < now.lead ? "the choice of crops decides" : "the plan decides"}.` : ""}`;
+  const decides = effect < now.lead ? "What decides is which crops a class takes, not which sentence they go to" : "What decides is which sentence a crop goes to";
+  find(".rules .decides").textContent = now.name === "rita" ? `${decides}: that changes this price by ${effect.toPrecision(1)}, and the lead is ${lead}.` : "";
+  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. ${now.name === "average" ? "" : "A band is as wide as the weight that it carries. A distance is 1 minus the cosine of a crop’s and a sentence’s features: small where they fit."}`;
   find(".rules .lead").textContent = MEANS[now.name]();
   const giving = moved.filter((m, n) => m > 0 && m >= 0.05 * own[n]).length;
   const most = inOrder(moved).slice(-3).reverse();

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from rita_demo.data import shipped_results
 from rita_demo.records.intervals import wilson
+from rita_demo.records.measurement import DifferenceRow
 from rita_demo.ui.story import measured as story_measured
 from rita_demo.ui.story.measured import ATTACKERS, METHODS, TOWERS, measured
 
@@ -70,7 +72,7 @@ def test_the_attacker_who_knows_is_told_with_the_numbers_of_the_table(found: dic
         )
     (right, n), (robust, of) = kept["embedded"], kept["embedded-robust"]
     assert found["knows_sentence"].startswith(
-        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures, and with the tower that was trained on attacks "
+        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures, and with the model that was trained on attacks "
         f"{100 * robust / of:.0f} % of {of} ("
     )
     (told,) = found["knows"]
@@ -103,14 +105,14 @@ def test_the_memory_is_told_as_the_difference_of_two_counts_over_the_same_answer
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in place of the shipped tables, with no table in it."""
-    for name in ("ARENA", "ATTACKERS"):
+    for name in ("ARENA", "ATTACKERS", "DIFFERENCES"):
         monkeypatch.setattr(story_measured.shipped_results, name, tmp_path / f"{name}.csv")
     return tmp_path
 
 
 def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
     found = measured()
-    assert [found[name] for name in ("table", "memory", "knows")] == [None, "", None]
+    assert [found[name] for name in ("table", "memory", "knows", "differing")] == [None, "", None, ""]
     assert "knows_rows" not in found
     (shipped / "ARENA.csv").write_text("not a table\n")
     assert measured()["table"] is None
@@ -130,4 +132,24 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
     assert "‡" in found["table"]["note"]
     assert found["knows"][0]["mark"] == "‡"
     assert [row["tower"] for row in found["table"]["rows"]] == [TOWERS["embedded"]] * 3, "no row without a number"
-    assert "with the tower" not in found["knows_sentence"]
+    assert "with the model" not in found["knows_sentence"]
+
+
+@pytest.mark.parametrize(
+    ("plain", "weighted", "said"),
+    [
+        ((28, 6), (14, 13), "The gain is from the weights: with RITA’s weights the average is level, 14 and 13."),
+        ((28, 6), (20, 2), "With RITA’s weights for the average: 20 and 2."),
+        ((14, 13), (14, 12), "With RITA’s weights for the average: 14 and 12."),
+    ],
+)
+def test_the_weights_have_the_gain_only_where_a_test_says_so(
+    plain: tuple[int, int], weighted: tuple[int, int], said: str, shipped: Path
+) -> None:
+    head = ",".join(field.name for field in fields(DifferenceRow))
+    lines = [
+        f'all,test,embedded,pgd,4,rita,{other},"0,1",300,{only},{other_only},x'
+        for other, (only, other_only) in (("ensemble", plain), ("ensemble_area", weighted))
+    ]
+    (shipped / "DIFFERENCES.csv").write_text("\n".join([head, *lines, ""]))
+    assert said in measured()["differing"]
