@@ -185,7 +185,7 @@ def view_boxes(one: StreamRun, views: Iterable[RememberedView]) -> dict[int, tup
     """Id -> left, top, right, bottom of a remembered view as fractions of its picture's square, in [0, 1]."""
     rows, found = one.rows(), dict[int, tuple[float, ...]]()
     for view in views:
-        drawn, _ = boxes.view_boxes(one.settings_for(rows[view.picture]), view.view + 1)
+        drawn, _ = boxes.view_boxes(one.header.settings_for(rows[view.picture]), view.view + 1)
         found[view.id] = tuple(drawn[view.view].tolist())
     return found
 

@@ -155,7 +155,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
     collected = collect("caltech101", data_root, "val", limit=6, allow_partial=False)
     entries = {entry.id: entry for entry in collected.items}
     for t, row in enumerate(rows):
-        own = found.settings_for(row)
+        own = found.header.settings_for(row)
         class_prompts = engine.encode_classes(found.names, own)
         entry = entries[row["picture"]]
         picture = open_picture(entry.source(), square=own.square, side=engine.info.side)
@@ -434,7 +434,7 @@ def test_a_remembered_views_frame_is_the_box_it_was_cut_with(stream_run: StreamR
     boxes = view_boxes(stream_run, views)
     assert {view.view for view in views} != {0}
     for view in views:
-        settings = stream_run.settings_for(stream_run.rows()[view.picture])
+        settings = stream_run.header.settings_for(stream_run.rows()[view.picture])
         path = find_picture("caltech101", view.name, data_root)
         cut = engine.encode_views(open_picture(path, square=settings.square, side=engine.info.side), settings)
         assert boxes[view.id] == pytest.approx(cut.views.boxes[view.view].tolist())

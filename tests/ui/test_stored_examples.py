@@ -73,6 +73,13 @@ def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[An
         assert "class names" in stream_panels.heading(stream_panels.shown_stream(session, tab.folders))
     missing = stream_panels.latest_pictures(stream_panels.shown_stream(session, tab.folders))
     assert missing.count("<img") == 0, "no photograph comes with the page"
+    for picture, text in zip(session.stream.trajectory.pictures[-8:], missing.split("<button")[1:]):
+        folder, file = picture.removesuffix(".jpg").split("/")[-2:]
+        assert f">{folder}/{file}</span>" in text.replace("\u200b", "").replace("&#8203;", ""), "but its name and class"
+        assert "?" not in text
+    tab.context.panels.open_tab(session, "memory")
+    held = html.contents(session)
+    assert held.count("class='blank named'") == session.memory.example.history.current.count
 
 
 def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[type[Any], Any]) -> None:
@@ -146,7 +153,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     assert updates[tab.opener.show_form.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
     before = session.history, session.put_aside
-    with pytest.raises(DemoError, match="was made with the model"):
+    with pytest.raises(DemoError, match="was measured with the model"):
         list(tab.decide_own(name) if kind is StreamTab else _again(tab, name, session))
     assert (session.history, session.put_aside) == before, "a press that fails changes nothing"
 
@@ -309,7 +316,7 @@ def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_fir
     one, fields = session.stream.recording, tab.opener.show_form.__self__.form.fields
     session.attack_defend.sample = "motorcycle"
     updates: dict[Any, Any] = {}
-    for update in tab.open_inside(name, 2):
+    for update in tab.open_remembered(name, Event({"t": 2})):
         updates |= update
     row, chosen, run = one.rows()[1], session.attack_defend, session.run
     assert chosen.sample is None

@@ -9,7 +9,7 @@ from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
 from rita_demo.evaluation.page.exports import points_csv, won_csv
 from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
-from rita_demo.evaluation.page.measurements import Measured, compare_measured, known_measurements
+from rita_demo.evaluation.page.measurements import Measured, compare_measured, find_right, known_measurements
 from rita_demo.evaluation.page.stored_runs import (
     SHIPPED,
     arena_cells,
@@ -26,10 +26,11 @@ from rita_demo.evaluation.page.streams import (
     MIN_PICTURES,
     TRAFFIC,
     DataFolders,
-    StreamPicture,
+    MeasuredPicture,
     available,
     check_model,
     chosen_request,
+    open_row,
     open_stream_picture,
     picture_of,
     request_for,

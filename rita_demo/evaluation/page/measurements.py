@@ -9,7 +9,7 @@ from rita_demo.evaluation.page.examples import PREFIX, STREAMS
 from rita_demo.evaluation.page.stored_runs import run_names
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.report.only_right import OnlyRight, compare, title_of
-from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
+from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.errors import DataError
 from rita_demo.records.grouping import group_by
@@ -49,10 +49,27 @@ def compare_measured(folders: DataFolders, first: str, second: str) -> OnlyRight
     Raises:
         DataError: there is no such measurement, or no picture that both have.
     """
-    known = {one.name: one for one in known_measurements(folders)}
-    if first not in known or second not in known:
-        raise DataError("There is no such measurement here.", "Choose one from the list.")
-    return compare(_read(known[first]), _read(known[second]))
+    return compare(_read(_find(folders, first)), _read(_find(folders, second)))
+
+
+def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Path, CellHeader, Row]:
+    """The first cell of a measurement (user input) that has a picture right, its header, and the row.
+
+    Raises:
+        DataError: there is no such measurement, or it does not have the picture right.
+    """
+    for cell in _find(folders, name).cells:
+        for row in read_lines(cell / "rows.jsonl"):
+            if row["picture"] == picture and row["right"]:
+                return cell, CellHeader.read(cell, current=True), row
+    raise DataError(f"The picture {picture[:80]!r} is not right in this run.", "Choose the runs again.")
+
+
+def _find(folders: DataFolders, name: str) -> Measured:
+    for one in known_measurements(folders):
+        if one.name == name:
+            return one
+    raise DataError("There is no such measurement here.", "Choose one from the list.")
 
 
 def _measured_in(name: str, place: Path) -> Iterator[Measured]:

@@ -134,7 +134,7 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
         SettingError: the engine has another model than the stream.
     """
     one = find_stream_run(folders.runs, name)
-    check_model(engine, one)
+    check_model(engine, one.header)
     rows, cell = one.rows()[:MAX_PICTURES], one.header.cell
     run, names = one.cells["rita"].parents[1], one.names
     pictures = PictureSet(one.columns["dataset"], "", names, (), 0, 0)
@@ -158,7 +158,7 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
     for done, row in enumerate(rows):
         if row["picture"] not in clean:
             yield done, len(rows)
-            own = one.settings_for(row).replace(views=1)
+            own = one.header.settings_for(row).replace(views=1)
             clean[row["picture"]] = engine.encode_views(clean_square(row["picture"]), own).features
     class_prompts = engine.encode_classes(names, cell.requested)
     views = np.stack([features[i] for i, features in zip(ids, delivered)])

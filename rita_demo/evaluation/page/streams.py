@@ -16,10 +16,11 @@ from rita_demo.evaluation.pick import find_split
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
+from rita_demo.evaluation.store.cell_file import CellHeader, Row
 from rita_demo.evaluation.store.files import digest, exclusive_lock
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE
-from rita_demo.records import CacheState, Picture
+from rita_demo.records import Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
@@ -52,20 +53,18 @@ def available(folders: DataFolders) -> tuple[DatasetStatus, ...]:
 
 
 @dataclass(frozen=True)
-class StreamPicture:
-    """A picture of a stream with all inputs of its decision.
+class MeasuredPicture:
+    """A picture of a stream or of another measurement, with what repeats its row but for the memory.
 
-    ``settings`` have the seeds of this picture; ``cache``: before this picture; ``target``: the class that its attack
-    moved towards.
+    ``settings`` have the seeds of this picture; ``target``: the class that its attack moved towards.
     """
 
     picture: Picture
     names: tuple[str, ...]
     settings: Settings
     label: int
-    cache: CacheState
+    target: int | None
     title: str
-    target: int | None = None
 
 
 def request_for(
@@ -188,31 +187,34 @@ def picture_of(
     return open_picture(source, square=square, side=side)
 
 
-def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t: int) -> StreamPicture:
-    """Picture number ``t`` (from 1) of a stream, with the cache before it.
+def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t: int) -> MeasuredPicture:
+    """Picture number ``t`` (from 1) of a stream; raises as :func:`open_row`."""
+    row = one.rows()[t - 1]
+    return open_row(engine, folders, one.header, row, f"Picture {t} of a stream: {row['picture']}")
+
+
+def open_row(engine: Engine, folders: DataFolders, header: CellHeader, row: Row, title: str) -> MeasuredPicture:
+    """The picture of a row of a measurement.
 
     Raises:
-        SettingError: the engine has another model than the stream.
+        SettingError: the engine has another model than the measurement.
         DataError, PictureError: the picture is missing.
     """
-    check_model(engine, one)
-    row = one.rows()[t - 1]
-    names, settings = one.names, one.settings_for(row)
-    picture = picture_of(folders, one, row["picture"], square=settings.square, side=engine.info.side)
-    empty = engine.empty_cache(engine.encode_classes(names, settings), settings)
-    title = f"Picture {t} of a stream: {row['picture']}"
-    cache = one.cache_after(empty, t - 1)
+    check_model(engine, header)
+    names, settings = tuple(header.names or ()), header.settings_for(row)
+    source = find_picture(header.place, row["picture"], folders.root)
+    picture = open_picture(source, square=settings.square, side=engine.info.side)
     target = names.index(row["target"]) if row.get("target") else None
-    return StreamPicture(picture, names, settings, names.index(row["label"]), cache, title, target)
+    return MeasuredPicture(picture, names, settings, names.index(row["label"]), target, title)
 
 
-def check_model(engine: Engine, one: StreamRun) -> None:
-    """Raises :class:`SettingError` if the engine has another model than the stream."""
+def check_model(engine: Engine, header: CellHeader) -> None:
+    """Raises :class:`SettingError` if the engine has another model than a measurement."""
     weights = engine.weights_key()
-    if engine.info.name != one.columns["backbone"] or weights != one.header.weights:
+    if engine.info.name != header.columns["backbone"] or weights != header.weights:
         raise SettingError(
-            f"This stream was made with the model {one.columns['backbone']!r} (weights "
-            f"{one.header.weights[:8]}), not with the one in use.",
+            f"This was measured with the model {header.columns['backbone']!r} (weights "
+            f"{header.weights[:8]}), not with the one in use.",
             "Choose that model in the menu above.",
         )
 

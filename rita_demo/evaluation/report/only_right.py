@@ -157,7 +157,7 @@ def compare(first: SeedGroup, second: SeedGroup) -> OnlyRight:
         datasets[0],
         tuple(_won_picture(name, shared[name], theirs[name]) for name in won),
         PairedComparison(len(rights), len(won), lost),
-        str(header.folder or header.columns["dataset"]),
+        header.place,
         tuple(header.names or ()),
     )
 

@@ -175,6 +175,16 @@ class CellHeader:
         return Cell(self.method, self.seed, requested, settings, fixed, Traffic.from_header(self.traffic), self.target)
 
     @property
+    def place(self) -> str:
+        """The dataset's name, or its folder below the data folder (untrusted)."""
+        return str(self.folder or self.columns["dataset"])
+
+    def settings_for(self, row: Row) -> Settings:
+        """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
+        seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.settings}
+        return self.requested.replace(**{"attack": row["attack"], **seeds})
+
+    @property
     def omission(self) -> str:
         """A sentence on the pictures that were left out; "" where there are none."""
         names = list(self.left_out)

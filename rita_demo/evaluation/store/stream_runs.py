@@ -13,12 +13,10 @@ from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.planned_cells import canonical_settings
-from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.cell_file import CellHeader, Row, cache_after_rows
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
-from rita_demo.settings import Settings
 
 STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
 STREAM_FACTS = ("names", "weights", "pictures")  # likewise
@@ -67,7 +65,7 @@ class StreamRun:
     @property
     def place(self) -> str:
         """The dataset's name, or its folder below the data folder (untrusted)."""
-        return str(self.header.folder or self.columns["dataset"])
+        return self.header.place
 
     @property
     def title(self) -> str:
@@ -106,11 +104,6 @@ class StreamRun:
     def cache_after(self, empty: CacheState, pictures: int) -> CacheState:
         """RITA's cache after so many pictures; ``empty``: the cache before the first one."""
         return cache_after_rows(self.cells["rita"], empty, self.rows()[:pictures])
-
-    def settings_for(self, row: Row) -> Settings:
-        """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
-        seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.header.settings}
-        return self.header.requested.replace(**{"attack": row["attack"], **seeds})
 
 
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:

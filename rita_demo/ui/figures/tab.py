@@ -85,6 +85,7 @@ class FiguresTab(SelectionEvents):
         for buttons in (p["lasso_buttons"], won):
             buttons.bind_events(fields, start_stream, lists, self._lists)
         self.opener.bind_event(p["lassoed"].click, self.open_picture)
+        self.opener.bind_event(p["won"].click, self.open_won)
         self._bind_jobs()
 
     def _bind_jobs(self) -> None:
@@ -205,6 +206,16 @@ class FiguresTab(SelectionEvents):
             return RunRequest(picture, names, settings, label, None, cloud.ids[n])
 
         yield from self.opener.steps(session, find)
+
+    def open_won(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
+        """A picture that one run alone has right was pressed: show it in all tabs as that run had it."""
+        session = self.context.sessions.get(visitor)
+        compared = session.figures.compared
+        n = parse_int(event_data(event).get("picture"), 0, len(compared.found.won) if compared else 0)
+        if n is None:
+            return
+        engine = self.context.engine_of(session)
+        yield from self.opener.steps(session, lambda: won_pictures.request_of(session, engine, self.folders, n))
 
     def pick_source(self, visitor: str, source: JsonValue, attack: JsonValue) -> Updates:
         """What is attacked now has controls; a stored stream has its own pictures, attack and views, and a stored example

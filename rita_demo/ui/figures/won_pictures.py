@@ -9,9 +9,11 @@ from html import escape
 import gradio as gr
 
 from rita_demo.data.pictures import open_picture
+from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, Measured, OnlyRight
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
@@ -19,12 +21,19 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.session.figures_state import Compared
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stream_history import answering, stream_picture_request
 from rita_demo.ui.widgets.blocks import build_fold, build_menu, html_table, table_row
 from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.html_buttons import HtmlButtons
 
 MAX_ROWS = 40
 SIDE = 40  # pixels of a small picture
 NOTHING = "<p class='empty'>Choose two runs on the same pictures.</p>"
+OPENS = (
+    "<p class='quiet small'>Press a picture: it is attacked again as in the first run, and opens in all tabs. One of a stream "
+    "opens with the stream’s memory before it; the memory on screen is put aside: “Bring back” in the tab Memory fetches "
+    "it.</p>"
+)
 
 
 def build(context: AppContext, folders: DataFolders) -> Parts:
@@ -40,7 +49,7 @@ def build(context: AppContext, folders: DataFolders) -> Parts:
                 parts[name] = build_menu([], label=label, elem_id=f"fig-{name}")
         choice = Choice("fig-won", chosen_pictures, _is_there, _table, "won.csv", "Pictures as CSV")
         parts["won_buttons"] = ChosenButtons(context, folders, choice)
-        parts["won"] = context.panels.add(gr.HTML(elem_id="fig-won-pictures"), won_html)
+        parts["won"] = context.panels.add(HtmlButtons(elem_id="fig-won-pictures"), won_html)
     return parts
 
 
@@ -134,18 +143,33 @@ def won_html(session: Session) -> str:
     if compared is None:
         return NOTHING
     found, rows = compared.found, []
-    for one, image in zip(found.won, compared.images):
-        shown = (
-            f'<img src="{image}" alt="" width="{SIDE}" height="{SIDE}">' if image else "<span class='blank'>?</span>"
-        )
+    for n, (one, image) in enumerate(zip(found.won, compared.images)):
+        shown = f'<img src="{image}" alt="" width="{SIDE}" height="{SIDE}">' if image else "open"
+        name = escape(one.picture)
+        button = f'<button type="button" data-picture="{n}" aria-label="Open {name}">{shown}</button>'
         seeds = tuple(
             "" if share in (0, 1) else f"<small>right in {share:.0%} of its seeds</small>" for share in one.right
         )
         answers = (f"{escape(name)}{note}" for name, note in zip(one.answers, seeds))
         pixels = "the same" if one.same_attack else "others"
-        rows.append(table_row(shown, escape(one.picture), escape(one.label), *answers, pixels))
+        rows.append(table_row(button, name, escape(one.label), *answers, pixels))
     more = len(found.won) - len(rows)
     rest = f"<p class='quiet small'>And {more} more: the file has all.</p>" if more > 0 else ""
     columns = ("", "picture", "true class", *map(escape, found.titles), "pixels of both")
     table = html_table(columns, rows, "lassoed", scrolls="Pictures that one run alone has right") if rows else ""
-    return f"<p class='says'>{escape(found.sentence)}</p>{table}{rest}"
+    return f"<p class='says'>{escape(found.sentence)}</p>{OPENS * bool(rows)}{table}{rest}"
+
+
+def request_of(session: Session, engine: Engine, folders: DataFolders, n: int) -> RunRequest:
+    """Picture ``n`` of the table as the first measurement had it: of a stream from the memory before it, else by itself.
+    Raises DemoError: another model, or the picture is missing."""
+    compared, found = session.figures.compared, _found(session)
+    assert compared is not None
+    name = found.won[n].picture
+    cell, header, row = evaluation_page.find_right(folders, compared.first, name)
+    for stream in evaluation_page.known_streams(folders):
+        pictures = [one["picture"] for one in stream.rows()] if cell in stream.cells.values() else []
+        if name in pictures:
+            return stream_picture_request(session, engine, folders, stream, pictures.index(name) + 1)
+    met = evaluation_page.open_row(engine, folders, header, row, name)
+    return RunRequest(**vars(met), methods=answering([header.method]))

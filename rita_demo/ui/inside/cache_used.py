@@ -88,6 +88,6 @@ def _button(session: Session, place: ClassAndSlot) -> str:
     return (
         f'<button type="button" class="{"out" if out else ""}" data-k="{k}" data-slot="{slot}" '
         f'aria-pressed="{str(pressed).lower()}" aria-label="{label}" title="{label}">'
-        f"{thumbnail_html(None if item is None else item.thumbnail)}<small>{entropy:.2f}"
+        f"{thumbnail_html(item.thumbnail, item.file) if item else thumbnail_html(None)}<small>{entropy:.2f}"
         f"{'<em>left out</em>' if out else ''}</small></button>"
     )

@@ -70,7 +70,7 @@ def _card(
         buttons += (
             f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
             f'tabindex="{0 if (k, slot) == focus else -1}" aria-label="{label}" title="{label}">'
-            f"{thumbnail_html(item.thumbnail)}<small>{item.entropy:.2f}</small>"
+            f"{thumbnail_html(item.thumbnail, item.file)}<small>{item.entropy:.2f}</small>"
             f"<small>{_truth_mark(name, item)}{mark}</small></button>"
         )
     return (
@@ -153,7 +153,9 @@ def contributions(session: Session) -> str:
         answer = "the same" if one.label == one.label_without else f"<b>{escape(names[one.label_without])}</b>"
         about = f"<b>{escape(names[one.k])}</b><small>{picture_name(item)}, view {item.view}</small>"
         cells = (wording.signed(one.lead), wording.signed(one.distance), answer)
-        rows.append(table_row(thumbnail_html(item.thumbnail), _truth_mark(names[one.k], item) + about, *cells))
+        rows.append(
+            table_row(thumbnail_html(item.thumbnail, item.file), _truth_mark(names[one.k], item) + about, *cells)
+        )
     flips = sum(one.label != one.label_without for _, one in order)
     moving = sum(abs(one.lead) >= MIN_CHANGE for _, one in order)
     moves = f"{moving} change" if moving > 1 else "one changes" if moving else "none changes"

@@ -46,6 +46,11 @@ class CacheItem:
     truth: str = ""
     source: ViewSource | None = None
 
+    @property
+    def file(self) -> str:
+        """The name of its picture's file, "" where that is not known."""
+        return "" if self.source is None else self.source.file
+
 
 @dataclass(frozen=True)
 class CacheSnapshot:

@@ -1,5 +1,6 @@
 """The memory of a stream over time, as *Memory* shows it: one moment per picture, with every view that entered and left."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -7,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from rita_demo.data.samples import SAMPLES
+from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
@@ -57,13 +59,32 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
     return History(tuple(entries[-MAX_ENTRIES:]))
 
 
+def stream_picture_request(
+    session: Session, engine: Engine, folders: DataFolders, one: StreamRun, t: int, *, before: bool = False
+) -> RunRequest:
+    """Picture number ``t`` (from 1) of a stream again, from the memory before it, which takes the place of the visitor's.
+    ``before``: the moment before the picture is selected. Raises DemoError: another model, or the picture is missing."""
+    met = evaluation_page.open_stream_picture(engine, folders, one, t)
+    history = stream_history(folders, one, evaluation_page.trajectory_of(one), t - 1)
+    session.replace_history(history)
+    # the picture itself adds a moment; the oldest one of a full history goes for it
+    moment = min(len(history.entries), MAX_ENTRIES - 1) - 1
+    return RunRequest(**vars(met), methods=answering(one.cells), selection={"moment": moment} if before else {})
+
+
+def answering(measured: Iterable[str]) -> tuple[str, ...]:
+    """The methods that answer where a measured picture is opened: the usual ones and those that were measured."""
+    known = {*measured, *default_methods()}
+    return tuple(name for name in DEFENCES if name in known)
+
+
 def own_picture_request(session: Session, engine: Engine, one: StreamRun, history: History) -> RunRequest:
     """The picture on screen among the class names of a stream, from the stream's memory, which takes the place of the
     visitor's. The true class stays if the stream has it. Raises DemoError: no picture yet, or another model."""
     run = session.run
     if run is None:
         raise PictureError("There is no picture yet.", "Run one in the Story.")
-    evaluation_page.check_model(engine, one)
+    evaluation_page.check_model(engine, one.header)
     settings = run.settings.replace(protocol="stream", slots=history.entries[-1].snapshot.slots)
     session.replace_history(history)
     name = run.class_prompts.names[run.label]

@@ -1,7 +1,7 @@
 """What the tab *Stream* shows of its cache: every stored view, and two memories against each other."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -21,6 +21,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.plotly_view import parse_int
 
 MAX_ROWS = 40  # of the list of stored views
 MAX_CHANGED = 24  # pictures of the gallery
@@ -280,18 +281,27 @@ def contents_html(shown: ShownStream) -> str:
 
 
 def _views_html(shown: ShownStream, one: StreamRun, views: tuple[RememberedView, ...]) -> str:
-    """The first of some stored views as pictures; names of classes are those of both streams."""
+    """The first of some stored views, each a button that opens its picture; names of classes are those of both streams."""
     boxes, found = evaluation_page.view_boxes(one, views[:MAX_VIEWS]), ""
     for view in views[:MAX_VIEWS]:
-        name = escape(shown.trajectory.names[view.label])
+        name, other = escape(shown.trajectory.names[view.label]), ' data-other="1"' * (one.name != shown.recording.name)
         found += (
-            f"<span>{_crop(shown, view, boxes[view.id])}<span><b>{name}</b><small>{_truth(shown, view)}</small>"
-            f"<small>{view.entropy:.2f} nats</small></span></span>"
+            f'<button type="button" data-t="{view.picture + 1}"{other} title="Open picture {view.picture + 1} in all tabs">'
+            f"{_crop(shown, view, boxes[view.id])}<span><b>{name}</b><small>{_truth(shown, view)}, {escape(view.name)}"
+            f"</small><small>view {view.view}, {view.entropy:.2f} nats</small></span></button>"
         )
     more = len(views) - MAX_VIEWS
     rest = f"<p class='quiet small'>And {wording.view_count(more)} more.</p>" if more > 0 else ""
-    return f"<div class='arrivals views'>{found}</div>{rest}" if found else "<p class='quiet small'>None.</p>"
+    return f"<div class='arrivals'>{found}</div>{rest}" if found else "<p class='quiet small'>None.</p>"
 
 
 def _other_run(shown: ShownStream) -> StreamRun:
     return evaluation_page.find_stream(shown.folders, shown.state.other)
+
+
+def clicked_view(shown: ShownStream, data: Mapping[str, JsonValue]) -> tuple[StreamRun, int] | None:
+    """The stream of a stored view that an untrusted event names, and its picture's number; None if there is none."""
+    compared = data.get("other") == 1 and shown.state.other != OFF and not shown.state.other.startswith(MOMENT)
+    run = _other_run(shown) if compared else shown.recording
+    number = parse_int(data.get("t"), 1, run.decided + 1)
+    return None if number is None else (run, number)

@@ -23,6 +23,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.data_uri import blank_html
 
 MAX_THUMBNAILS = 8  # pictures shown as thumbnails
 SUBSET_TEXT = {"all": "all pictures", "clean": "clean ones", "attacked": "attacked ones"}
@@ -45,9 +46,9 @@ class ShownStream:
     selected_class: int | None
 
     def image(self, picture: str, side: int) -> str:
-        """HTML: the small clean picture, a question mark if its file is not here."""
+        """HTML: the small clean picture; "" if its file is not here."""
         src = self.state.thumbnail(self.folders, picture)
-        return f'<img src="{src}" alt="" width="{side}" height="{side}">' if src else "<span class='blank'>?</span>"
+        return f'<img src="{src}" alt="" width="{side}" height="{side}">' if src else ""
 
     def captioned(self, figure: Figure) -> Figure:
         """A figure with the stream and the selected picture below it when it is saved."""
@@ -191,12 +192,13 @@ def picture_buttons(shown: ShownStream, pictures: Iterable[tuple[int, list[tuple
     buttons, names = "", shown.trajectory.names
     for n, answers in pictures:
         label, kind = int(shown.trajectory.label[n]), "attacked" if shown.trajectory.attacked[n] else "clean"
+        picture = shown.trajectory.pictures[n]
         lines = "".join(
             f"<small>{'✓' if k == label else '✗'} {title}: {escape(names[k])}</small>" for title, k in answers
         )
         buttons += (
             f'<button type="button" data-t="{n + 1}" aria-pressed="{str(n + 1 == shown.t).lower()}">'
-            f"{shown.image(shown.trajectory.pictures[n], 64)}<span><b>{n + 1}. {escape(names[label])}</b>"
+            f"{shown.image(picture, 64) or blank_html(picture)}<span><b>{n + 1}. {escape(names[label])}</b>"
             f"<em class='{kind}'>{kind}</em>{lines}</span></button>"
         )
     return f"<div class='arrivals' role='group' aria-label='{about}'>{buttons}</div>" if buttons else ""

@@ -9,9 +9,8 @@ import gradio as gr
 from gradio.components import Component
 
 from rita_demo import plots
-from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, ChosenPictures, DataFolders, Request
+from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, ChosenPictures, DataFolders, Request, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.figure import Figure
 from rita_demo.records.errors import DataError, SettingError
@@ -21,10 +20,9 @@ from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import FormValues, PanelRegistry, PanelValue, Parts, Updates
-from rita_demo.ui.session.cache_history import MAX_ENTRIES
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.session.stream_history import own_picture_request, stream_history
+from rita_demo.ui.session.stream_history import own_picture_request, stream_history, stream_picture_request
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import memory_panels
 from rita_demo.ui.stream import panels as stream_panels
@@ -178,8 +176,9 @@ class StreamTab:
                 *("pictures.csv", "These pictures as CSV"),
             )
             self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, panels=self.panels)
-        with build_fold("What the two memories hold", elem_id="stream-two"):
-            self._add(gr.HTML(elem_id="stream-contents"), m.contents_html, empty=NO_STREAM)
+        lead = "The frame is the view; its picture opens in all tabs, with the memory before it."
+        with build_fold("What the two memories hold", lead, elem_id="stream-two"):
+            self.contents = self._add(HtmlButtons(elem_id="stream-contents"), m.contents_html, empty=NO_STREAM)
 
     def _has_outcome(self, session: Session) -> bool:
         shown = shown_stream(session, self.folders)
@@ -263,7 +262,8 @@ class StreamTab:
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(b["decide"].click, self.decide_own)
-        self.opener.bind_event(self.views.click, self.open_remembered)
+        for views in (self.views, self.contents):
+            self.opener.bind_event(views.click, self.open_remembered)
         self.dataset_download.bind_events()
         self.chosen_buttons.bind_events(self.fields, self.bind_chosen, [self.stored_menu], self._stored_choices)
 
@@ -467,29 +467,26 @@ class StreamTab:
         yield from self.open_inside(visitor, tab="memory")
 
     def open_remembered(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
-        """The picture of a stored view was clicked."""
-        number = parse_int(event_data(event).get("t"), 1, self.context.sessions.get(visitor).stream.decided + 1)
-        if number is not None:
-            yield from self.open_inside(visitor, number)
+        """The picture of a stored view was clicked, of this stream or of the one beside it."""
+        shown = shown_stream(self.context.sessions.get(visitor), self.folders)
+        found = None if shown is None else memory_panels.clicked_view(shown, event_data(event))
+        if found is not None:
+            yield from self._open(visitor, *found)
 
-    def open_inside(self, visitor: str, number: int | None = None, tab: str = "inside") -> Iterator[Updates]:
-        """Run a picture, by default the selected one, again with the cache it was decided from, and show it."""
-        session = self.context.sessions.get(visitor)
-        shown, engine = shown_stream(session, self.folders), self.context.engine_of(session)
+    def open_inside(self, visitor: str, tab: str = "inside") -> Iterator[Updates]:
+        """Show the selected picture."""
+        shown = shown_stream(self.context.sessions.get(visitor), self.folders)
         if shown is None:
             raise DataError("There is no picture to open.", "Start a stream first.")
-        t = number or shown.t
+        yield from self._open(visitor, shown.recording, shown.t, tab)
+
+    def _open(self, visitor: str, stream: StreamRun, t: int, tab: str = "inside") -> Iterator[Updates]:
+        """Run picture number ``t`` of a stream again with the cache it was decided from, and show it."""
+        session = self.context.sessions.get(visitor)
+        engine = self.context.engine_of(session)
 
         def find() -> RunRequest:
-            met = evaluation_page.open_stream_picture(engine, self.folders, shown.recording, t)
-            methods = tuple(m for m in DEFENCES if m in shown.recording.cells or m in default_methods())
-            history = stream_history(self.folders, shown.recording, shown.trajectory, t - 1)
-            session.replace_history(history)
-            found = (met.picture, met.names, met.settings, met.label, met.target, met.title)
-            # the picture itself adds a moment; the oldest one of a full history goes for it
-            moment = min(len(history.entries), MAX_ENTRIES - 1) - 1
-            before = {"moment": moment} if tab == "memory" else {}
-            return RunRequest(*found, methods=methods, selection=before)
+            return stream_picture_request(session, engine, self.folders, stream, t, before=tab == "memory")
 
         yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")
 

@@ -2,8 +2,10 @@
 
 import base64
 import io
+import re
 from functools import lru_cache
-from pathlib import Path
+from html import escape
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -45,8 +47,20 @@ def _uri(image: Image.Image, kind: str, **options: Any) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def thumbnail_html(pixels: np.ndarray | None) -> str:
-    """HTML of a thumbnail, 48 pixels wide; a question mark if there is none."""
+def thumbnail_html(pixels: np.ndarray | None, file: str = "") -> str:
+    """HTML of a thumbnail, 48 pixels wide; of one that is not here what its ``file`` is called, a question mark if that is
+    not known either."""
     if pixels is None:
-        return "<span class='blank'>?</span>"
+        return blank_html(file)
     return f'<img src="{jpeg_uri(pixels)}" alt="" width="48" height="48">'
+
+
+def blank_html(file: str) -> str:
+    """HTML in the place of a picture whose file is not here: its name, with its folder, which is its class, unless the name
+    begins with it: "accordion/image_0012", "banded_0012"."""
+    if not file:
+        return "<span class='blank'>?</span>"
+    path = PurePosixPath(file)
+    name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}/{path.stem}"
+    broken = re.sub("([/_-])", "\\1&#8203;", escape(name))  # a line may end after a sign that joins two words
+    return f"<span class='blank named'>{broken}</span>"

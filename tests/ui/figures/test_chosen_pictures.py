@@ -1,6 +1,7 @@
 """Pictures inside the lasso are measured and streamed by one press each, among the class names of their cloud; and the
 classes of a cloud are chosen by name."""
 
+import itertools
 import re
 from typing import Any
 
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 
 from rita_demo import load_runs
-from rita_demo.evaluation.page import DataFolders, class_counts
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders, class_counts, known_measurements
+from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures import jobs as figures_jobs
-from rita_demo.ui.figures import layout
+from rita_demo.ui.figures import layout, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.page import build
 from rita_demo.ui.session.run_request import names_of
@@ -149,3 +152,56 @@ def test_the_classes_of_a_cloud_are_chosen_by_name(page: Page) -> None:
     assert len(live["choices"]) == 47
     assert page.figures.pick_source(page.name, "run/cells/x", "pgd")[parts["names"]]["choices"] == []
     assert layout.class_choices(page.figures.folders, "dataset:../x") == []
+
+
+def compare_any(page: Page, folder: str) -> tuple[Any, Any]:
+    """Choose two measurements of a folder of which the first has a picture right that the second has not."""
+    tab = page.figures
+    known = [one for one in known_measurements(tab.folders) if one.folder == folder]
+    for first, second in itertools.permutations(known, 2):
+        tab.pick_compared(page.name, first.name, second.name)
+        if page.session.figures.compared.found.won:
+            return first, page.session.figures.compared.found
+    raise AssertionError("no two of them differ")
+
+
+def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_had_it(page: Page) -> None:
+    page.lasso(0, 1, 2, 3, 4, 5)
+    *_, end = page.figures.parts["lasso_buttons"].measure_chosen(page.form())
+    folder = re.search(r"page-textures-chosen-\w+", end[page.figures.parts["lasso_buttons"].measured])[0]
+    first, found = compare_any(page, folder)
+    assert f'data-picture="{len(found.won) - 1}"' in won_pictures.won_html(page.session)
+    updates = list(page.figures.open_won(page.name, Event({"picture": len(found.won) - 1})))
+    run, won = page.session.run, found.won[-1]
+    frame = load_runs(page.figures.folders.runs / folder)
+    columns = CellHeader.read(first.cells[0]).columns
+    mine = (frame.method == columns["method"]) & (frame.attack == columns["attack"]) & (frame.picture == won.picture)
+    (row,) = frame[mine].to_dict("records")
+    assert run.class_prompts.names == page.cloud.names
+    assert run.class_prompts.names[run.label] == row["label"] == won.label
+    assert run.label_given
+    assert (run.settings.views, run.settings.attack, run.settings.protocol) == (8, row["attack"], "off")
+    assert run.class_prompts.names[run.attacked.verdicts[row["method"]].label] == row["answer"]
+    form = page.stream.fields
+    shown = {name: value for update in updates for name, one in form.items() if (value := update.get(one)) is not None}
+    values = {name: value.get("value") if isinstance(value, dict) else value for name, value in shown.items()}
+    assert names_of(values) == page.cloud.names, "and the form asks the same again"
+
+
+def test_a_won_picture_of_a_stream_opens_with_the_memory_before_it(page: Page) -> None:
+    page.lasso(0, 1, 2, 3, 4, 5)
+    list(page.stream.start_chosen(page.form(), page.figures.parts["lasso_buttons"].choice.find))
+    recording, trajectory = page.session.stream.recording, page.session.stream.trajectory
+    _, found = compare_any(page, recording.name.partition("/")[0])
+    before = page.session.history
+    list(page.figures.open_won(page.name, Event({"picture": 0})))
+    t, run = trajectory.pictures.index(found.won[0].picture), page.session.run
+    held = {k: view.count for k, view in evaluation_page.classes_after(trajectory, t).items()}
+    assert {k: n for k, n in enumerate(run.cache_before.count.tolist()) if n} == held
+    assert run.class_prompts.names[run.attacked.verdicts["rita"].label] == recording.rows()[t]["answer"]
+    assert not before.holds_views or before in page.session.put_aside
+
+
+@pytest.mark.parametrize("bad", [{}, {"picture": 10**6}, {"picture": "0; drop"}, {"picture": -1}, {"picture": True}])
+def test_a_won_picture_that_is_not_there_opens_nothing(page: Page, bad: dict[str, Any]) -> None:
+    assert list(page.figures.open_won(page.name, Event(bad))) == []

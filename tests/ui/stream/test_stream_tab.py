@@ -445,10 +445,20 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     both = len(evaluation_page.compare_caches(*views).both)
     assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(client.shown)
     tab.pick_other(client.name, other)
-    stored = evaluation_page.find_stream(tab.folders, other)
+    stored, opened = evaluation_page.find_stream(tab.folders, other), []
     found = evaluation_page.compare_answers(one, stored, "rita", 6)
     assert sorted(numbers_in(memory_panels.help_html(client.shown))) == [d.picture + 1 for d in found.different]
-    assert "slots=1" in memory_panels.contents_html(client.shown)
+    listed = memory_panels.contents_html(client.shown)
+    assert "slots=1" in listed
+    for beside in (True, False):
+        numbers = re.findall(rf'data-t="(\d+)"{" data-other" if beside else " title"}', listed)
+        for t in map(int, numbers[-1:]):
+            list(tab.open_remembered(client.name, Event({"t": t} | ({"other": 1} if beside else {}))))
+            row = (stored if beside else one).rows()[t - 1]
+            assert session.run.class_prompts.names[session.run.label] == row["label"]
+            assert session.run.settings.slots == (1 if beside else one.header.requested.slots)
+            opened.append(beside)
+    assert opened, "a view that one of them alone holds opens its picture"
     for hostile in ("../x", "after 99", "after x", None, 3, ["off"]):
         with pytest.raises(DataError, match="nothing of that name"):
             tab.pick_other(client.name, hostile)
@@ -471,7 +481,7 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
         assert item.thumbnail.shape == (48, 48, 3)
     assert client.session.visible_tab == "memory"
     monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
-    with pytest.raises(SettingError, match="made with the model 'toy'"):
+    with pytest.raises(SettingError, match="measured with the model 'toy'"):
         list(client.tab.open_inside(client.name))
     assert client.session.history is history
 
