@@ -51,6 +51,7 @@ def _heading(
 
 def build_first_screen(panels: PanelRegistry) -> Parts:
     """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
+    _html(panels, "run-says", verdict_table.says, "step", immediate=True)
     _html(panels, "banner", verdict_table.banner, "step", immediate=True)
     pictures, field = (
         PictureTriptych(None, box=[], elem_id="pictures"),

@@ -29,6 +29,26 @@ def banner(run: Run) -> str:
     return f"<div class='banner {kind}'><strong>{said}</strong>{small}{names_notes(run)}</div>"
 
 
+def says(run: Run) -> str:
+    """What is on screen, and how many of the methods are right; of how many the answer changed where that is not known."""
+    what, count = f"One picture among {len(run.class_prompts.names)} class names", len(run.answered)
+    if run.attack is not None:
+        row = get_attack(run.settings.attack)
+        strength = f" {run.settings.budget}/255" if row.bounded else ""
+        what += f"; attack: {row.column_title}{strength}{wording.step_suffix(run)}"
+    before, now = ([side.verdicts[name].label for name in run.answered] for side in (run.clean, run.attacked))
+    right = [answers.count(run.label) for answers in (before, now)]
+    if not run.label_given and run.attack is None:
+        found = f"{count} methods give {len(set(now))} answer{'s' * (len(set(now)) > 1)}"
+    elif not run.label_given:
+        found = f"{sum(a != b for a, b in zip(before, now))} of {count} methods change their answer"
+    elif run.attack is None:
+        found = f"{right[1]} of {count} methods have it right"
+    else:
+        found = f"{right[1]} of {count} methods have the attacked picture right, {right[0]} the clean one"
+    return f"<p class='says'>{escape(what)}. {found}.</p>"
+
+
 def table(run: Run) -> str:
     """Every method's answer on the clean and on the attacked picture; a user's own defence that has none with file,
     line and kind of its error, without the error's own text."""
