@@ -60,6 +60,6 @@ def _reproduce(args: argparse.Namespace) -> int:
         raise
     finally:
         print_progress("")
-    print(f"{done.measured} of {done.printed} printed cells are measured; {done.new} rows are new.")
+    print(f"{done.counted.sentence} {done.new} rows are new.")
     print(f"The report is {done.report}.")
     return 0

@@ -12,6 +12,7 @@ from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet, collect
 from rita_demo.evaluation.report.paper_tables import PaperBlock, is_printed_backbone, printed_blocks
 from rita_demo.evaluation.request import Request, parse_request
 from rita_demo.paper import catalogue
+from rita_demo.paper.compared import of_other_models
 from rita_demo.records.errors import DataError
 
 PRESET, SPLIT, PROTOCOL = "paper", "test", "stream"
@@ -54,7 +55,7 @@ def make_plan(asked: Asked) -> Plan:
     Raises:
         DataError: nothing of it can be measured here.
     """
-    blocks, missing = _blocks(asked)
+    blocks, missing = _blocks(asked), list[str]()
     needed = list(dict.fromkeys(dataset for dataset, _, _ in _cells(blocks)))
     pictures: dict[str, PictureSet] = {}
     for name in asked.datasets or needed:
@@ -65,26 +66,19 @@ def make_plan(asked: Asked) -> Plan:
     requests = [*_table_requests(asked, blocks, pictures), *_figure_requests(asked, list(pictures))]
     if not requests:
         raise DataError(
-            f"Nothing of {', '.join(asked.wanted)[:200]} can be measured here. {' '.join(missing[:3])}",
+            f"Nothing of {', '.join(asked.wanted)[:200]} can be measured here. "
+            + " ".join([*of_other_models(asked.wanted, asked.backbone), *missing][:3]),
             "Name the folder of the datasets with --data-root, or rehearse with --dataset textures, which needs none.",
         )
     missing += [sentence for one in pictures.values() for sentence in _partial(one)]
     return Plan(tuple(requests), pictures, tuple(missing))
 
 
-def _blocks(asked: Asked) -> tuple[list[PaperBlock], list[str]]:
-    """The parts of the wanted tables that are printed for this backbone, or all where the paper does not have it; and a
-    sentence for each wanted table that is printed for other backbones alone."""
+def _blocks(asked: Asked) -> list[PaperBlock]:
+    """The parts of the wanted tables that are printed for this backbone, or all where the paper does not have it."""
     every = printed_blocks()
     own = [block for block in every if is_printed_backbone(block.backbone, asked.backbone)] or every
-    tables = {catalogue.table_name(table): table for block in every for table in block.tables}
-    wanted = {table for name, table in tables.items() if name in asked.wanted}
-    missing = []
-    for table in sorted(wanted - {table for block in own for table in block.tables}):
-        others = dict.fromkeys(block.backbone for block in every if table in block.tables)
-        names = " or ".join(f"--backbone {paper_results.BACKBONES[name]}" for name in others)
-        missing.append(f"{catalogue.table_name(table)} is printed for other models alone: measure it with {names}.")
-    return [block for block in own if wanted.intersection(block.tables)], missing
+    return [block for block in own if any(catalogue.table_name(table) in asked.wanted for table in block.tables)]
 
 
 def _cells(blocks: Iterable[PaperBlock]) -> dict[tuple[str, str, int], tuple[str, ...]]:

@@ -1,62 +1,50 @@
 """Measure what the paper prints, as far as the data here allows, and report it beside the paper's cells."""
 
-import csv
-import io
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rita_demo.data import paper_results
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.planned_cells import ModelFacts
-from rita_demo.evaluation.report.paper_tables import (
-    OUTSIDE,
-    index_cells,
-    is_inside,
-    is_printed_backbone,
-    measured_for,
-    paper_tables,
-)
+from rita_demo.evaluation.report.paper_tables import DIFFERENCE_NOTE, OUTSIDE, paper_tables
 from rita_demo.evaluation.report.render import table_body
 from rita_demo.evaluation.report.results import ResultRow, result_rows
-from rita_demo.evaluation.report.tables import NOTES, measured_tables
+from rita_demo.evaluation.report.tables import INTERVAL_NOTE, NOTES, SECONDS_NOTE, measured_tables
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.run_folder import Pace, RunFolder
 from rita_demo.paper import catalogue
 from rita_demo.paper import files as figure_files
+from rita_demo.paper.compared import Compared, Counted, cells_csv, compare, count, is_in_paper, of_other_models
 from rita_demo.paper.plan import FIGURES, PRESET, PROTOCOL, SPLIT, TABLES, Asked, Plan, figure_dataset
 from rita_demo.paper.stored import stored
 from rita_demo.records.errors import BackboneError, DataError, DemoError, PictureError
-from rita_demo.records.measurement import PaperResult
 from rita_demo.scripting.explain import load_engine
 
 REPORT, CELLS, FIGURE_FOLDER = "report.md", "cells.csv", "figures"
 SETTINGS_TEXT = f"preset {PRESET}"
 CLOUD_CLASSES, CLOUD_EACH, NEIGHBOURS = 6, 6, 15  # of the feature cloud, as in rita figures
-CELL_COLUMNS = "table,backbone,method,dataset,attack,budget,printed,measured,low,high,n,difference,inside,remark"
 GOES_ON = "The same command goes on, and measures nothing again. The figures are drawn at the end."
+REASONS = (
+    "The set-up: CLIP has one view and no random number, so its clean row is the first to compare. If it differs on a whole "
+    "split, so do weights, activation, class names, its sentence (hand_prompt) or the pictures.",
+    "Chance in crops and attacks: all other rows have random crops, and attacks a random start; the paper names no seed.",
+    "What the paper leaves open: class descriptions (its own are not published), how the memory is filled and kept, the "
+    "weight of the memory, and more in docs/method.md, section 2. The preset paper is the closest reading.",
+    "The print: numbers in brackets behind a printed one, such as [1], lead to what is known to be wrong with it.",
+)
 Report = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A printed cell and the measured one, None where it was not measured."""
-
-    printed: PaperResult
-    measured: ResultRow | None
-
-
-@dataclass(frozen=True)
 class Reproduction:
-    """What was done: the number of ``new`` rows, printed cells with a measured one and in all, and the report's path."""
+    """What was done: the number of ``new`` rows, the printed cells that are measured, and the report's path."""
 
     new: int
-    measured: int
-    printed: int
+    counted: Counted
     report: Path
 
 
@@ -112,7 +100,7 @@ def reproduce(asked: Asked, plan: Plan, report: Report, warn: Report) -> Reprodu
     except KeyboardInterrupt:
         running.write_report()
         raise
-    return Reproduction(new, sum(one.measured is not None for one in cells), len(cells), asked.out / REPORT)
+    return Reproduction(new, count(cells, plan.pictures), asked.out / REPORT)
 
 
 def _measure(running: Running, report: Report, warn: Report) -> int:
@@ -148,43 +136,13 @@ def _is_of_attack(error: DemoError) -> bool:
     return isinstance(cause, DemoError) and not isinstance(cause, DataError | BackboneError | PictureError)
 
 
-def compare(wanted: Iterable[str], backbone: str, rows: Sequence[ResultRow]) -> tuple[Compared, ...]:
-    """The single printed cells of the wanted tables for the backbone, or all where the paper does not have it."""
-    index, names = index_cells(rows), set(wanted)
-    every = [c for c in paper_results.paper_results() if catalogue.table_name(c.table) in names]
-    own = [cell for cell in every if is_printed_backbone(cell.backbone, backbone)] or every
-    found = []
-    for cell in own:
-        if cell.dataset not in paper_results.AVERAGES:
-            same = measured_for(cell, index)
-            found.append(Compared(cell, max(same, key=lambda one: (one.finished, one.n), default=None)))
-    return tuple(found)
-
-
-def cells_csv(cells: Iterable[Compared]) -> str:
-    """One line per printed cell; empty where it was not measured."""
-    text = io.StringIO()
-    write = csv.writer(text, lineterminator="\n").writerow
-    write(CELL_COLUMNS.split(","))
-    for one in cells:
-        cell, row = one.printed, one.measured
-        ours: list[object] = [""] * 6
-        if row is not None:
-            numbers = (row.accuracy, row.low, row.high)
-            difference = f"{row.accuracy - cell.accuracy:+.2f}"
-            ours = [*(f"{number:.2f}" for number in numbers), row.n, difference, int(is_inside(row, cell))]
-        names = (cell.table, cell.backbone, cell.method, cell.dataset, cell.attack, cell.budget or "")
-        write([*names, cell.accuracy, *ours, cell.remark])
-    return text.getvalue()
-
-
 def report_text(
     running: Running, cells: Sequence[Compared], rows: Sequence[ResultRow], undrawn: Sequence[str] = ()
 ) -> str:
     """The report as markdown. ``undrawn``: as of :meth:`Running.write_report`."""
     asked, engine, plan = running.asked, running.engine, running.plan
-    info, measured = engine.info, [one for one in cells if one.measured is not None]
-    printed = any(is_printed_backbone(one.printed.backbone, info.name) for one in cells)
+    info, counted = engine.info, count(cells, plan.pictures)
+    printed = is_in_paper(info.name)
     missing = [*plan.missing, *running.failed.values(), *undrawn]
     so_far = stored(running.possible, plan.pictures, running.facts)
     lines = [
@@ -196,33 +154,51 @@ def report_text(
     ]
     if asked.limit is not None:
         lines.append(f"At most {asked.limit} pictures of each dataset: a rehearsal, with wide intervals.")
-    counted = f"{len(measured)} of {len(cells)} printed cells are measured."
-    if printed:
-        inside = sum(is_inside(one.measured, one.printed) for one in measured if one.measured)
-        counted += (
-            f" The printed number is inside the 95 % interval of the measured one in {inside}, outside in "
-            f"{len(measured) - inside} ({OUTSIDE})."
+    said = counted.sentence
+    if not printed:
+        said += " The paper does not have this model: no number here reproduces a printed one."
+    elif counted.measured:
+        said += (
+            f" The printed number is inside the 95 % interval of the measured one in {counted.inside}, outside in "
+            f"{counted.measured - counted.inside} ({OUTSIDE})."
         )
-    elif cells:
-        counted += " The paper does not have this model: no number here reproduces a printed one."
     if unfinished := so_far.unfinished:
         lines.append(f"**{100 * so_far.share:.1f} % of the pictures are measured.** {GOES_ON}")
-        counted += " A star marks what is not finished."
-    lines.append(counted)
+        said += " A star marks what is not finished."
+    lines.append(said)
     if unfinished:
-        lines += ["## Still to measure", "\n".join(f"- {one}" for one in unfinished)]
-    lines += ["## Missing", "\n".join(f"- {one}" for one in missing) or "Nothing."]
-    lines.append("## Tables")
+        lines += ["## Still to measure", _listed(unfinished)]
+    lines += ["## Missing", _listed(missing) or "Nothing."]
+    lines += ["## Tables", *([DIFFERENCE_NOTE] if printed and counted.measured else [])]
     names = set(asked.wanted)
     tables = [
         table
         for table in paper_tables(rows, differences=True)
         if names & {catalogue.table_name(name) for name in table.paper_tables}
     ]
-    beside = {one.measured.dataset for one in measured if one.measured}
-    tables += measured_tables([row for row in rows if row.dataset not in beside])
-    lines += [f"### {table.title}\n\n{table_body(table)}" for table in tables]
-    return "\n\n".join([*lines, "## How to read these numbers", *NOTES]) + "\n"
+    beside = {one.measured.dataset for one in cells if one.measured}
+    alone = measured_tables([row for row in rows if row.dataset not in beside])
+    lines += [f"### {table.title}\n\n{table_body(table)}" for table in [*tables, *alone]]
+    if printed and counted.measured:
+        lines += ["## Why a number may differ", _listed(_reasons(rows))]
+    lines += ["## How to read these numbers", *(NOTES if alone else (INTERVAL_NOTE, SECONDS_NOTE))]
+    if others := of_other_models(asked.wanted, info.name):
+        lines += ["## Printed for other models", _listed(others)]
+    return "\n\n".join(lines) + "\n"
+
+
+def _listed(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {one}" for one in sentences)
+
+
+def _reasons(rows: Sequence[ResultRow]) -> list[str]:
+    """Why a measured number may differ from a printed one, the most frequent reason first."""
+    widest = max(rows, key=lambda one: one.high - one.low)
+    return [
+        f"Chance: of {widest.n} pictures the 95 % interval is {widest.low:.0f} to {widest.high:.0f} % ({widest.dataset}), "
+        "and 1 printed number of 20 is outside by chance alone.",
+        *REASONS,
+    ]
 
 
 def _figures(running: Running, report: Report) -> list[str]:

@@ -1,7 +1,8 @@
 """How much of a plan is stored, for a report that is written while the measurement goes on or after it was killed."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rita_demo.evaluation.page.small_ablations import VALUES
 from rita_demo.evaluation.pictures import PictureSet
@@ -15,7 +16,7 @@ from rita_demo.records.grouping import group_by
 @dataclass(frozen=True)
 class Stored:
     """``share`` of the pictures that are stored, 0 to 1, each counted once per group of cells as a pace counts them; and a
-    sentence per dataset, attack and number of pictures on the cells that lack some (``unfinished``)."""
+    sentence per dataset, attack and number of pictures on the cells that lack some (``unfinished``), each named once."""
 
     share: float
     unfinished: tuple[str, ...]
@@ -23,19 +24,23 @@ class Stored:
 
 def stored(requests: Iterable[Request], pictures: Mapping[str, PictureSet], facts: ModelFacts) -> Stored:
     """What is stored of the requests. Nothing is changed, and nothing locked."""
-    done, total, unfinished = 0.0, 0, list[str]()
+    done, total, unfinished, named = 0.0, 0, list[str](), set[Path]()
     for request in requests:
-        groups = list(RunFolder(request, pictures, facts).stored())
+        folder = RunFolder(request, pictures, facts)
+        groups = list(folder.stored())
         done += sum(sum(one.done for one in group) / len(group) for group in groups)
         total += sum(group[0].total for group in groups)
-        unfinished += _unfinished([one for group in groups for one in group])
+        cells = {folder.cell_folder(one.dataset, one.cell): one for group in groups for one in group}
+        unfinished += _unfinished(cells.values(), [one for place, one in cells.items() if place not in named])
+        named |= cells.keys()
     return Stored(done / max(1, total), tuple(unfinished))
 
 
-def _unfinished(cells: Sequence[StoredCell]) -> Iterator[str]:
-    """``dtd, pgd 1/255, 3 of 20 pictures: clip, ensemble``; a cell of a figure with the setting that it varies."""
+def _unfinished(cells: Iterable[StoredCell], unnamed: Iterable[StoredCell]) -> Iterator[str]:
+    """``dtd, pgd 1/255, 3 of 20 pictures: clip, ensemble``; a cell of a figure with the setting that it varies. ``unnamed``:
+    those of the cells that no earlier request has."""
     varied = [name for name in VALUES if len({getattr(one.cell.requested, name) for one in cells}) > 1]
-    lacking = group_by((one for one in cells if one.done < one.total), _where)
+    lacking = group_by((one for one in unnamed if one.done < one.total), _where)
     for (dataset, attack, done, total), same in lacking.items():
         names = (
             " ".join([one.cell.method, *(f"{n}={getattr(one.cell.requested, n):g}" for n in varied)]) for one in same

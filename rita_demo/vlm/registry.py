@@ -140,8 +140,7 @@ def _pretrained(architecture: str, tag: str, config: OpenClipRecord) -> tuple[nn
     model = _build(config, name)
     load_weights(model, cached_weights(known) or _download(known, name, entry), name)
     note = f"Runs with {activation_name(config)}, as its weights were trained."
-    title, note = (entry.title, entry.note) if entry else (name, note)
-    return model, {"name": name, "title": title, "note": note, **_preprocessing(known)}
+    return model, {"name": name, "title": entry.title if entry else name, "note": note, **_preprocessing(known)}
 
 
 def _from_file(architecture: str, path: Path, config: OpenClipRecord, suffix: str) -> tuple[nn.Module, _Description]:

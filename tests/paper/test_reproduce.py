@@ -66,11 +66,56 @@ def test_every_printed_cell_of_a_table_is_planned_once(table: str, backbone: str
 def test_what_is_not_here_is_named(tmp_path: Path) -> None:
     draw_dataset(tmp_path, "stanford_cars", "", "split_zhou_StanfordCars.json", ["red car", "blue car"], 1)
     missing = "\n".join(make_plan(Asked(catalogue.names(), B32, tmp_path, tmp_path / "out", ())).missing)
-    assert "table-rn50 is printed for other models alone: measure it with --backbone RN50-quickgelu:openai." in missing
     assert "cars: there are no class descriptions; the paper has some." in missing
     assert re.search(r"^aircraft: .*incomplete", missing, re.MULTILINE)
     with pytest.raises(DataError, match="--dataset textures"):
         make_plan(Asked(("table-main",), B32, None, tmp_path / "out"))
+    with pytest.raises(
+        DataError, match=re.escape("RN50 (`--backbone RN50-quickgelu:openai`): 112 printed cells of table-rn50")
+    ):
+        make_plan(Asked(("table-rn50",), B32, tmp_path, tmp_path / "out"))
+
+
+def test_a_report_counts_what_its_model_and_datasets_can_measure_and_names_what_is_of_others(
+    openai_words, tmp_path, capsys
+) -> None:
+    assert cli.main(openai_words("table-main,table-budget-4")) == 0
+    capsys.readouterr()
+    both = [printed(table, "ViT-B/32") for table in ("main", "budget 4")]
+    cells = {
+        (dataset, attack, budget * (attack != "none"), m)
+        for one in both
+        for (dataset, attack), all in one.items()
+        for m, budget in all
+    }
+    here = [cell for cell in cells if cell[0] in ("DTD", "EuroSAT")]
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    counted = f"{len(here)} of {len(here)} printed cells of these datasets are measured; {len(cells) - len(here)} more are of datasets"
+    assert len(here) == 7 * 2 * 3, "the clean row of both tables is the same one"
+    assert counted in report
+    assert (
+        "- ViT-B/16 (`--backbone ViT-B-16-quickgelu:openai`): 168 printed cells of table-main, table-budget-4."
+        in report
+    )
+    table = report.partition("## Tables")[2].partition("## Why")[0]
+    for name in ("DTD", "EuroSAT"):
+        assert f"| method | memory | {name} | s per picture |" in table, "columns that are not measured are left out"
+    assert "Caltech101" in table, "and named"
+
+
+def test_a_cell_of_several_sweeps_is_named_once_as_still_to_measure(tmp_path, tiny_model_dir, monkeypatch) -> None:
+    monkeypatch.setattr(command, "QUICK", 4)
+    words = ["reproduce", "--backbone", f"local-dir:{tiny_model_dir}", "--dataset", "textures", "--quick"]
+    words += ["--table", "budget-by-steps,ablation-tuning-steps", "--out", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        end_at(1, KeyboardInterrupt(), list[str](), patch)
+        assert cli.main(words) == 130
+    named = [
+        (line.partition(",")[2].rpartition(",")[0], name)
+        for line in measured_share(tmp_path)[1]
+        for name in line.rpartition(": ")[2].split(", ")
+    ]
+    assert len(named) == len({(attack.partition(",")[0], name) for attack, name in named}) == 4 * 4
 
 
 def test_the_textures_are_a_rehearsal_without_any_data(tmp_path, tiny_model_dir, monkeypatch, capsys) -> None:
@@ -78,7 +123,9 @@ def test_the_textures_are_a_rehearsal_without_any_data(tmp_path, tiny_model_dir,
     words = ["reproduce", "--backbone", f"local-dir:{tiny_model_dir}", "--dataset", "textures", "--quick"]
     words += ["--table", "table-components", "--out", str(tmp_path)]
     assert cli.main(words) == 0
-    assert "0 of 8 printed cells are measured; 32 rows are new." in capsys.readouterr().out
+    assert (
+        "The paper prints no single cell of these datasets in these tables. 32 rows are new." in capsys.readouterr().out
+    )
     rows = result_rows(tmp_path / "runs" / "tables-4")
     assert {(row.n, row.finished) for row in rows} == {(4, True)}
     report = (tmp_path / "report.md").read_text("utf-8")
@@ -174,7 +221,7 @@ def test_a_report_says_how_much_is_measured_after_ctrl_c_and_after_a_kill(
     assert {cell["backbone"] for cell in cells} == {"ViT-B/32"}
     capsys.readouterr()
     assert cli.main(words) == 0, "once more: nothing is left to do"
-    assert "; 0 rows are new" in capsys.readouterr().out
+    assert " 0 rows are new" in capsys.readouterr().out
     assert (out / "report.md").read_text("utf-8") == report
 
 

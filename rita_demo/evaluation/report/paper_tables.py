@@ -54,8 +54,8 @@ UNBOUNDED_NOTE = "The paper names a strength for this attack; as it is measured 
 ROUNDED = 0.05  # points: the print has one decimal
 OUTSIDE = "≠"
 DIFFERENCE_NOTE = (
-    f"After each printed number: measured minus printed, in points. {OUTSIDE}: the printed number is outside the 95 % "
-    "interval of the measured one."
+    "In a cell: the accuracy measured here, in percent; in brackets the paper's, and measured minus printed in points. "
+    f"{OUTSIDE}: the printed number is outside the 95 % interval of the measured one."
 )
 
 
@@ -77,11 +77,13 @@ def index_cells(cells: Iterable[AnyCell]) -> dict[Key, list[AnyCell]]:
 
 def measured_for(cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]]) -> list[AnyCell]:
     """The measured cells of :func:`index_cells` for a printed one, those of its backbone first; none for an average."""
-    if cell.dataset not in paper_results.DATASETS or cell.method not in paper_results.METHODS:
-        return []
-    dataset, method = paper_results.DATASETS[cell.dataset], paper_results.METHODS[cell.method]
-    key = _key(dataset, method, paper_results.ATTACKS.get(cell.attack, ""), cell.budget or 0)
-    return sorted(index.get(key, []), key=lambda one: not same_backbone(cell.backbone, one))
+    return sorted(index.get(printed_key(cell), []), key=lambda one: not same_backbone(cell.backbone, one))
+
+
+def printed_key(cell: PaperResult) -> Key:
+    """What a printed cell measures; of an average: a dataset that no measured cell has."""
+    dataset, method = paper_results.DATASETS.get(cell.dataset, ""), paper_results.METHODS.get(cell.method, "")
+    return _key(dataset, method, paper_results.ATTACKS.get(cell.attack, ""), cell.budget or 0)
 
 
 def same_backbone(printed: str, cell: MeasuredCell) -> bool:
@@ -138,7 +140,7 @@ def paper_tables(rows: Sequence[ResultRow], differences: bool = False) -> list[T
     """A table for every part of a printed table that has a measured cell, per backbone, split and threat model.
 
     Printed numbers are those of the measured backbone, or of ``DEFAULT_BACKBONES`` where the paper does not have it.
-    ``differences``: on the printed backbone every cell has measured minus printed, marked where the interval is passed.
+    ``differences``: as ``DIFFERENCE_NOTE`` says where the backbone is the printed one, and without the columns that are not measured.
 
     Raises:
         DataError: the printed results are missing from this copy, or damaged.
@@ -191,7 +193,7 @@ class PaperTable:
     """A block beside the measured cells of a ``group`` that differ in dataset, method, memory and settings alone."""
 
     def __init__(self, block: PaperBlock, group: Sequence[ResultRow], index: Mapping[Key, Sequence[ResultRow]]) -> None:
-        self.block, self.group = block, group
+        self.block, self.group, self.columns = block, group, block.columns
         self.measured: dict[str, dict[str, list[ResultRow]]] = {}  # method -> dataset (printed names) -> cells
         self.scopes: dict[
             str, dict[str, str]
@@ -235,10 +237,13 @@ class PaperTable:
         """``differences``: as of :func:`paper_tables`."""
         block, row = self.block, self.group[0]
         self.differences = differences and same_backbone(block.backbone, row)
+        if differences:
+            self.columns = {n: parts for n, parts in block.columns.items() if all(one in self.scopes for one in parts)}
         rows = tuple(row for method in self.measured for row in self._rows(method))
         rows += tuple(row for found in self.own.values() for row in self._measured_rows(found))
         averages = [name for name in block.columns if name in paper_results.AVERAGES]
-        columns = (f"{name} of {len(parts)}" if name in averages else name for name, parts in block.columns.items())
+        columns = (f"{name} of {len(parts)}" if name in averages else name for name, parts in self.columns.items())
+        left_out = [name for name in block.columns if name not in self.columns]
         names = " and ".join(f"“{table}”" for table in block.tables)
         return Table(
             f"{row.backbone} ({row.split}) beside the paper's table{'s' * (len(block.tables) > 1)} {names}, "
@@ -247,7 +252,7 @@ class PaperTable:
             ("method", "memory", *columns, "s per picture", "settings"),
             rows,
             (
-                *((DIFFERENCE_NOTE,) if self.differences else ()),
+                *((f"Columns of the paper that are not measured: {', '.join(left_out)}.",) if left_out else ()),
                 *((AVERAGE_NOTE,) if averages else ()),
                 *(f"[{n}] Known to be wrong in the print, or doubtful: {note}." for note, n in self.notes.items()),
                 *((VARIANTS_NOTE,) if any(row.method == "rita" for row in self.group) else ()),
@@ -282,7 +287,7 @@ class PaperTable:
         printed = f" (printed {paper_results.SECONDS[name]:.2f})" if name in paper_results.SECONDS else ""
         if rows := self._measured_rows(self.measured[method], cells, title, printed):
             return rows
-        values = [self._cell(column, cells.get(column), {}) for column in self.block.columns]
+        values = [self._cell(column, cells.get(column), {}) for column in self.columns]
         return [(title, "", *values, NOT_MEASURED + printed, "not measured")]
 
     def _measured_rows(
@@ -302,7 +307,7 @@ class PaperTable:
                 for name, found in measured.items()
                 if (same := [one for one in found if (one.protocol, one.non_default) == variant])
             }
-            values = [self._cell(column, (cells or {}).get(column), shown) for column in self.block.columns]
+            values = [self._cell(column, (cells or {}).get(column), shown) for column in self.columns]
             views, seconds = (fmean(getattr(row, n) for row in shown.values()) for n in ("view_seconds", "seconds"))
             mean = replace(next(iter(shown.values())), view_seconds=views, seconds=seconds)
             settings = mean.non_default or "recommended"

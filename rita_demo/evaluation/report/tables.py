@@ -9,18 +9,23 @@ from rita_demo.evaluation.report.comparisons import PairedComparison
 from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.records.grouping import group_by
 
-NOTES = (
+INTERVAL_NOTE = (
     "Intervals: Wilson, 95 %, of n different pictures. Accuracy is the mean over all seeds; a picture under another "
     "seed is not a new picture (the lowest and the highest accuracy of one seed stand beside the seeds). A star marks "
-    "a cell that is not finished.",
+    "a cell that is not finished."
+)
+AGAINST_NOTE = (
     "Against Ensemble: difference of accuracy in points on the same attacked pictures; in brackets the pictures that "
     "only this method / only Ensemble has right, and McNemar's exact two-sided p. A picture counts once: with several "
     "seeds for the method that is right under more of them, and for neither in a tie. Where the plain Ensemble (mean "
-    "probability, equal weights for all crops) or one on the same views was not measured, the one used is named.",
+    "probability, equal weights for all crops) or one on the same views was not measured, the one used is named."
+)
+SECONDS_NOTE = (
     "Seconds per picture: median for cutting and encoding the views, which all methods on the same views share, "
     "+ median for the method itself; the attack is not included. CLIP needs one view only: its part is one in N of "
-    "the views' time, and more when one view is encoded alone.",
+    "the views' time, and more when one view is encoded alone."
 )
+NOTES = INTERVAL_NOTE, AGAINST_NOTE, SECONDS_NOTE
 NOT_MEASURED = "–"
 PLUGIN_SENTENCE = " is a defence from "
 REFERENCES = {
