@@ -144,26 +144,50 @@ def test_hostile_values_over_http_are_refused_and_the_page_keeps_working(
     assert "Done in" in http_client.press("go")
 
 
-@pytest.mark.parametrize(
-    ("element", "data"),
-    [
-        ("plan", {"curve": 0, "index": 0, "data": [10**9, -1]}),
-        ("plan", {"curve": "x", "index": None, "data": "abc"}),
-        ("costs", {"curve": 0, "index": 0, "data": [1.5]}),
-        ("story", {"data": [10**9]}),
-        ("story", {"data": "abc"}),
-        ("views", {"index": "0"}),
-        ("views", {"index": -1}),
-        ("entropies", None),
-        ("steps", {"curve": 0, "index": 0, "data": [99]}),
-        ("samples", {"sample": "../../etc/passwd"}),
-        ("samples", {"sample": ["coffee"]}),
-    ],
+NAN = float("nan")
+MARK = {"curve": 0, "index": 99}  # its index is no view's
+FORGED: tuple[Any, ...] = (
+    *(None, "abc", 7, [0, 0], {}, NAN, MARK),
+    *(MARK | {"data": data} for data in ([10**30, -1], ["0", "1"], [NAN, NAN], [[0], {}], [1.5], [None, True], "abc")),
+    *({"index": index} for index in (-1, 10**9, "3", NAN, [1])),
+    *({"k": k, "slot": k} for k in ("0", [0], NAN, 10**30, -1, 0.5, None)),
+    *({"sample": sample} for sample in ("../../etc/passwd", ["coffee"])),
 )
-def test_forged_clicks_change_nothing_and_break_nothing(http_client: HttpClient, element: str, data: Any) -> None:
-    answer = http_client.press(element, data=data)
-    assert "Something went wrong" not in answer
-    assert "Traceback" not in answer
+
+
+def assert_harmless(answer: str, *unwanted: str) -> None:
+    for text in ("Something went wrong", "Traceback", *unwanted):
+        assert text not in answer, answer[:500]
+
+
+def test_forged_clicks_change_nothing_and_break_nothing(http_client: HttpClient) -> None:
+    """On everything of every tab that says where it was clicked."""
+    html = {number for number, one in http_client.components.items() if one["type"] == "html"}
+    clicks = [
+        one
+        for one in http_client.config["dependencies"]
+        if one["trigger_mode"] == "multiple" and not one["queue"] and any(i in html for i, _ in one["targets"])
+    ]
+    assert len(clicks) > 25
+    for event in clicks:
+        for data in FORGED:
+            assert_harmless(http_client._call(event, data), '"success":false')
+    http_client.choose_tab("inside")
+    assert "rita-views" in http_client.press("in-views-attacked", data={"index": 3, "data": [3]})
+
+
+def test_forged_settings_and_names_of_a_what_if_change_nothing_and_the_next_one_works(http_client: HttpClient) -> None:
+    http_client.choose_tab("inside")
+    for name in ("entropy_weight", "slots", "order", "tuning_steps"):
+        for value in ("abc", None, NAN, [1, 2], True, {"x": 1}):
+            answer = http_client.press(f"whatif-{name}", "input", **{f"whatif_{name}": value})
+            assert_harmless(answer, "What if:")
+    for menu in ("in-class", "in-prompt", "whatif-truth"):
+        for name in ("<script>", ["crab"], None, 7, {"x": 1}):
+            answer = http_client.press(menu, "input", **{menu.replace("-", "_"): name})
+            assert_harmless(answer, "<script>", "class_costs")
+    assert "What if:" in http_client.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
+    assert "the run as it was made" in http_client.press("whatif-back")
 
 
 def test_no_file_of_the_server_can_be_read(address: str) -> None:

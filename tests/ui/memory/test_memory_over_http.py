@@ -53,21 +53,6 @@ def client(address: str) -> MemoryHttpClient:
     return one
 
 
-MARK = {"curve": 0, "index": 0}
-HOSTILE = [
-    *(None, [], "x", 7, {}),
-    *({"k": k, "slot": k} for k in ("0", [0], 10**30, -1, 0.5, True, None)),
-    *(MARK | {"data": data} for data in ([10**9], [["0"]], ["NaN"], "abc")),
-]
-
-
-@pytest.mark.parametrize("element", ["contents", "plane", "distances"])
-def test_forged_clicks_break_nothing(client: MemoryHttpClient, element: str) -> None:
-    for data in HOSTILE:
-        assert_harmless(client.press(element, data=data))
-    assert "agreement" in client.open_tab()
-
-
 def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_working(
     client: MemoryHttpClient,
 ) -> None:
