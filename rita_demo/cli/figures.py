@@ -47,7 +47,6 @@ def add_figures(commands: Commands) -> None:
 
 
 def _classes(text: str) -> int | tuple[str, ...]:
-    """A number of classes, or their names."""
     return int(text) if text.strip().isdecimal() else parse_names(text)
 
 

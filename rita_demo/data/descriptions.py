@@ -125,7 +125,6 @@ def _reject_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValu
 
 
 def _sentences(name: str, rows: JsonValue) -> tuple[str, ...]:
-    """The validated sentences of one class."""
     if not name.strip():
         raise DataError("A class name in the descriptions is empty.", _FORM_HINT)
     if not isinstance(rows, list) or not rows:

@@ -85,7 +85,6 @@ def _read_open_file(file: Any) -> bytes:
 
 
 def _as_array(source: Any) -> np.ndarray:
-    """An array or tensor as an array of numpy."""
     try:
         if hasattr(source, "detach"):  # of torch, which this module does not load
             source = source.detach().cpu()

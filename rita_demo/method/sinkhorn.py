@@ -258,7 +258,6 @@ def _scatter_classes(values: Tensor, has_mass: Tensor | None) -> Tensor:
 
 
 def _outcome_sentence(solution: Solution, tolerance: float) -> str:
-    """One sentence on convergence."""
     total = len(solution.converged)
     if total == 0:
         return "Nothing to transport: no class has any mass."

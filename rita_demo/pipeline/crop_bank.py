@@ -8,7 +8,6 @@ from rita_demo.analysis.crop_law import CropBank, crop_weight
 from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
-from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
 
@@ -16,15 +15,10 @@ CROPS = 16  # of each picture
 TEXTURES = 24  # pictures of a bank of drawn textures, one of a class
 
 
-def bank_of(engine: Engine, pictures: Sequence[Picture], groups: Sequence[int], seeds: Sequence[int]) -> CropBank:
-    """The bank of these pictures, each with its set and its view seed."""
-    return run_to_end(bank_steps(engine, pictures, groups, seeds))
-
-
 def bank_steps(
     engine: Engine, pictures: Sequence[Picture], groups: Sequence[int], seeds: Sequence[int]
 ) -> Generator[float, None, CropBank]:
-    """:func:`bank_of`; yields the share that is done, in [0, 1)."""
+    """The bank of these pictures, each with its set and its view seed; yields the share that is done, in [0, 1)."""
     features, weight = [], []
     for n, (picture, seed) in enumerate(zip(pictures, seeds, strict=True)):
         yield n / len(pictures)

@@ -243,7 +243,6 @@ def _compare_keys(
 
 
 def _list_keys(keys: dict[str, list[str]]) -> str:
-    """The first keys of every kind."""
     found = []
     for what, wrong in keys.items():
         if wrong:

@@ -11,7 +11,8 @@ from rita_demo.analysis import crop_law
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.pictures import collect, picture_seed
-from rita_demo.pipeline.crop_bank import bank_of
+from rita_demo.pipeline.crop_bank import bank_steps
+from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
 
 DATASETS, PICTURES, SEED = ("caltech101", "dtd"), 60, 0
@@ -27,7 +28,7 @@ def main() -> None:
             pictures.append(open_picture(item.source(), square=RECOMMENDED.square, side=engine.info.side))
             groups.append(group)
             seeds.append(picture_seed(SEED, item))
-    data = bank_of(engine, pictures, groups, seeds).to_bytes()
+    data = run_to_end(bank_steps(engine, pictures, groups, seeds)).to_bytes()
     crop_law.STORED.write_bytes(data)
     print(f"{len(pictures)} pictures, {len(data)} bytes")
 

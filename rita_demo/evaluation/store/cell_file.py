@@ -294,11 +294,6 @@ class CellFile(RowWriter):
         self.count += 1
 
 
-def count_rows(folder: Path) -> int:
-    """The number of rows of a cell's folder, which another process may be writing; 0 where there is none."""
-    return files.count_lines(folder / "rows.jsonl")
-
-
 def _write_header(path: Path, header: CellHeader) -> None:
     """Write the header of a new cell. A stored one stays, apart from the pictures that are left out: a broken file may
     have been added or removed beside the same pictures."""

@@ -19,8 +19,9 @@ from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, settings_for
 from rita_demo.evaluation.request import Request
+from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
-from rita_demo.evaluation.store.cell_file import CellFile, CellHeader, count_rows
+from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
 
 MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 
@@ -183,7 +184,7 @@ class RunFolder:
         for name, seed in self.request.runs:
             total = len(self.picture_sets[name].items)
             for group in self._planned(name, seed):
-                counts = (count_rows(self.cell_folder(name, cell)) for cell in group)
+                counts = (files.count_lines(self.cell_folder(name, cell) / "rows.jsonl") for cell in group)
                 yield [StoredCell(name, cell, done, total) for cell, done in zip(group, counts)]
 
     def cell_folder(self, dataset: str, cell: Cell) -> Path:

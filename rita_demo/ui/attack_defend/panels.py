@@ -113,7 +113,6 @@ def _background_button(session: Session) -> PanelValue:
 
 
 def _build_views(panels: PanelRegistry) -> Parts:
-    """3. The views."""
     heading = verdict_table.heading_html
     says = _of_run(
         lambda s, run: heading(wording.heading_views(run, s.selection.side), 3), heading("The picture as 64 crops.", 3)
