@@ -1,19 +1,16 @@
 """The command line: exit status, messages, files. The run is a synthetic one; one slow test runs a real one."""
 
-import json
 import re
 import subprocess
 import sys
-import types
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from rita_demo.cli import main as cli
-from rita_demo.cli import options, serve, text_tables
+from rita_demo.cli import options, text_tables
 from rita_demo.data import paper_results
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records import SamePrompt
@@ -64,21 +61,16 @@ BAD_USAGE: list[tuple[str, str]] = [
     (f"{ONE} --attack carlini", "attack is one of"),
     (f"{ONE} --budget abc", "budget is a whole number"),
     (f"{ONE} --budget 65", "from 0 to 64; got '65'"),
-    (f"{ONE} --budget nan", "from 0 to 64"),
     (f"{ONE} --steps 0", "from 1 to 100"),
     (f"{ONE} --seed -1", "attack_seed is a whole number"),
     (f"{ONE} --set views", "written name=value"),
     (f"{ONE} --set colour=red", "no setting 'colour'"),
     (f"{ONE} --set descriptions=", "or the path of a file"),
-    (f"{ONE} --set views=1e9", "views is a whole number"),
     (f"{ONE} --attack none --target a", "needs an attack"),
-    (f"{ONE} --seed 1e12", "from 0 to 2147483647; got"),
     ("serve --port 99999", "a whole number from 1 to 65535; got '99999'"),
     ("open", "FILE.zip"),
     ("open x.zip --port 0", "a whole number from 1 to 65535; got '0'"),
-    ("serve --port abc", "a whole number from 1 to 65535; got 'abc'"),
     ("bench --only page", "in a checkout of the project, run python -m tools.bench with the same options"),
-    ("bench --help", "tools.bench"),
     ("train --data x --out y --minutes 60", "in a checkout of the project, run python -m tools.train"),
 ]
 UNUSABLE: list[tuple[str, str]] = [
@@ -86,9 +78,7 @@ UNUSABLE: list[tuple[str, str]] = [
     ("explain . --classes a,b", "is a folder"),
     ("explain PHOTO --classes a", "At least 2 different class names are needed"),
     (f"{ONE} --label c", "no class 'c' among the 2"),
-    (f"{ONE} --target c", "no class 'c' among the 2"),
     (f"{ONE} --json no/such/f.json", "cannot be written"),
-    (f"{ONE} --arrays .", "cannot be written"),
     (f"{ONE} --set descriptions=gone.json", "cannot be read"),
     (f"{ONE} --set descriptions=dtd", "no sentences for the class 'a'"),
     ("datasets --data-root no/such/folder", "does not exist"),
@@ -168,9 +158,6 @@ def test_the_table_names_every_method_and_the_threat_model(photo, recorded_call,
     cut = SamePrompt(("a", "b"), 77)
     cut_prompts = replace(story.class_prompts, same_prompts=(cut,))
     assert cut.sentence in text_tables.run_table(replace(story, class_prompts=cut_prompts), "a").splitlines()
-    cut = SamePrompt(("a", "b"), 77)
-    cut_prompts = replace(story.class_prompts, same_prompts=(cut,))
-    assert cut.sentence in text_tables.run_table(replace(story, class_prompts=cut_prompts), "a").splitlines()
 
 
 def test_defend_only_shows_one_answer_per_method(photo, recorded_call, capsys) -> None:
@@ -198,34 +185,6 @@ def test_an_error_is_one_line_and_an_unexpected_one_is_shown_in_full_on_request(
         cli.main(words)
 
 
-def test_datasets_lists_what_is_here_and_what_is_missing(tmp_path, monkeypatch, capsys) -> None:
-    (tmp_path / "dtd/images").mkdir(parents=True)
-    status, out, _ = run(capsys, "datasets", "--data-root", str(tmp_path))
-    assert status == 0
-    assert "missing: dtd/split_zhou_DescribableTextures.json." in out
-    pets = "oxford_pets/split_zhou_OxfordPets.json, and pictures below oxford_pets/images."
-    assert f"missing: oxford_pets; expected: {pets}" in out
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RITA_DATA", raising=False)
-    status, out, _ = run(capsys, "datasets")
-    assert status == 0
-    lines = {line.split()[0]: line for line in out.splitlines() if "missing" in line}
-    assert "missing: caltech-101; expected: caltech-101/split_zhou_Caltech101.json" in lines["caltech101"]
-    (drawn,) = (line for line in out.splitlines() if " textures " in line)
-    assert drawn.startswith("*")  # evaluate draws them itself
-    assert "a photo of a {}, a type of pet." in lines["pets"]
-    assert "{} texture." in lines["dtd"]
-    assert "a photo of a {}." in lines["imagenet_r"]
-
-
-def test_serve_passes_its_options_on(monkeypatch, capsys) -> None:
-    calls: list[dict] = []
-    app = types.SimpleNamespace(serve=lambda **options: calls.append(options) or 0)
-    monkeypatch.setattr(serve, "load_app", lambda: app)
-    assert run(capsys, "serve", "--port", "9000", "--backbone", "A:b")[0] == 0
-    assert calls == [{"port": 9000, "backbone": "A:b"}]
-
-
 @pytest.mark.parametrize("words", [["--help"], *([c, "--help"] for c in ("explain", "evaluate", "tables", "datasets"))])
 def test_help_is_instant_because_nothing_heavy_is_imported(words: list[str]) -> None:
     code = (
@@ -234,18 +193,3 @@ def test_help_is_instant_because_nothing_heavy_is_imported(words: list[str]) -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-def test_explain_end_to_end(photo: str, tmp_path: Path) -> None:
-    files = {"--json": tmp_path / "r.json", "--arrays": tmp_path / "r.safetensors"}
-    command = [sys.executable, "-m", "rita_demo", "explain", photo, "--classes", "cup,crab,camera"]
-    command += ["--steps", "1", "--set", "views=4"]
-    command += [str(part) for pair in files.items() for part in pair]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "RITA" in done.stdout
-    answers = json.loads(files["--json"].read_text("utf-8"))
-    assert answers["classes"] == ["cup", "crab", "camera"]
-    assert answers["attacked"]["linf"] <= 4
-    assert load_file(files["--arrays"])["view_features"].shape[0] == 4

@@ -96,16 +96,6 @@ def test_every_exif_orientation_gives_the_bits_of_the_whole_picture(orientation:
             assert any("upright" in note for note in found.notes) == (orientation in decode.ORIENTATIONS)
 
 
-@pytest.mark.parametrize("kind", ["TIFF", "PNG"])
-def test_sixteen_bit_files_of_either_byte_order_give_the_bits_of_the_whole_picture(kind: str) -> None:
-    values = RNG.integers(0, 65536, (97, 60), np.uint16)
-    data = [encoded(Image.fromarray(values), kind)]
-    if kind == "TIFF":
-        data.append(encoded(Image.frombytes("I;16B", (60, 97), values.byteswap().tobytes()), kind))
-    for one in data:
-        assert np.array_equal(open_picture(one).pixels, square_of(Image.open(io.BytesIO(one))))
-
-
 def test_a_nan_brightness_gives_an_error_message_wherever_it_is() -> None:
     values = np.zeros((60, 300), np.float32)
     values[-1, -1] = np.nan

@@ -142,44 +142,6 @@ def test_of_an_animation_the_first_frame_is_used() -> None:
     assert np.array_equal(open_picture(again).pixels, picture.pixels)
 
 
-ARRAYS = [
-    (photo(channels=1), ""),
-    (photo(channels=4), "on white"),
-    (photo()[:, :, :1], ""),
-    (photo(channels=1) > 100, ""),
-    (photo().astype(np.uint16) * 257, "16 bit"),
-    (photo() / 255.0, "0-1"),
-    (np.asfortranarray(photo()), ""),
-    (photo()[::-1, ::-1], ""),
-]
-
-
-@pytest.mark.parametrize(("array", "note"), ARRAYS)
-def test_arrays_are_pictures_too(array: np.ndarray, note: str) -> None:
-    picture = open_picture(array)
-    assert picture.pixels.shape == (64, 64, 3)
-    assert note in " ".join(picture.notes)
-    assert note != "0-1" or np.array_equal(picture.pixels, photo()), "floats are scaled exactly"
-
-
-@pytest.mark.parametrize(
-    ("array", "words"),
-    [
-        (photo().astype(float), "from 0 to 1"),
-        (np.full((40, 40), np.nan), "from 0 to 1"),
-        (photo().astype(np.int64), "got int64"),
-        (np.zeros((5, 64, 64), np.uint8), "5 x 64 x 64"),
-        (np.zeros((0, 5, 3), np.uint8), "0 x 5 x 3"),
-        (np.zeros((), np.uint8), "a single number"),
-        (np.zeros((2, 5, 5, 3), np.uint8), "2 x 5 x 5 x 3"),
-        (np.array([["a"]]), "got <U1"),
-    ],
-)
-def test_unsupported_arrays_give_an_error_message(array: np.ndarray, words: str) -> None:
-    with pytest.raises(PictureError, match=words):
-        open_picture(array)
-
-
 def test_the_key_depends_on_the_content() -> None:
     assert open_picture(photo(seed=1)).key == open_picture(encoded(photo(seed=1))).key
     assert open_picture(photo(seed=1)).key != open_picture(photo(seed=2)).key

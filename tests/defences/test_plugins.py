@@ -139,11 +139,6 @@ def test_a_plugin_that_cannot_be_loaded_is_a_sentence(
     assert "mine.sharpness" not in SETTINGS
 
 
-def test_a_missing_file_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["serve", "--defence", "nowhere.py:DEFENCE"]) == 1
-    assert "There is no file 'nowhere.py'" in capsys.readouterr().err
-
-
 def test_defences_of_installed_packages_are_loaded_and_a_broken_one_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

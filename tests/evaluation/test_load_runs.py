@@ -10,7 +10,6 @@ import pytest
 from rita_demo import __version__
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.report.results import COLUMNS, load_runs, result_rows
-from rita_demo.records.errors import DataError
 from tests.documented import documented, example
 
 
@@ -84,8 +83,3 @@ def test_the_documents_two_lines_run(runs: Path, monkeypatch, capsys) -> None:  
     monkeypatch.chdir(runs.parent)
     exec(example(0).replace("RUNS", runs.name).replace("MORE", runs.name), {})
     assert "stream" in capsys.readouterr().out
-
-
-def test_another_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no measurements"):
-        load_runs(tmp_path)

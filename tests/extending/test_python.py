@@ -149,31 +149,15 @@ def test_an_evaluation_with_a_folder_goes_on(engine: EngineType, tmp_path: Path)
     [
         ("textures", VocabularyError, "A named dataset has its own class names."),
         ([], DataError, "The dataset has no pictures."),
-        (
-            [(np.zeros((8, 8, 5), np.uint8), 0)],
-            DataError,
-            "Picture 0: Expected one picture as an array .* got 8 x 8 x 5",
-        ),
-        ([(np.full((8, 8, 3), 9.0), 0)], DataError, "Picture 0: Expected numbers from 0 to 1"),
         ([([1, 2], 0)], DataError, "Picture 0: Expected a path, .* or a tensor; got list"),
         ([np.zeros((8, 8, 3), np.uint8)], DataError, r"Item 0 is a pair \(picture, label\)"),
         ([(np.zeros((8, 8, 3), np.uint8), 2)], SettingError, "from 0 to 1; got 2"),
-        ([(np.zeros((8, 8, 3), np.uint8), True)], SettingError, "label of picture 0 is a class name.*got True"),
-        ([(np.zeros((8, 8, 3), np.uint8), 1.0)], SettingError, "label of picture 0 is a class name.*got 1.0"),
         ([(np.zeros((8, 8, 3), np.uint8), "crib")], VocabularyError, "Closest: 'crab'"),
     ],
 )
 def test_pairs_that_cannot_be_used_get_a_sentence(pairs: Any, error: type, sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         evaluate(pairs, ["cup", "crab"], **ASKED)
-
-
-def test_a_file_a_pil_picture_and_an_array_are_the_same_picture(engine: EngineType, tmp_path: Path) -> None:
-    path = picture(tmp_path)
-    asked = {"settings": {"views": 2}, "attack": "none", "methods": [], "engine": engine}
-    keys = {run(one, "cup, crab", **asked).run.clean.picture.key for one in (path, str(path), Image.open(path))}
-    keys.add(run(np.asarray(Image.open(path)), ["cup", "crab"], **asked).run.clean.picture.key)
-    assert len(keys) == 1
 
 
 def test_a_label_may_be_an_index_and_the_picture_a_tensor_or_an_open_file(engine: EngineType, tmp_path: Path) -> None:

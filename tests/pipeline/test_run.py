@@ -20,12 +20,11 @@ from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import arrays_file, to_arrays, to_json, used_settings
 from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
-from rita_demo.pipeline.run import outcome, run_picture, run_picture_steps
+from rita_demo.pipeline.run import run_picture, run_picture_steps
 from rita_demo.process.generators import run_to_end
-from rita_demo.records import Picture, Run, SamePrompt, Verdict
+from rita_demo.records import Picture, Run, SamePrompt
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
-from rita_demo.ui.widgets.wording import OUTCOME_MARKS
 from tests.documented import documented, example
 from tests.oracles.transport import cost_matrix, solve
 
@@ -157,30 +156,6 @@ def test_a_repeat_with_the_seed_of_the_run_equals_the_run(engine: Engine, exampl
     assert not np.array_equal(second.verdicts["rita"].probability, want)
 
 
-@pytest.mark.parametrize(
-    ("target", "clean", "attacked", "word"),
-    [
-        (None, 0, 0, "holds"),
-        (None, 0, 1, "fooled"),
-        (None, 1, 1, "was already wrong"),
-        (None, 1, 2, "was already wrong, now another"),
-        (None, 1, 0, "was wrong, now right"),
-        (2, 0, 0, "holds"),
-        (2, 0, 2, "fooled"),
-        (2, 0, 1, "wrong now, but not the target"),
-        (2, 1, 1, "was already wrong"),
-        (2, 2, 2, "was already wrong"),
-        (2, 1, 2, "was already wrong, now the target"),
-        (2, 2, 1, "was already wrong, now another"),
-        (2, 1, 0, "was wrong, now right"),
-    ],
-)
-def test_outcomes_are_named(target: int | None, clean: int, attacked: int, word: str) -> None:
-    before, after = (Verdict(k, np.ones(3) / 3, 0.0, "probability") for k in (clean, attacked))
-    assert outcome(before, after, 0, target) == word
-    assert word in OUTCOME_MARKS  # the page has a sign for it
-
-
 @pytest.mark.parametrize(("label", "target"), [(6, None), (-1, None), (0, 9), (0, 0)])
 def test_a_class_outside_the_vocabulary_is_an_error(
     engine: Engine, coffee: Picture, label: int, target: int | None
@@ -266,14 +241,6 @@ def test_features_of_another_model_are_refused(tiny_model_dir: Path, tmp_path: P
     ):
         with pytest.raises(SettingError, match="Another model was chosen"):
             ask()
-
-
-def test_numpy_torch_conversion_is_in_one_place() -> None:
-    """The method and the attacks stay in torch: their records become numpy in crossing.py."""
-    package = Path(__file__).resolve().parents[2] / "rita_demo"
-    below = [p for d in ("method", "attacks") for p in (package / d).rglob("*.py")]
-    offenders = [p.name for p in below if ".numpy()" in p.read_text()]
-    assert not offenders
 
 
 @pytest.mark.parametrize("settings", [QUICK, PAPER.replace(views=16, steps=3)])

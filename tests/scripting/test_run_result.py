@@ -14,7 +14,7 @@ from rita_demo import RunResult, run
 from rita_demo.cli import main as cli
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.bundle_read import read_file
-from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.errors import DataError
 
 ASKED = {"label": "cup", "settings": {"views": 4}, "methods": ["clip"], "seed": 3}
 
@@ -69,22 +69,3 @@ def test_a_saved_run_opens_again(coffee: RunResult, tmp_path: Path) -> None:
     for name in ("run.json", "nowhere/run.zip"):
         with pytest.raises(DataError):
             coffee.save(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("picture", "classes", "options"),
-    [
-        ("nothing.png", ["cup", "crab"], {}),
-        (SAMPLES["coffee"].path, ["cup"], {}),
-        (SAMPLES["coffee"].path, None, {}),
-        (SAMPLES["coffee"].path, ["cup", "crab"], {"label": "cat"}),
-        (SAMPLES["coffee"].path, ["cup", "crab"], {"attack": "pdg"}),
-        (SAMPLES["coffee"].path, ["cup", "crab"], {"budget": 4.5}),
-        (SAMPLES["coffee"].path, ["cup", "crab"], {"methods": ["nobody"]}),
-        (SAMPLES["coffee"].path, ["cup", "crab"], {"settings": {"nothing": 1}}),
-    ],
-)
-def test_what_cannot_be_used_is_one_sentence(picture: Path | str, classes: list[str] | None, options: dict) -> None:
-    with pytest.raises(DemoError) as error:
-        run(picture, classes, **options)
-    assert "\n" not in str(error.value)

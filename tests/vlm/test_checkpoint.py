@@ -160,9 +160,3 @@ def test_names_of_hugging_face_are_called_that(model: Any, tmp_path: Path) -> No
     for base in (None, model):
         with pytest.raises(BackboneError, match="Hugging Face"):
             loaded(tmp_path, theirs, base)
-
-
-def test_a_tower_of_another_model_is_still_a_tower_alone(model: Any, tmp_path: Path) -> None:
-    for content in (model.visual.state_dict(), {"model": begun(model.visual.state_dict(), "module.visual.")}):
-        with pytest.raises(BackboneError, match="a vision tower alone"):
-            loaded(tmp_path, content)

@@ -72,15 +72,6 @@ def test_the_strength_rests_beside_every_attack_that_it_does_not_limit() -> None
         assert info == (setting_controls.RESTS if name in resting else "usual"), name
 
 
-def test_the_menu_says_which_attack_hardly_works_on_the_embedded_model() -> None:
-    offered = {name: title for title, name in setting_controls.attack_choices()}
-    assert offered.keys() == ATTACKS.keys() - {"none"}
-    said = {name: title.removeprefix(ATTACKS[name].title) for name, title in offered.items()}
-    assert {name: note for name, note in said.items() if note} == {
-        "typographic": " (hardly works on the embedded model)"
-    }
-
-
 def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:
     values = setting_controls.preset_values("paper") | {"attack": "pgd"}
     assert setting_controls.settings_from(values) == PAPER
