@@ -146,12 +146,10 @@ def test_hostile_values_over_http_are_refused_and_the_page_keeps_working(
 
 NAN = float("nan")
 MARK = {"curve": 0, "index": 99}  # its index is no view's
-FORGED: tuple[Any, ...] = (
-    *(None, "abc", 7, [0, 0], {}, NAN, MARK),
-    *(MARK | {"data": data} for data in ([10**30, -1], ["0", "1"], [NAN, NAN], [[0], {}], [1.5], [None, True], "abc")),
-    *({"index": index} for index in (-1, 10**9, "3", NAN, [1])),
-    *({"k": k, "slot": k} for k in ("0", [0], NAN, 10**30, -1, 0.5, None)),
-    *({"sample": sample} for sample in ("../../etc/passwd", ["coffee"])),
+FORGED: tuple[Any, ...] = (  # tests/fuzz has any others
+    *(None, "abc", {"index": -1}, {"index": "3"}, {"sample": "../../etc/passwd"}),
+    *(MARK | {"data": data} for data in ([10**30, -1], ["0", "1"], [NAN, [0]])),
+    *({"k": k, "slot": k} for k in ("0", 10**30)),
 )
 
 
