@@ -156,6 +156,25 @@ def test_ray_is_optional_and_imported_by_one_file() -> None:
     assert not [path for path, names in imports.items() if any("executors.ray" in name for name in names)]
 
 
+HELP = "from rita_demo.cli.main import main; assert main({}) == 0"
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import rita_demo; dir(rita_demo)", "torch open_clip gradio plotly pandas"),
+        ("from rita_demo.data.samples import available; assert available()", "skimage sklearn torch"),
+        ("from rita_demo.data.vocabularies import vocabulary; assert vocabulary('imagenet').names", "torch open_clip"),
+        ("import rita_demo.vlm.catalogue, rita_demo.views.boxes", "torch open_clip"),
+        *((HELP.format(words), "torch numpy PIL gradio open_clip") for words in (["--help"], ["evaluate", "--help"])),
+    ],
+)
+def test_what_should_be_quick_imports_nothing_heavy(code: str, heavy: str) -> None:
+    code += f"; import sys; assert not {set(heavy.split())} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 def test_no_module_above_the_engine_loads_torch() -> None:
     folders = ["ui", "server", "scripting", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]

@@ -1,8 +1,6 @@
 """The command line: exit status, messages, files. The run is a synthetic one; one slow test runs a real one."""
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,13 +181,3 @@ def test_an_error_is_one_line_and_an_unexpected_one_is_shown_in_full_on_request(
     monkeypatch.setenv("RITA_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         cli.main(words)
-
-
-@pytest.mark.parametrize("words", [["--help"], *([c, "--help"] for c in ("explain", "evaluate", "tables", "datasets"))])
-def test_help_is_instant_because_nothing_heavy_is_imported(words: list[str]) -> None:
-    code = (
-        f"import sys; from rita_demo.cli.main import main; assert main({words!r}) == 0;"
-        "assert not {'torch', 'numpy', 'PIL', 'gradio', 'open_clip'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr

@@ -3,8 +3,6 @@
 import html
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,13 +20,6 @@ ASKED = {"label": "cup", "settings": {"views": 4}, "methods": ["clip"], "seed": 
 @pytest.fixture(scope="module")
 def coffee() -> RunResult:
     return run(SAMPLES["coffee"].path, ["cup", "crab", "cat"], **ASKED)
-
-
-def test_importing_the_package_loads_no_library() -> None:
-    heavy = ("torch", "open_clip", "gradio", "plotly", "pandas")
-    code = f"import sys, rita_demo; dir(rita_demo); print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_every_name_of_the_door_is_there_and_an_unknown_one_is_an_attribute_error() -> None:

@@ -54,14 +54,6 @@ def test_the_benchmark_measures_what_was_asked_and_writes_it(
     assert capsys.readouterr().out == "the tables\n" * 2
 
 
-def test_the_rows_of_a_gpu_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr(bench.gpu, "run", lambda *asked: {"rows": [asked[0]]})
-    monkeypatch.setattr(bench.gpu, "as_text", lambda found: "the rows")
-    file = tmp_path / "gpu.json"
-    assert run_command(bench.build_parser, ["gpu", "--json", str(file)]) == 0
-    assert (json.loads(file.read_text()), capsys.readouterr().out) == ({"rows": ["ViT-B-16"]}, "the rows\n")
-
-
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [

@@ -15,14 +15,6 @@ FOLDER = Path(__file__).parents[2] / "assets" / "model"
 NAME = f"local-dir:{FOLDER}"
 
 
-def test_the_files_are_there_and_small() -> None:
-    weights = FOLDER / "open_clip_model.safetensors"
-    assert weights.stat().st_size < 40e6
-    config = json.loads((FOLDER / "open_clip_config.json").read_text())
-    assert {"model_cfg", "preprocess_cfg"} <= config.keys()
-    assert (FOLDER / "README.md").is_file()
-
-
 def test_plain_open_clip_gives_finite_features_and_a_temperature() -> None:
     model, _, preprocess = open_clip.create_model_and_transforms(NAME)
     tokenizer = open_clip.get_tokenizer(NAME)
@@ -47,10 +39,3 @@ def test_seen_words_are_those_of_the_training_names_and_not_what_their_pieces_co
     assert len(set(word_list(VOCABULARIES["imagenet"].names)) - words) < 20, "a few were never drawn"
     assert words.isdisjoint({"cow", "cows", "pferd", "hund", "yxcv", "rocket", "cats"})
     assert all(seen.issuperset(tokenizer.encode(word)) for word in ("Pferd", "Hund")), "although their pieces were met"
-
-
-def test_seen_tokens_are_sorted_ids_with_class_words_but_not_every_word() -> None:
-    seen, tokenizer = json.loads((FOLDER / "seen_tokens.json").read_text()), open_clip.SimpleTokenizer()
-    assert seen == sorted(set(seen))
-    assert set(tokenizer.encode("a photo of a windsor chair.")) <= set(seen)
-    assert not set(tokenizer.encode("quantum chromodynamics")) <= set(seen)

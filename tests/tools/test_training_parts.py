@@ -15,7 +15,7 @@ from rita_demo.vlm.words import word_list
 from tests.tools.drawn_data import TINY, draw_data
 from tools.train import Recipe
 from tools.train.batches import Sampler, random_box
-from tools.train.corpus import DTD_NAMES, Corpus, display_name, load_corpus, seen_words, sources, write_seen_words
+from tools.train.corpus import DTD_NAMES, Corpus, display_name, load_corpus, seen_words, write_seen_words
 from tools.train.evaluate import Split, calibrated_scale, report
 from tools.train.loss import anchor_loss, contrastive_loss
 from tools.train.model_config import ANCHORS, build_model, encode_image, encode_text, export
@@ -155,19 +155,6 @@ def test_the_schedule_warms_up_falls_and_grows_the_pictures() -> None:
 def test_folder_names_become_class_names() -> None:
     assert display_name("Soy_Milk_carton", rename=True) == "soy milk carton"
     assert (display_name("ear"), display_name("ear", rename=True)) == ("ear", "ear of corn")
-
-
-def test_training_pictures_lie_behind_links_and_leftovers_are_none(tmp_path: Path) -> None:
-    for name in ("store/cup/1.jpg", "data/extra/things/owl/2.jpeg", "data/extra/things/owl/._2.jpeg"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(b"")
-    for name in ("things/.ipynb_checkpoints/2.jpeg", "__MACOSX/owl/2.jpeg"):
-        (tmp_path / "data/extra" / name).parent.mkdir(parents=True)
-        (tmp_path / "data/extra" / name).write_bytes(b"")
-    (tmp_path / "data/extra/things/cup").symlink_to(tmp_path / "store/cup")
-    found = [(source.group, source.names, source.origin) for source in sources(tmp_path / "data")]
-    things = tmp_path / "data/extra/things"
-    assert found == [("things", ("cup",), things / "cup/1.jpg"), ("things", ("owl",), things / "owl/2.jpeg")]
 
 
 def test_the_calibrated_scale_has_the_lowest_log_loss_of_a_fine_grid() -> None:
