@@ -30,14 +30,14 @@ def empty(
 
 
 def cleared(state: CacheState) -> CacheState:
-    """The same cache without its items; the number of pictures stays."""
+    """A cache without its items; the number of pictures stays."""
     K, J, D = state.features.shape
     fresh = empty(K, J, D, state.key, state.features.device, state.features.dtype)
     return replace(fresh, pictures=state.pictures)
 
 
 def resize(state: CacheState, slots: int) -> CacheState:
-    """The same cache with ``slots`` slots per class. More slots are empty. Fewer slots keep the lowest entropies of
+    """A cache with ``slots`` slots per class. More slots are empty. Fewer slots keep the lowest entropies of
     each class in their order; of equal entropies the lower slot stays."""
     K, J, _ = state.features.shape
     if slots == J:
@@ -52,7 +52,7 @@ def resize(state: CacheState, slots: int) -> CacheState:
 
 
 def remove(state: CacheState, k: int, slot: int) -> CacheState:
-    """The same cache without one item; the later items of its class move up. Raises ValueError: the slot of class ``k``
+    """A cache without one item; the later items of its class move up. Raises ValueError: the slot of class ``k``
     is empty."""
     if not 0 <= k < len(state.count) or not 0 <= slot < int(state.count[k]):
         raise ValueError(f"Slot {slot} of class {k} is empty.")

@@ -32,7 +32,7 @@ STATIC = ("pgd", "transfer", "autoattack")  # made by attackers who do not know 
 
 
 def own_columns() -> dict[str, str]:
-    """The same of the attacks that the owner or a script loaded: none of them knows the row's defence."""
+    """Name -> title of the attacks that the owner or a script loaded: none of them knows the row's defence."""
     return {name: attack.column_title for name, attack in ATTACKS.items() if attack.plugin}
 
 

@@ -128,7 +128,7 @@ def other_budgets(run: Run) -> tuple[int, ...]:
 
 
 def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgress, None, Run]:
-    """The same attack with another budget in 1/255, from the same cache and with the same view seed: the run that
+    """The attack of a run with another budget in 1/255, from the same cache and with the same view seed: the run that
     :func:`run_picture_steps` returns with this budget. Its clean result is the same object, and but for the attack's the
     times are those of ``run``."""
     assert run.attack is not None

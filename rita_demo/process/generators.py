@@ -42,7 +42,7 @@ def contained() -> Iterator[None]:
 
 
 def contained_steps(steps: Generator[Y, None, R]) -> Generator[Y, None, R]:
-    """The same steps, each :func:`contained`."""
+    """The steps of a generator, each :func:`contained`."""
     with closing(steps):
         while True:
             with contained():

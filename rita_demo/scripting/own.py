@@ -27,7 +27,7 @@ def defence_names(given: OwnDefence | Iterable[OwnDefence] | None) -> list[str]:
 
 
 def attack_names(given: OwnAttack | Iterable[OwnAttack] | None) -> list[str]:
-    """The same for attacks."""
+    """The names of attacks that are given as :func:`defence_names` takes defences."""
     return [_name(one, Attack, attack_registry, _attack_of) for one in _listed(given)]
 
 

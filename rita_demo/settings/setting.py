@@ -70,7 +70,7 @@ class Setting:
         raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.", did_you_mean(value, self.choices))
 
     def parse_untrusted(self, value: JsonValue) -> Any:
-        """The same for untrusted input: one of the choices, never a path on this machine."""
+        """The value of untrusted input, as :meth:`parse` has it: one of the choices, never a path on this machine."""
         if self.kind == "file" and value not in self.choices:
             raise SettingError(f"{self.name} is one of {', '.join(self.choices)}; got {short_repr(value)}.")
         return self.parse(value)

@@ -263,7 +263,7 @@ def store_attack(store: ArtifactStore, key: Key, trace: AttackTrace) -> AttackOu
 
 
 def with_picture_name(item: DatasetItem, error: DemoError) -> DataError:
-    """The same error, with the picture's name before it."""
+    """An error as it is, with the picture's name before its message."""
     return DataError(f"The picture {item.id[:120]!r}: {error.message}", error.hint)
 
 

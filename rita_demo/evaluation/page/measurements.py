@@ -31,7 +31,7 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """Its line of the menu."""
+        """The line of this measurement in the menu."""
         return f"{self.dataset} {self.split}: {self.title}; {self.folder or 'stored example'}"
 
 

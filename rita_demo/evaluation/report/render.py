@@ -106,7 +106,7 @@ def as_markdown(rows: Sequence[ResultRow]) -> str:
 
 
 def as_latex(rows: Sequence[ResultRow]) -> str:
-    """The same tables as LaTeX, the threat model as a note under each; plain ``pdflatex`` compiles it."""
+    """The tables of :func:`as_markdown` as LaTeX, the threat model as a note under each; plain ``pdflatex`` compiles it."""
     return latex_body([*measured_tables(rows), *paper_tables(rows)], NOTES)
 
 

@@ -86,7 +86,7 @@ class PictureStores:
         return features if self.attacks is None else [*features, self.attacks]
 
     def in_memory(self, keys: Sequence[Key], pixels: bool) -> PictureStores:
-        """The same stores in memory, with what is stored of these pictures; of attacked squares only with ``pixels``."""
+        """These stores in memory, with what is stored of these pictures; of attacked squares only with ``pixels``."""
 
         def in_memory_store(one: ArtifactStore) -> MemoryStore:
             return MemoryStore({key: artifact for key in keys if (artifact := one.find(key)) is not None})

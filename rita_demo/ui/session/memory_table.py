@@ -28,7 +28,7 @@ class _View:
 
     @property
     def source(self) -> ViewSource:
-        """Its item's; of an imported one the name alone is known."""
+        """Where the view's item is from; of an imported one the name alone is known."""
         return self.item.source or ViewSource(self.item.picture, None, ())
 
     def row(self, title: str) -> tuple[object, ...]:
