@@ -95,7 +95,7 @@ def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run:
 
 def test_every_view_has_one_bar_as_high_as_its_entropy_and_the_unselected_are_dimmed(example_run: Run):
     confidence = example_run.attacked.trace.confidence
-    figure = view_entropies(example_run, "attacked", selected=7)
+    figure = view_entropies(example_run, "attacked", 7)
     order = [d[0] for d in figure.data[-1].customdata]
     bars = {x: (y, shade) for t in figure.data[:-1] for x, y, shade in zip(t.x, t.y, t.marker.opacity)}
     assert sorted(order) == list(range(64))

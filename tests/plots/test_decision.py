@@ -65,8 +65,8 @@ def test_excluded_items_keep_their_position_and_are_grey(example_run: Run, draw)
 
 
 def test_a_selected_cell_is_framed_and_a_selected_view_is_a_column_and_the_others_are_dimmed(example_run: Run):
-    left, right, cell = plan_matrix(example_run, "clean", 0, selected=(5, 1)).layout.shapes
-    *_, column = plan_matrix(example_run, "clean", 0, selected=(5, None)).layout.shapes
+    left, right, cell = plan_matrix(example_run, "clean", 0, 5, 1).layout.shapes
+    *_, column = plan_matrix(example_run, "clean", 0, 5).layout.shapes
     assert (cell.y1 - cell.y0, column.y1 - column.y0) == (1, 4)
     assert (left.x0, left.x1, right.x0, right.x1) == (-0.5, cell.x0, cell.x1, 63.5)
     assert left.opacity == right.opacity < 1

@@ -36,8 +36,6 @@ LEFT_MARGIN, LEFT_MARGIN_HEATMAP, LEFT_MARGIN_NARROW = 170, 190, 104  # they hol
 FLAT_TOLERANCE = 0.05  # a plan whose every cell is this close to an even share is called flat
 HEATMAP_DOMAIN, STRIP_DOMAIN = (0.30, 1.0), (0.0, 0.20)  # the two panels, as shares of the height
 
-Cell = tuple[int, int | None]  # view, and prompt or None
-
 
 def plan_heatmap(run: Run, side: str, k: int, *, selected: tuple[int, int] | None = None) -> Figure:
     """T times N times M over rho of class ``k`` on a diverging scale around 1 (an even share), and each view's mass.
@@ -152,7 +150,7 @@ def flatness(run: Run, side: str, k: int) -> str:
     return words
 
 
-def cost_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) -> Figure:
+def cost_matrix(run: Run, side: str, k: int, view: int | None = None, atom: int | None = None) -> Figure:
     """C of class ``k``: cosine distance of every view (across) to every prompt (down); darker costs more.
 
     Cells carry ``customdata = (view, atom, cost, ratio to an even share)``."""
@@ -160,17 +158,17 @@ def cost_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) ->
     costs = {s: np.asarray(getattr(run, s).trace.prompt_transport.cost, float)[k][:, atoms] for s in SIDE_STYLES}
     cost = costs[side]
     head = f"cost: from {cost.min():.3f} to {cost.max():.3f} (cosine distance)"
-    return _matrix(run, side, k, "cost_matrix", cost, cost_scale(list(costs.values())), head, selected)
+    return _matrix(run, side, k, "cost_matrix", cost, cost_scale(list(costs.values())), head, (view, atom))
 
 
-def plan_matrix(run: Run, side: str, k: int, *, selected: Cell | None = None) -> Figure:
+def plan_matrix(run: Run, side: str, k: int, view: int | None = None, atom: int | None = None) -> Figure:
     """T of class ``k`` over the product of its marginals (T N M / rho with uniform weights): 1 is even.
 
     Cells carry ``customdata = (view, atom, cost, ratio to an even share)``."""
     ratio = ratio_to_product_plan(run, side, k)[:, _valid_prompts(run, k)]
     bar = colour_bar(tickvals=[-2, -1, 0, 1, 2], ticktext=["≤¼×", "½×", "1×", "2×", "≥4×"])
     head = f"plan: {np.nanmin(ratio):.2f} to {np.nanmax(ratio):.2f} times an even share"
-    return _matrix(run, side, k, "plan_matrix", plan_colours(ratio), PLAN_SCALE | {"colorbar": bar}, head, selected)
+    return _matrix(run, side, k, "plan_matrix", plan_colours(ratio), PLAN_SCALE | {"colorbar": bar}, head, (view, atom))
 
 
 def _valid_prompts(run: Run, k: int) -> np.ndarray:
@@ -179,7 +177,14 @@ def _valid_prompts(run: Run, k: int) -> np.ndarray:
 
 
 def _matrix(
-    run: Run, side: str, k: int, kind: str, values: np.ndarray, scale: Spec, head: str, selected: Cell | None
+    run: Run,
+    side: str,
+    k: int,
+    kind: str,
+    values: np.ndarray,
+    scale: Spec,
+    head: str,
+    cell: tuple[int | None, int | None],
 ) -> Figure:
     views, atoms = view_order(run.attacked), _valid_prompts(run, k)
     sentences = [run.class_prompts.prompts[k][m] for m in atoms]
@@ -202,7 +207,8 @@ def _matrix(
         **scale,
     )
     labels = [[escaped(sentence, letters) for sentence in sentences] for letters in (24, 14)]
-    shapes = selection_shapes(views, atoms, selected)
+    view, atom = cell
+    shapes = selection_shapes(views, atoms, None if view is None else (view, atom))
     alt = f", {run.class_prompts.names[k]}, {head}"
     narrow = {"margin.t": 52, "data.0.xgap": 0}
     return _finalise_cells(figure, side, kind, alt, head, labels, (LEFT_MARGIN, LEFT_MARGIN_NARROW), shapes, **narrow)

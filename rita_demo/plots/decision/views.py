@@ -32,8 +32,8 @@ def view_answers(run: Run, side: str) -> tuple[list[str], int | None]:
     return [kinds.get(k, "another") for k in labels], wrong
 
 
-def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figure:
-    """Entropy of every view in nats, lowest first; the colour is its answer. With a ``selected`` view, which is outlined,
+def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
+    """Entropy of every view in nats, lowest first; the colour is its answer. With a selected ``view``, which is outlined,
     the others are dimmed.
 
     Views under the dashed line are confident: only they may enter the cache. Columns carry
@@ -56,7 +56,7 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
             unit = "" if entries else " crops"
             entries.append((colour, mark, f"{titles[answer]} {len(views)}{unit}".replace(" ", "\u00a0")))
         pattern = {"shape": hatch, "fgcolor": colour, "bgcolor": COLOURS["surface"], "solidity": 0.45}
-        marker = {"color": colour, "line": {"color": colour, "width": 1}, "opacity": dim_marks(views, selected)}
+        marker = {"color": colour, "line": {"color": colour, "width": 1}, "opacity": dim_marks(views, view)}
         figure.add_bar(
             x=places,
             y=entropy[views],
@@ -69,8 +69,8 @@ def view_entropies(run: Run, side: str, *, selected: int | None = None) -> Figur
     add_hit_area(figure, most, _hover_data(run, one, order), "%{customdata[2]}")
     level = min(limit, most)
     shapes = [limit_line(level, 1.5)]
-    if selected is not None and (column := position(order, selected)) is not None:
-        top = max(float(entropy[selected]), 0.04 * most)
+    if view is not None and (column := position(order, view)) is not None:
+        top = max(float(entropy[view]), 0.04 * most)
         shapes.append(frame((column - 0.5, column + 0.5), (0, top)))
     limit_text = f"limit γ<br>{limit:.2f} nats"  # beside the end of the line, where no bar can be
     fooled = "" if wrong is None else f", {counts['fooled']} give {names[wrong]}"

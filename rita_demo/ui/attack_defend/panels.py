@@ -138,7 +138,7 @@ def _build_views(panels: PanelRegistry) -> Parts:
     panels.add(side, lambda s: gr.update(value=s.selection.side, visible=bool(s.run and s.run.attack)), "side")
     cells = _of_run(lambda s, run: grid_value(run, s.selection.side, selected=s.selection.view))
     panels.add(grid, cells, *topics)
-    bars = _of_run(lambda s, run: plots.view_entropies(run, s.selection.side, selected=s.selection.view))
+    bars = _of_run(lambda s, run: plots.view_entropies(run, s.selection.side, s.selection.view))
     panels.add(entropies, bars, *topics)
     panels.add(sheet, lambda s: sprite_value(s.crops_of(s.selection.side), "views"), "side", "step")
     panels.add(detail, selection_details.view_detail, *topics, immediate=True)

@@ -88,10 +88,6 @@ def _build_below_grids(panels: PanelRegistry) -> Parts:
     return {}
 
 
-def _view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
-    return plots.view_entropies(run, side, selected=view)
-
-
 # --- the costs
 def _class_costs(run: Run, session: Session, k: int | None = None) -> Figure:
     along = () if session.inside.what_if.run else session.attacked_by_step
@@ -126,15 +122,6 @@ def _prompt_choices(session: Session) -> PanelValue:
 def prompt_names(run: Run, k: int) -> list[str]:
     """``NO_PROMPT``, then the prompts of class ``k``; numbered, because two of them may read the same."""
     return [NO_PROMPT, *(f"{m}: {sentence}" for m, sentence in enumerate(run.class_prompts.prompts[k], 1))]
-
-
-# --- cost matrix and plan
-def _cost_matrix(run: Run, side: str, k: int, view: int | None = None, atom: int | None = None) -> Figure:
-    return matrices.cost_matrix(run, side, k, selected=None if view is None else (view, atom))
-
-
-def _plan_matrix(run: Run, side: str, k: int, view: int | None = None, atom: int | None = None) -> Figure:
-    return matrices.plan_matrix(run, side, k, selected=None if view is None else (view, atom))
 
 
 def cell_text(session: Session) -> str:
@@ -211,7 +198,7 @@ SECTIONS = (
     ),
     Section(
         "How sure is each crop?",
-        figures=(FigureRow("entropies", "Entropy of every view", 210, _view_entropies, on_click="on_view"),),
+        figures=(FigureRow("entropies", "Entropy of every view", 210, plots.view_entropies, on_click="on_view"),),
         fold="entropy-fold",
     ),
     Section(
@@ -236,12 +223,12 @@ SECTIONS = (
         "Which crop moves onto which sentence?",
         "Crops across, surest on the attacked picture first; sentences down. Choose a cell to see what moving one onto the "
         "other costs.",
-        (FigureRow("plan", "Plan of the chosen class", 230, _plan_matrix, on_click="on_cell", immediate=True),),
+        (FigureRow("plan", "Plan of the chosen class", 230, matrices.plan_matrix, on_click="on_cell", immediate=True),),
         below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
     ),
     Section(
         "What does each crop cost with each sentence?",
-        figures=(FigureRow("cost", "Cost of the chosen class", 230, _cost_matrix, on_click="on_cell"),),
+        figures=(FigureRow("cost", "Cost of the chosen class", 230, matrices.cost_matrix, on_click="on_cell"),),
         fold="cost-fold",
     ),
     Section(
