@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rita_demo.data.textures import CLASSES, SPLITS, draw, seeds
-from rita_demo.data.textures.noise import dome, fractal, noise_1d, scatter, smooth, step, voronoi, wave
-from rita_demo.data.textures.rendering import Surface, shade
+from rita_demo.data.textures.noise import fractal, smooth, voronoi
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.records.errors import DataError
 
@@ -95,30 +94,3 @@ def test_cells_find_the_nearest_of_all_points() -> None:
     assert np.allclose(cells.first.ravel(), nearest[:, 0], atol=1e-4)
     assert np.allclose(cells.second.ravel(), nearest[:, 1], atol=1e-4)
     assert np.array_equal(cells.key.ravel(), key[away.argmin(axis=1)])
-
-
-def test_scattered_points_stay_inside_their_own_square() -> None:
-    u = np.tile(np.linspace(0, 6, 120, dtype="f4"), (120, 1))
-    spots = scatter(rng(1), u, u.T.copy(), 0.4)
-    left, top = u - np.floor(u) - spots.dx, u.T - np.floor(u.T) - spots.dy
-    assert 0.299 < min(left.min(), top.min()) <= max(left.max(), top.max()) < 0.701
-
-
-def test_small_shapes_have_their_closed_forms() -> None:
-    x = np.array([0, 0.25, 0.5, 0.75, 1.0], np.float32)
-    assert wave(x).tolist() == [0, 0.5, 1, 0.5, 0]
-    assert step(x - 0.5, 0.5).tolist() == [0, 0, 0.5, 1, 1]
-    assert dome(np.array([0, 0.75, 1, 4], np.float32)).tolist() == [1, 0.5, 0, 0]
-    lines = noise_1d(rng(0), np.linspace(0, 1, 9, dtype="f4"))
-    assert float(lines[0]) == pytest.approx(float(lines[-1]), abs=1e-3)
-
-
-def test_a_flat_surface_keeps_its_colour_and_a_bump_is_bright_towards_the_light() -> None:
-    grey = np.full((64, 64, 3), 0.5, np.float32)
-    assert np.allclose(shade(rng(0), Surface(grey)), 0.25, atol=1e-3)
-    level = shade(rng(0), Surface(grey, np.zeros((64, 64), np.float32), gloss=0.0))
-    assert np.allclose(level, 0.25, atol=1e-3)
-    axis = np.linspace(-1.2, 1.2, 64, dtype=np.float32)
-    setting = 20 * dome(axis[None] ** 2 + axis[:, None] ** 2)
-    shaded = shade(rng(0), Surface(grey, setting, gloss=0.0))[..., 0]
-    assert shaded.max() > 1.3 * shaded[32, 32] > 1.3 * shaded.min()
