@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from rita_demo.data import samples, textures
 from rita_demo.pipeline import differing
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
-from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
@@ -82,12 +80,3 @@ def test_the_stored_pictures_still_differ_as_they_say() -> None:
         assert (again.right, again.answers, again.weights) == (one.right, one.answers, one.weights)
         assert np.abs(np.subtract(again.attacked, one.attacked)).max() < 0.05
         assert np.abs(np.subtract(again.clean, one.clean)).max() < 1e-3
-
-
-@pytest.mark.parametrize("text", [None, "no JSON", "{}", '{"pictures": [{}]}'])
-def test_a_missing_or_broken_file_is_an_error_message(text: str | None, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(differing, "STORED", tmp_path / "differing.json")
-    if text is not None:
-        differing.STORED.write_text(text)
-    with pytest.raises(DataError, match="Restore"):
-        differing.stored()

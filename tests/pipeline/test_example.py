@@ -12,7 +12,6 @@ from rita_demo.pipeline.bundle_read import answers_of
 from rita_demo.pipeline.export import to_json
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import ImageResult, Run
-from rita_demo.records.errors import DataError
 from rita_demo.ui.background.worked_example import displayed_views
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
@@ -67,15 +66,6 @@ def test_a_run_is_unpacked_to_the_bit() -> None:
         assert np.array_equal(one.trace.prompt_transport.plan, other.trace.prompt_transport.plan)
     with pytest.raises(ValueError, match="another picture"):
         example.unpack(data, replace(run.clean.picture, key="other"))
-
-
-@pytest.mark.parametrize("data", [None, b"no zip"])
-def test_a_missing_or_broken_file_is_an_error_message(data: bytes | None, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(example, "STORED", tmp_path / "example.zip")
-    if data is not None:
-        example.STORED.write_bytes(data)
-    with pytest.raises(DataError, match="Restore"):
-        example.stored()
 
 
 def test_the_views_on_screen_are_those_of_the_engine(engine: Engine, stored: Run) -> None:

@@ -15,7 +15,6 @@ from rita_demo.pipeline import example, story
 from rita_demo.pipeline.run import RunProgress, defend
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import CheckedAnswers, Run, StoryChecks
-from rita_demo.records.errors import DataError
 from tests.oracles.crop_rules import middle_of_crops
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
@@ -172,12 +171,3 @@ def test_the_stored_checks_are_those_of_the_stored_example(names: tuple[str, ...
     assert found.attacked is not None
     assert live.attacked is not None
     assert found.attacked.crop_offset == pytest.approx(live.attacked.crop_offset, abs=SAME)
-
-
-@pytest.mark.parametrize("text", [None, "no JSON", "{}"])
-def test_a_missing_or_broken_file_is_an_error_message(text: str | None, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(story, "STORED", tmp_path / "story.json")
-    if text is not None:
-        story.STORED.write_text(text)
-    with pytest.raises(DataError, match="Restore"):
-        story.stored()
