@@ -22,6 +22,7 @@ def add_figures(commands: Commands) -> None:
         "figures runs/dtd --all --out paper",
         "figures runs --all --out paper --dataset dtd --data-root data",
         "figures runs/dtd --only feature-cloud,backbones --out paper",
+        "figures runs/dtd --only memory-purity,memory-entropy,memory-timeline,memory-streams --out paper",
         "figures runs/dtd --only feature-cloud --classes banded,dotted,striped --out paper",
         "figures --features mine.npz --out paper",
         description=about,
@@ -29,7 +30,8 @@ def add_figures(commands: Commands) -> None:
     add, help = parser.add_argument, "folders that evaluate wrote to, or a folder of such folders"
     add("runs", metavar="RUNS", type=Path, nargs="*", help=help)
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--all", action="store_true", help="every figure and table of the paper")
+    help_all = "every figure and table of the paper, and the memory of every stream"
+    which.add_argument("--all", action="store_true", help=help_all)
     which.add_argument("--only", metavar="NAME[,NAME]", help="some of them, by their names in index.md")
     help = "the feature cloud of your own features alone: an .npz of numpy (arrays features (n, d), and if wanted labels (n,) and "
     help += "names) or .safetensors; needs no RUNS and no model"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,19 +41,25 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     """
     import pandas
 
-    streams: dict[str, StreamRun] = {}
-    for folder in run_folders(map(Path, folders)):
-        for one in stream_runs(folder, folder):
-            cell = one.cells["rita"].name
-            if one.decided > (streams[cell].decided if cell in streams else 0):
-                streams[cell] = one
-    rows = [row for one in streams.values() for row in view_rows(one, trajectory_of(one).insertions)]
+    streams = streams_of(run_folders(map(Path, folders)))
+    rows = [row for one in streams for row in view_rows(one, trajectory_of(one).insertions)]
     if not rows:
         raise DataError(
             "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."
         )
     whole = ("id", "picture", "slot", "view", "entered_at", "replaced", "left_at", "replaced_by")
     return pandas.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(whole, "Int64"))
+
+
+def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
+    """The streams of run folders. One that several folders have counts once: the one with most pictures."""
+    streams: dict[str, StreamRun] = {}
+    for folder in folders:
+        for one in stream_runs(folder, folder):
+            cell = one.cells["rita"].name
+            if one.decided > (streams[cell].decided if cell in streams else 0):
+                streams[cell] = one
+    return tuple(streams.values())
 
 
 def view_rows(one: StreamRun, views: Sequence[RememberedView]) -> list[dict[str, Any]]:

@@ -21,6 +21,10 @@ from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 CLOUD, OVERVIEW, KL = "feature-cloud", "method-overview", "kl-to-one-hot"
 STEPS, BACKBONES, TIMES = "budget-by-steps", "backbones", "run-time"
 ABLATION, TABLE = "ablation-", "table-"
+#: Not the paper's: what became of the memory in the measured streams.
+STREAM_FIGURES = ("stream-accuracy", "memory-purity", "memory-entropy", "memory-timeline")
+MEMORY_TABLE = "memory-streams"
+OF_STREAMS = (*STREAM_FIGURES, MEMORY_TABLE)
 INTERVALS = "Bars: Wilson's 95 % intervals."
 
 
@@ -41,7 +45,7 @@ class Item:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all figures and tables, figures first."""
+    """The names of the paper's figures and tables, figures first."""
     tables = dict.fromkeys(cell.table for cell in paper_results.paper_results())
     return (CLOUD, OVERVIEW, KL, STEPS, BACKBONES, TIMES, *map(ablation_name, VALUES), *map(table_name, tables))
 
@@ -57,8 +61,8 @@ def ablation_name(setting: str) -> str:
 
 
 def checked(wanted: Iterable[str]) -> tuple[str, ...]:
-    """The names. Raises DataError: one of them is not of :func:`names`."""
-    known, found = names(), tuple(name.strip() for name in wanted)
+    """The names. Raises DataError: one of them is neither of :func:`names` nor of ``OF_STREAMS``."""
+    known, found = (*names(), *OF_STREAMS), tuple(name.strip() for name in wanted)
     for name in found:
         if name not in known:
             raise DataError(

@@ -16,6 +16,7 @@ from rita_demo.evaluation.report.results import ResultRow, ablation_points, resu
 from rita_demo.evaluation.store.cell_file import run_folders
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
+from rita_demo.paper.memory import memory_items
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
@@ -38,8 +39,8 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     if asked.features is not None:
         require_chromium()
         return _write_all(asked.out, report, f"From {asked.features.name}.", [_own_cloud(asked, report)])
-    wanted = catalogue.checked(asked.only.split(",")) if asked.only else catalogue.names()
-    if any(not name.startswith(catalogue.TABLE) for name in wanted):
+    wanted = catalogue.checked(asked.only.split(",")) if asked.only else (*catalogue.names(), *catalogue.OF_STREAMS)
+    if any(not name.startswith(catalogue.TABLE) and name != catalogue.MEMORY_TABLE for name in wanted):
         require_chromium()
     folders = run_folders(asked.runs)
     if not folders and (measured := [name for name in wanted if name not in NEED_NO_RUNS]):
@@ -54,6 +55,8 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     if catalogue.OVERVIEW in wanted:
         found.append(_overview(asked, report))
     found += catalogue.measured_items(rows, points)
+    if set(catalogue.OF_STREAMS) & set(wanted):
+        found += memory_items(folders)
     found = [one for one in found if any(one.name == name or one.name.startswith(f"{name}-") for name in wanted)]
     about = f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}."
     return _write_all(asked.out, report, about, found)

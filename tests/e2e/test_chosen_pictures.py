@@ -5,6 +5,7 @@ import re
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -30,8 +31,9 @@ def figures_page(shared_page: Page) -> Page:
     return shared_page
 
 
-def lasso_leftmost(page: Page, count: int) -> list[str]:
-    """Draw a loop around the leftmost marks of the first cloud; the names of their pictures."""
+def lasso_leftmost(page: Page, count: int, what: str = r"points of \d+ pictures") -> list[str]:
+    """Draw a loop around the leftmost marks of the first cloud; the names of their pictures, or the first cells of what is
+    listed instead."""
     page.locator("#fig-cloud").scroll_into_view_if_needed()
     page.locator('#fig-cloud .modebar-btn[data-title="Lasso Select"]').click()
     area = page.locator("#fig-cloud .nsewdrag").first.bounding_box()
@@ -45,8 +47,9 @@ def lasso_leftmost(page: Page, count: int) -> list[str]:
         page.mouse.move(x, y, steps=8)
     page.mouse.up()
     chosen = page.locator("#fig-lassoed")
-    expect(chosen).to_contain_text(re.compile(r"Selected: \d+ points of \d+ pictures"))
-    return chosen.locator("tbody tr td:first-of-type").all_inner_texts()
+    expect(chosen).to_contain_text(re.compile(rf"Selected: \d+ {what}"))
+    first = "th" if chosen.locator("tbody th button").count() == 0 else "td:first-of-type"
+    return chosen.locator(f"tbody tr {first}").all_inner_texts()
 
 
 def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: Path) -> None:
@@ -81,7 +84,7 @@ def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the
     expect(page.locator("#fig-measure")).to_be_hidden()
     pictures = lasso_leftmost(page, 4)
     assert len(pictures) > 1
-    button: Locator = page.locator("#fig-export").get_by_role("button", name=name)
+    button: Locator = page.locator("#fig-zip").get_by_role("button", name=name)
     with zipfile.ZipFile(saved(page, tmp_path, button.click)) as file:
         inside = {one for one in file.namelist() if one.endswith(".png")}
     assert inside == {f"rita-pictures/drawn-textures/{picture}.png" for picture in pictures}
@@ -117,3 +120,22 @@ def test_the_classes_of_the_cloud_are_chosen_by_name(figures_page: Page) -> None
     page.get_by_role("button", name="Collect pictures", exact=True).click()
     expect(page.locator("#fig-says")).to_contain_text("4 drawn textures, 2 classes", timeout=LONG_TIMEOUT_MS)
     expect(page.locator("#fig-chips button")).to_have_text([re.compile("banded"), re.compile("zigzagged")])
+
+
+def test_own_features_are_uploaded_drawn_and_leave_as_a_selection(figures_page: Page, tmp_path: Path) -> None:
+    page, file = figures_page, tmp_path / "mine.npz"
+    rng, labels = np.random.default_rng(0), np.arange(24) % 3
+    features = np.eye(3, 9)[labels] + 0.2 * rng.normal(size=(24, 9))
+    np.savez(file, features=features, labels=labels, names=["barred", "dotted", "lined"])
+    with page.expect_file_chooser() as chooser:
+        page.locator("#fig-upload").click()
+    chooser.value.set_files(file)
+    expect(page.locator("#fig-says")).to_contain_text("24 features of 9 numbers from mine.npz, 3 classes")
+    expect(page.locator("#fig-chips button")).to_have_count(3)
+    expect(page.locator("#status")).to_contain_text("UMAP placed 24 points.")
+    rows = lasso_leftmost(page, 4, "features")
+    button = page.locator("#fig-export").get_by_role("button", name="Selected points as CSV")
+    lines = saved(page, tmp_path, button.click).read_text().splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == rows
+    expect(page.locator("#fig-zip")).to_be_hidden()
+    expect(page.locator("#notice .notice")).to_have_count(0)

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rita_demo import stored_views
 from rita_demo.cli import main as cli
-from rita_demo.paper import catalogue, files
+from rita_demo.evaluation.store.stream_runs import stream_runs
+from rita_demo.paper import catalogue, files, memory
 from rita_demo.records.errors import DataError
 from tests.browser import find_browser
 
@@ -43,6 +45,27 @@ def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured
     rows = list(csv.reader((out / "table-main.csv").open(encoding="utf-8")))
     assert any(row[0].startswith("RITA") for row in rows)
     assert r"\begin{tabular}" in (out / "table-main.tex").read_text("utf-8")
+
+
+def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path: Path) -> None:
+    out = tmp_path / "memory"
+    assert cli.main(["figures", str(measured), "--only", "memory-purity,memory-streams", "--out", str(out)]) == 0
+    streams = list(stream_runs(measured, measured))
+    drawn = min(len(streams), memory.MAX_DRAWN)
+    assert len(list(out.glob("memory-purity*-88mm.pdf"))) == drawn > 1
+    captions = {path.read_text("utf-8") for path in out.glob("memory-purity*.txt")}
+    assert len(captions) == drawn, "each says which stream it is"
+    _, head, *rows = csv.reader((out / "memory-streams.csv").open(encoding="utf-8"))
+    assert [len(row) for row in rows] == [len(head)] * len(streams)
+    frame = stored_views(measured)
+    for row in (dict(zip(head, row)) for row in rows):
+        mine = frame[frame.stream == row["stream"]]
+        held = mine[mine.left_at.isna()]
+        assert (int(row["entered"]), int(row["views held"])) == (len(mine), len(held))
+        right = held.true_class == held.stored_as
+        assert row["under their true class, %"] == (f"{100 * right.mean():.1f}" if len(held) else "–")
+        assert row["mean entropy, nats"] == (f"{held.entropy.mean():.3f}" if len(held) else "–")
+    assert r"\begin{tabular}" in (out / "memory-streams.tex").read_text("utf-8")
 
 
 def test_all_names_are_those_of_the_paper_s_tables_and_the_figures() -> None:

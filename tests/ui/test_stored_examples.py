@@ -212,7 +212,7 @@ def test_points_inside_the_lasso_leave_as_a_csv_file_and_their_pictures_as_a_fol
     buttons = tab.parts["lasso_buttons"]
     for kind in ("csv", "zip"):
         with pytest.raises(DemoError, match="No points are selected"):
-            buttons.on_export(name, Event({"kind": kind}))
+            (buttons.save_table if kind == "csv" else buttons.save_folder)(name)
     placed = session.figures.placed_cloud
     kinds = ("attacked", "view", "cached", "prompt")
     chosen = [int((placed.points.kind == kind).argmax()) for kind in kinds]
@@ -234,8 +234,9 @@ def test_points_inside_the_lasso_leave_as_a_csv_file_and_their_pictures_as_a_fol
 
 def saved(buttons: ChosenButtons, visitor: str, kind: str) -> bytes:
     """The file that a press gives the browser, and a sentence about it."""
-    updates = buttons.on_export(visitor, Event({"kind": kind}))
-    value = json.loads(updates[buttons.downloads])
+    table = kind == "csv"
+    updates = (buttons.save_table if table else buttons.save_folder)(visitor)
+    value = json.loads(updates[buttons.table if table else buttons.folder])
     assert f"Saved {value['name']}:" in updates[buttons.context.status]
     return base64.b64decode(value["address"].partition("base64,")[2])
 
@@ -257,7 +258,7 @@ def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_sel
         assert updates[buttons.measure]["visible"] == bool(expected)
         if not expected:
             with pytest.raises(DemoError, match="No pictures are chosen"):
-                buttons.on_export(name, Event({"kind": "csv"}))
+                buttons.save_table(name)
             continue
         rows = list(csv.DictReader(io.StringIO(saved(buttons, name, "csv").decode())))
         assert [row["file"] for row in rows] == expected

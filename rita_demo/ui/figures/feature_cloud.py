@@ -217,6 +217,11 @@ def is_chosen(session: Session) -> bool:
     return bool(pictures) and one is not None and isinstance(one.cloud, FeatureCloud)
 
 
+def is_lassoed(session: Session) -> bool:
+    """Whether the lasso holds points of pictures or of a file's features."""
+    return bool(_lassoed(session)[1])
+
+
 def chosen_pictures(session: Session) -> ChosenPictures:
     """The pictures whose points are inside the lasso, asked among the cloud's class names. Raises DataError: there are
     none."""
@@ -229,9 +234,11 @@ def chosen_pictures(session: Session) -> ChosenPictures:
 
 
 def points_table(session: Session) -> bytes:
-    """The points inside the lasso as CSV."""
-    one = session.figures.placed_cloud
-    return b"" if one is None else points_csv(one.cloud, one.points, session.figures.lasso_points)
+    """The points inside the lasso as CSV. Raises DataError: there are none."""
+    one, pictures = _lassoed(session)
+    if one is None or not pictures:
+        raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
+    return points_csv(one.cloud, one.points, session.figures.lasso_points)
 
 
 def _lassoed(session: Session) -> tuple[PlacedCloud | None, list[int]]:

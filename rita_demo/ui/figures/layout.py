@@ -139,7 +139,7 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
         with gr.Column():
             choice = Choice(
                 *("fig", feature_cloud.chosen_pictures, feature_cloud.is_chosen, feature_cloud.points_table),
-                *("points.csv", "Selected points as CSV"),
+                *("points.csv", "Selected points as CSV", feature_cloud.is_lassoed),
             )
             parts["lasso_buttons"] = ChosenButtons(context, folders, choice, "cloud")
             parts["lassoed"] = panels.add(HtmlButtons(elem_id="fig-lassoed"), feature_cloud.lasso_table, "cloud")

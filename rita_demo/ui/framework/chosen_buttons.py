@@ -21,17 +21,18 @@ from rita_demo.ui.framework.panels import FormValues, PanelRegistry, Parts, Upda
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, clicked_format, download_value
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, download_value
 from rita_demo.ui.widgets.setting_controls import settings_from
 
-ZIP_NAME = "rita-pictures.zip"
+ZIP_NAME, ZIP_TEXT = "rita-pictures.zip", "Pictures as a folder (zip)"
 StartStream = Callable[[Any, Callable[[Session], ChosenPictures]], None]
 
 
 @dataclass(frozen=True)
 class Choice:
     """Where the pictures come from. ``name``: of the buttons' element ids. ``find`` gives them (a DataError where there are
-    none), ``is_there`` whether there are any; ``table``: a CSV file of them, by its name, and the text of its button."""
+    none), ``is_there`` whether there are any; ``table``: a CSV file of them, by its name, and the text of its button;
+    ``is_listed``: whether there is something for the table, which may be no pictures (None: where there are pictures)."""
 
     name: str
     find: Callable[[Session], ChosenPictures]
@@ -39,6 +40,7 @@ class Choice:
     table: Callable[[Session], bytes]
     table_name: str
     table_text: str
+    is_listed: Callable[[Session], bool] | None = None
 
 
 class ChosenButtons:
@@ -55,26 +57,29 @@ class ChosenButtons:
     ) -> None:
         self.context, self.folders, self.choice, self.export_count = context, folders, choice, 0
         self.panels = panels or context.panels
-        kinds, name = {"csv": choice.table_text, "zip": "Pictures as a folder (zip)"}, choice.name
+        name = choice.name
         hidden: dict[str, Any] = {"size": "sm", "visible": False}
         with gr.Row(elem_classes="chosen-row", elem_id=f"{name}-chosen"):
-            self.downloads = DownloadButtons(kinds, visible=False, elem_id=f"{name}-export")
+            self.table = DownloadButtons({"csv": choice.table_text}, visible=False, elem_id=f"{name}-export")
+            self.folder = DownloadButtons({"zip": ZIP_TEXT}, visible=False, elem_id=f"{name}-zip")
             self.measure = gr.Button("Measure these pictures", elem_id=f"{name}-measure", **hidden)
             self.stream = gr.Button("Make them the next stream", elem_id=f"{name}-stream", **hidden)
             self.stop = gr.Button("Stop", elem_id=f"{name}-stop", **hidden)
         self.measured = gr.HTML(elem_id=f"{name}-measured")
-        for button in (self.downloads, self.measure, self.stream):
+        is_listed = choice.is_listed or choice.is_there
+        self.panels.add(self.table, lambda session: gr.update(visible=is_listed(session)), *topics)
+        for button in (self.folder, self.measure, self.stream):
             self.panels.add(button, lambda session: gr.update(visible=choice.is_there(session)), *topics)
         self.panels.add(self.measured, lambda session: gr.update())
 
     @property
     def components(self) -> tuple[Any, ...]:
         """What :meth:`draw` gives updates for."""
-        return self.downloads, self.measure, self.stream, self.measured
+        return self.table, self.folder, self.measure, self.stream, self.measured
 
     def draw(self, session: Session) -> Updates:
         """The pictures are others now: the buttons where there are some, and no measurement yet."""
-        return self.panels.draw_only(session, self.components[:3]) | {self.measured: ""}
+        return self.panels.draw_only(session, self.components[:4]) | {self.measured: ""}
 
     def bind_events(
         self,
@@ -86,8 +91,9 @@ class ChosenButtons:
         """Connect the events. ``fields``: the components of the form with the settings; ``start_stream`` connects a press
         that makes pictures the next stream; ``refresh`` gives updates of ``lists``, which name the runs of the server."""
         context, visitor = self.context, self.context.visitor
-        safe, shown = notice.handle_errors(context.error_banner), [context.error_banner, context.status, self.downloads]
-        self.downloads.click(safe(self.on_export), visitor, shown, **immediate_event(self.on_export))
+        safe, said = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
+        for button, handler in ((self.table, self.save_table), (self.folder, self.save_folder)):
+            button.click(safe(handler), visitor, [*said, button], **immediate_event(handler))
         stopped = context.done("Stopped. “Measure these pictures” goes on from there.")
         job = StoppableJob(context, self.stop, lambda _: stopped)
         outputs = context.outputs(self.stop, self.measured, *lists)
@@ -97,20 +103,28 @@ class ChosenButtons:
         )
         start_stream(self.stream.click, self.choice.find)
 
-    def on_export(self, visitor: str, event: gr.EventData) -> Updates:
-        """The pictures as a table or as a folder."""
-        session = self.context.sessions.get(visitor)
-        chosen = self.choice.find(session)
-        self.export_count += 1
+    def save_table(self, visitor: str) -> Updates:
+        """What is chosen as a CSV file."""
+        session, name = self.context.sessions.get(visitor), self.choice.table_name
+        said = f"Saved {name}."
+        if self.choice.is_listed is None or self.choice.is_there(session):
+            self.choice.find(session)  # an error where there are none
+            said = f"Saved {name}: “evaluate --pictures {name}” measures these pictures in the terminal."
         with self.context.downloads:
-            if clicked_format(event, self.downloads.kinds) == "csv":
-                name, data = self.choice.table_name, self.choice.table(session)
-                said = f"Saved {name}: “evaluate --pictures {name}” measures these pictures in the terminal."
-            else:
-                folder = evaluation_page.picture_folder(chosen, self.folders.root)
-                name, data = ZIP_NAME, folder.as_zip()
-                said = f"Saved {name}: {_count(chosen)}, {len(data) / 1e6:.1f} MB, a folder for --data-root. {folder.fault}"
-            return {self.downloads: download_value(name, data, self.export_count)} | self.context.done(said.rstrip())
+            return self._saved(self.table, name, self.choice.table(session), said)
+
+    def save_folder(self, visitor: str) -> Updates:
+        """The pictures as a folder."""
+        chosen = self.choice.find(self.context.sessions.get(visitor))
+        with self.context.downloads:
+            folder = evaluation_page.picture_folder(chosen, self.folders.root)
+            data = folder.as_zip()
+            said = f"Saved {ZIP_NAME}: {_count(chosen)}, {len(data) / 1e6:.1f} MB, a folder for --data-root. {folder.fault}"
+            return self._saved(self.folder, ZIP_NAME, data, said.rstrip())
+
+    def _saved(self, button: DownloadButtons, name: str, data: bytes, said: str) -> Updates:
+        self.export_count += 1
+        return {button: download_value(name, data, self.export_count)} | self.context.done(said)
 
     def measure_chosen(self, values: FormValues) -> Iterator[Updates]:
         """Measure the pictures with the form's settings and methods, into a run folder; one that is there goes on."""

@@ -1,5 +1,9 @@
 """A person's own features as the cloud of *Figures of the paper*."""
 
+import base64
+import csv
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +81,22 @@ def test_a_feature_can_be_pointed_at_and_lassoed_and_has_no_picture(client: Figu
     assert "row 4" in said
     assert "<button" not in said
     assert not feature_cloud.is_chosen(client.session)
+    buttons = client.tab.parts["lasso_buttons"]
+    drawn = buttons.draw(client.session)
+    shown = [drawn[one]["visible"] for one in (buttons.table, buttons.folder, buttons.measure, buttons.stream)]
+    assert shown == [True, False, False, False], "rows of a file are listed, and are no pictures"
+    made = buttons.save_table(client.name)
+    assert "evaluate" not in made[client.context.status]
+    data = base64.b64decode(json.loads(made[buttons.table])["address"].partition("base64,")[2]).decode()
+    listed = [(row["file"], row["true_class"]) for row in csv.DictReader(io.StringIO(data))]
+    assert listed == [("row 1", "zigzagged"), ("row 4", "zigzagged")]
     with pytest.raises(DataError, match="no pictures"):
         feature_cloud.chosen_pictures(client.session)
     assert list(client.tab.open_picture(client.name, event(picture=1))) == []
     assert feature_cloud.picture_switch(client.session)["interactive"] is False
+    client.tab.on_lasso(client.name, event(points=[]))
+    with pytest.raises(DataError, match="No points are selected"):
+        buttons.save_table(client.name)
 
 
 def test_without_labels_it_is_one_class_and_nothing_is_measured(client: FiguresClient) -> None:
