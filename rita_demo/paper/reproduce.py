@@ -15,7 +15,7 @@ from rita_demo.evaluation.report.tables import INTERVAL_NOTE, NOTES, SECONDS_NOT
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.store import files
-from rita_demo.evaluation.store.run_folder import Pace, RunFolder
+from rita_demo.evaluation.store.run_folder import Kind, Pace, RunFolder
 from rita_demo.paper import catalogue
 from rita_demo.paper import files as figure_files
 from rita_demo.paper.compared import Compared, Counted, cells_csv, compare, count, is_in_paper, of_other_models
@@ -105,7 +105,7 @@ def reproduce(asked: Asked, plan: Plan, report: Report, warn: Report) -> Reprodu
 
 def _measure(running: Running, report: Report, warn: Report) -> int:
     """Measure what is not stored; the number of new rows."""
-    plan, totals, new = running.plan, Counter[str](), 0
+    plan, totals, new = running.plan, Counter[Kind](), 0
     for request in plan.requests:
         totals += RunFolder(request, plan.pictures, running.facts).totals
     pace = Pace(totals)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
-from itertools import chain
 from math import prod
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from rita_demo.attacks import access_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
@@ -103,23 +104,41 @@ class PictureStores:
                 there.put(key, artifact)
 
 
-class Pace:
-    """How far and how fast a measurement is, in pictures, each counted once per group of cells. ``totals``: attack ->
-    pictures to measure. An attack's own speed says how long the rest of it takes, once a picture of it is measured."""
+class Kind(NamedTuple):
+    """What decides how long a picture of a group of cells takes: its attack, its methods, and about how many ``passes`` of
+    the model attack and views are, a forward pass as a third of one with a gradient."""
 
-    def __init__(self, totals: Mapping[str, int]) -> None:
+    attack: str
+    methods: tuple[str, ...]
+    passes: float
+
+    @classmethod
+    def of(cls, group: Sequence[Cell]) -> Kind:
+        """The kind of a group of cells that share their views."""
+        asked = group[0].requested
+        fresh = asked.attack_views if access_of(asked) in ("crops", "defence") else 1
+        methods = tuple(dict.fromkeys(cell.method for cell in group))
+        return cls(asked.attack, methods, group[0].steps * fresh + asked.views / 3)
+
+
+class Pace:
+    """How far and how fast a measurement is, in pictures, each counted once per group of cells. ``totals``: kind of group ->
+    pictures to measure. A kind's own speed says how long the rest of it takes; before a picture of it is measured, its
+    passes of the model beside those of the others."""
+
+    def __init__(self, totals: Mapping[Kind, int]) -> None:
         self._totals, self._last = dict(totals), time.perf_counter()
         self._done, self._new, self._seconds = (dict.fromkeys(totals, 0.0) for _ in range(3))
 
-    def add_stored(self, attack: str, pictures: float) -> None:
+    def add_stored(self, kind: Kind, pictures: float) -> None:
         """``pictures`` of a group that is opened are stored already."""
-        self._done[attack] += pictures
+        self._done[kind] += pictures
 
-    def add(self, attack: str, pictures: float) -> None:
+    def add(self, kind: Kind, pictures: float) -> None:
         """``pictures`` were measured since the last call."""
         now = time.perf_counter()
         for counter, more in ((self._done, pictures), (self._new, pictures), (self._seconds, now - self._last)):
-            counter[attack] += more
+            counter[kind] += more
         self._last = now
 
     @property
@@ -133,12 +152,14 @@ class Pace:
         counted = f"{sum(self._done.values()):.0f} of {sum(self._totals.values())} in all"
         if not (new := sum(self._new.values())):
             return counted
-        mean = sum(self._seconds.values()) / new
+        spent = sum(self._seconds.values())
+        per_pass = spent / sum(pictures * kind.passes for kind, pictures in self._new.items())
         left = sum(
-            (total - self._done[attack]) * (self._seconds[attack] / self._new[attack] if self._new[attack] else mean)
-            for attack, total in self._totals.items()
+            (total - self._done[kind])
+            * (self._seconds[kind] / self._new[kind] if self._new[kind] else per_pass * kind.passes)
+            for kind, total in self._totals.items()
         )
-        rate = 1 / mean
+        rate = new / spent
         speed = f"{rate:.2g}" if rate < 10 else f"{rate:.0f}"
         return f"{counted}, {speed} pictures per second, {timedelta(seconds=round(left))} left"
 
@@ -157,13 +178,17 @@ class RunFolder:
 
     def groups(self, dataset: str, seed: int) -> Iterator[CellGroup]:
         """The groups of one dataset and seed, each opened when it is requested."""
-        found = self._planned(dataset, seed)
-        for number, group in enumerate(found, start=1):
-            yield CellGroup(self, dataset, seed, group, f"part {number} of {len(found)}")
+        return self._open([(dataset, seed)])
 
     def all_groups(self) -> Iterator[CellGroup]:
-        """The groups of all datasets and seeds."""
-        return chain.from_iterable(self.groups(*run) for run in self.request.runs)
+        """The groups of all datasets and seeds, those that take least first."""
+        return self._open(self.request.runs)
+
+    def _open(self, runs: Iterable[tuple[str, int]]) -> Iterator[CellGroup]:
+        found = [(run, group) for run in runs for group in self._planned(*run)]
+        found.sort(key=lambda one: Kind.of(one[1]).passes)
+        for number, (run, group) in enumerate(found, start=1):
+            yield CellGroup(self, *run, group, f"part {number} of {len(found)}")
 
     def _planned(self, dataset: str, seed: int) -> list[list[Cell]]:
         pictures, model = self.picture_sets[dataset], self.facts
@@ -171,12 +196,12 @@ class RunFolder:
         return planned_cells.groups_by_views(planned_cells.unique_cells(cells, pictures, model), pictures, model)
 
     @property
-    def totals(self) -> Counter[str]:
-        """Attack -> pictures to measure, once per group of cells: over all datasets and seeds."""
-        found: Counter[str] = Counter()
+    def totals(self) -> Counter[Kind]:
+        """Kind of group -> pictures to measure, once per group of cells: over all datasets and seeds."""
+        found: Counter[Kind] = Counter()
         for name, seed in self.request.runs:
             for group in self._planned(name, seed):
-                found[group[0].requested.attack] += len(self.picture_sets[name].items)
+                found[Kind.of(group)] += len(self.picture_sets[name].items)
         return found
 
     def stored(self) -> Iterator[list[StoredCell]]:
@@ -214,12 +239,12 @@ class CellGroup:
     def __init__(self, run: RunFolder, dataset: str, seed: int, cells: list[Cell], title: str) -> None:
         self._run, self._dataset, self._seed, self._title = run, dataset, seed, title
         self._pictures, self._model = run.picture_sets[dataset], run.facts
-        self.cells, self._attack = cells, cells[0].requested.attack
+        self.cells, self._kind = cells, Kind.of(cells)
         self.stream = self._pictures.stream(seed, cells[0].traffic.order)
         self._attacked = self._pictures.attacked(seed, cells[0].traffic.share)
         self.files = [self._file(cell) for cell in cells]
         self._cells_by_attacked = {True: cells, False: [cell.clean for cell in cells]}
-        run.pace.add_stored(self._attack, sum(file.count for file in self.files) / len(self.files))
+        run.pace.add_stored(self._kind, sum(file.count for file in self.files) / len(self.files))
 
     @property
     def first_pending(self) -> int:
@@ -235,8 +260,8 @@ class CellGroup:
 
     def step(self, index: int, new: int) -> EvaluationStep:
         """The progress after picture number ``index``, with ``new`` rows."""
-        self._run.pace.add(self._attack, new / len(self.files))
-        about = f"{self._pictures.dataset}, seed {self._seed}, {self._attack}"
+        self._run.pace.add(self._kind, new / len(self.files))
+        about = f"{self._pictures.dataset}, seed {self._seed}, {self._kind.attack}"
         count = f"picture {index + 1} of {len(self.stream)}"
         return EvaluationStep(
             index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._run.pace.sentence
