@@ -230,21 +230,32 @@ class Engine(protocol.Engine):
         tuning: records.Tuning | None = None,
         exclusions: records.Exclusions | None = None,
     ) -> tuple[records.Trace, CacheState]:
+        found = self.decide_in_turn([encoded_views], class_prompts, cache, settings, [tuning], exclusions)
+        return found[0]
+
+    def decide_in_turn(
+        self,
+        encoded_views: Sequence[EncodedViews],
+        class_prompts: ClassPrompts,
+        cache: CacheState | None,
+        settings: Settings,
+        tunings: Sequence[records.Tuning | None],
+        exclusions: records.Exclusions | None = None,
+    ) -> list[tuple[records.Trace, CacheState]]:
         cache = self.compatible_cache(cache, class_prompts, settings)
-        exclusions = exclusions or records.Exclusions()
+        exclusions, device = exclusions or records.Exclusions(), self._backbone.device
         with self._encoder.lock():
             prompts = self._encoder.method_prompts(class_prompts, settings)
-            view_mask, weight = method.apply_to_views(exclusions, len(encoded_views.features), prompts.weight)
-            trace, after = method.decide(
-                self._encoder.tensor(encoded_views.features),
-                replace(prompts, weight=weight),
-                method.apply_to_cache(exclusions, to_torch(cache, CPU)),
-                settings,
-                tuning=to_torch(tuning, self._backbone.device),
-                view_mask=view_mask,
-                area_fraction=self._encoder.area_fraction(encoded_views),
-            )
-        return to_numpy(trace), to_numpy(after)
+            mask, weight = method.apply_to_views(exclusions, len(encoded_views[0].features), prompts.weight)
+            views = [
+                method.Views(
+                    self._encoder.tensor(one.features), to_torch(tuning, device), mask, self._encoder.area_fraction(one)
+                )
+                for one, tuning in zip(encoded_views, tunings, strict=True)
+            ]
+            before = method.apply_to_cache(exclusions, to_torch(cache, CPU))
+            found = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
+        return [(to_numpy(trace), to_numpy(after)) for trace, after in found]
 
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         with self._encoder.lock():

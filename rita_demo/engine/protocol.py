@@ -146,6 +146,18 @@ class Engine(Protocol):
             exclusions: views and prompts that get no mass but keep their place in the trace, and items of ``cache``
                 (class, slot) that are removed first."""
 
+    def decide_in_turn(
+        self,
+        encoded_views: Sequence[EncodedViews],
+        class_prompts: ClassPrompts,
+        cache: CacheState | None,
+        settings: Settings,
+        tunings: Sequence[Tuning | None],
+        exclusions: Exclusions | None = None,
+    ) -> list[tuple[Trace, CacheState]]:
+        """:meth:`decide` on several pictures with the same number of views, each from the cache after the one before;
+        the transports of all are solved at once."""
+
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> Tuning:
         """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
 

@@ -115,6 +115,7 @@ def _group_steps(model: PictureEvaluator, group: CellGroup) -> Iterator[Evaluati
     """Measure what the cells of a group lack, one picture at a time."""
     for index in range(group.first_pending, len(group.stream)):
         prepare_ahead(model, group, index)
+        model.decide_ahead(group, index)
         yield group.step(index, model.measure(group, index))
 
 

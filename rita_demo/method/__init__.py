@@ -5,7 +5,7 @@ from rita_demo.method.confidence import agreement_weight, area_based_weight, ass
 from rita_demo.method.cost import cosine_cost, text_mean, unit, view_log_probability
 from rita_demo.method.exclusions import apply_to_cache, apply_to_views
 from rita_demo.method.procrustes import align
-from rita_demo.method.rita import decide, decision_logits
+from rita_demo.method.rita import Views, decide, decide_in_turn, decision_logits
 from rita_demo.method.sinkhorn import (
     differentiable_distance,
     entropic_value,

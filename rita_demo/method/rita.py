@@ -6,10 +6,11 @@ changed; the updated one is returned beside the trace."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -18,12 +19,12 @@ from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_weight
 from rita_demo.method.cost import text_mean, unit, view_cost, view_log_probability
 from rita_demo.method.procrustes import align
-from rita_demo.method.sinkhorn import differentiable_distance, transport_options, transports
+from rita_demo.method.sinkhorn import Problem, differentiable_distance, transport_options, transports
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.process.cuda_graphs import exact_products
-from rita_demo.records import CacheState, CacheUpdate, Trace, Tuning, Verdict
+from rita_demo.records import CacheState, CacheUpdate, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 
 
@@ -51,51 +52,91 @@ def decide(
             loss, and keep their row in the trace.
         area_fraction: (N,) area of each view as a share of the square, in (0, 1], for ``view_weight`` ``area`` and
             ``shown`` and for ``step_back``. None: unknown; the views have equal weight and there is no step."""
-    stage = _StageTimer(view_features.device)
+    one = Views(view_features, tuning, view_mask, area_fraction)
+    return decide_in_turn([one], prompts, cache, settings)[0]
+
+
+@dataclass(frozen=True)
+class Views:
+    """The views of one picture, as :func:`decide` takes them."""
+
+    features: Tensor
+    tuning: Tuning | None = None
+    mask: Tensor | None = None
+    area_fraction: Tensor | None = None
+
+
+def decide_in_turn(
+    pictures: Sequence[Views], prompts: Prompts, cache: CacheState, settings: Settings
+) -> list[tuple[Trace, CacheState]]:
+    """:func:`decide` on several pictures with the same number of views, each from the cache after the one before.
+
+    What enters the cache depends on the views' confidence and not on the transport: the caches come first, and then the
+    transports of all pictures are solved at once. ``seconds`` of a trace has an equal share of them."""
+    timers = [_StageTimer(one.features.device) for one in pictures]
+    with torch.no_grad():
+        moved = [_step_views_back(one, prompts, settings, stage) for one, stage in zip(pictures, timers)]
+        with single_threaded(), exact_products(prompts.features.device):  # dozens of small operations per stage
+            prepared = []
+            for one, stage in zip(moved, timers):
+                prepared.append(_prepare(one, prompts, cache, settings, stage))
+                cache = prepared[-1].after
+            stage = _StageTimer(prompts.features.device)
+            with stage("transport"):
+                solved = iter(transports([p for one in prepared for p in one.problems], **transport_options(settings)))
+            for timer in timers:
+                timer.add("transport", stage.seconds["transport"] / len(timers))
+            return [(one.finish(list(islice(solved, len(one.problems)))), one.after) for one in prepared]
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Views (N, D) after the step back, and before (``unmoved``). ``offset``: how far the whole square was from the mean of
+    its crops; ``tuning``: the prompt update."""
+
+    x: Tensor
+    unmoved: Tensor
+    offset: float
+    tuning: Tuning
+    views: Views
+
+
+def _step_views_back(views: Views, prompts: Prompts, settings: Settings, stage: _StageTimer) -> _Moved:
+    """The prompt update and the step back."""
+    with stage("views"):
+        x = unit(views.features)  # x_1..x_N, at least float32
+    with stage("tuning"):  # omega <- AdamW(omega), s times
+        tuning = views.tuning or tune(prompts, x if views.mask is None else x[views.mask], settings)
+    with stage("views"):
+        offset = float(crop_offset(x, views.area_fraction, views.mask).norm())
+        return _Moved(step_back(x, settings.step_back, views.area_fraction, views.mask), x, offset, tuning, views)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A decision that waits for its transports. ``after``: the cache for the next picture. ``finish``: from the solved
+    ``problems`` to the trace."""
+
+    problems: list[Problem]
+    after: CacheState
+    finish: Callable[[list[Transport]], Trace]
+
+
+def _prepare(moved: _Moved, prompts: Prompts, cache: CacheState, settings: Settings, stage: _StageTimer) -> _Prepared:
+    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin."""
+    x, tuning, mask = moved.x, moved.tuning, moved.views.mask
+    z, off = tuning.features, settings.protocol == "off"
     before = cache_state.resize(cache, settings.slots)
     if settings.protocol != "stream":
         before = cache_state.cleared(before)
-    with torch.no_grad():
-        with stage("views"):
-            x = unit(view_features)  # x_1..x_N, at least float32
-        with stage("tuning"):  # omega <- AdamW(omega), s times
-            tuning = tuning or tune(prompts, x if view_mask is None else x[view_mask], settings)
-        with stage("views"):
-            offset = float(crop_offset(x, area_fraction, view_mask).norm())
-            unmoved, x = x, step_back(x, settings.step_back, area_fraction, view_mask)
-        with single_threaded(), exact_products(x.device):  # dozens of small operations per stage
-            trace, after = _decide_with_prompts(
-                x, offset, tuning, prompts, before, settings, stage, view_mask, area_fraction
-            )
-        if settings.step_back:
-            judges = tuning.features if settings.cache_text == "tuned" else prompts.features
-            seen = view_log_probability(unmoved, judges, prompts.weight, prompts.temperature)
-            trace = replace(trace, label_before_step=seen.argmax(-1))
-    return trace, cache if settings.protocol == "off" else after
-
-
-def _decide_with_prompts(
-    x: Tensor,
-    offset: float,
-    tuning: Tuning,
-    prompts: Prompts,
-    before: CacheState,
-    settings: Settings,
-    stage: _StageTimer,
-    view_mask: Tensor | None,
-    area_fraction: Tensor | None,
-) -> tuple[Trace, CacheState]:
-    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin. ``x`` (N, D): the views after the
-    step back; ``offset``: how far the whole square was from the mean of its crops; ``before`` has J slots per class."""
-    z, off, options = tuning.features, settings.protocol == "off", transport_options(settings)
     cost_to = partial(_cost_to, x, prompts.temperature, settings)
     judges = z if settings.cache_text == "tuned" else prompts.features
     with stage("confidence"):  # p_n, H_n, pseudo-labels
         confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
-        if view_mask is not None:
-            confidence = replace(confidence, kept=confidence.kept & view_mask)
+        if mask is not None:
+            confidence = replace(confidence, kept=confidence.kept & mask)
         zbar = text_mean(judges, prompts.weight)
-        a = view_weight(x, confidence, settings.view_weight, area_fraction, view_mask)
+        a = view_weight(x, confidence, settings.view_weight, moved.views.area_fraction, mask)
     with stage("cache"):  # the confident views enter
         after, cache_update = before, CacheUpdate((), ())
         if not off:
@@ -110,36 +151,44 @@ def _decide_with_prompts(
         if not off:
             atoms, weight = cache_state.cache_atoms(used, alignment, zbar, settings.empty_class)
             problems.append((cost_to(atoms, weight), a, weight))
-        solved = transports(problems, **options)
-        cache_transport = None if off else solved.pop()
-        untuned, prompt_transport = solved[0], solved[-1]
-        cache_distance = x.new_zeros(len(zbar)) if cache_transport is None else cache_transport.distance
-    with stage("decision"):  # argmin
-        alpha = 0.0 if off else settings.cache_weight
-        total = prompt_transport.distance + alpha * cache_distance
-        verdict = _verdict(total, alpha, prompts.temperature)
-        cache_verdict = None if cache_transport is None else _verdict(cache_distance, 0.0, prompts.temperature)
-    return Trace(
-        view_features=x,
-        crop_offset=offset,
-        step_back_distance=settings.step_back * offset**3,
-        confidence=confidence,
-        view_weight=a,
-        tuning=tuning,
-        prompt_features=z,
-        prompt_weight=prompts.weight,
-        untuned_prompt_transport=untuned,
-        prompt_transport=prompt_transport,
-        cache=used,
-        alignment=alignment,
-        cache_transport=cache_transport,
-        cache_distance=cache_distance,
-        total=total,
-        verdict=verdict,
-        cache_update=cache_update,
-        seconds=stage.seconds,
-        cache_verdict=cache_verdict,
-    ), after
+
+    def finish(solved: list[Transport]) -> Trace:
+        with stage("decision"):  # argmin
+            cache_transport = None if off else solved.pop()
+            untuned, prompt_transport = solved[0], solved[-1]
+            cache_distance = x.new_zeros(len(zbar)) if cache_transport is None else cache_transport.distance
+            alpha = 0.0 if off else settings.cache_weight
+            total = prompt_transport.distance + alpha * cache_distance
+            verdict = _verdict(total, alpha, prompts.temperature)
+            cache_verdict = None if cache_transport is None else _verdict(cache_distance, 0.0, prompts.temperature)
+            before_step = None
+            if settings.step_back:
+                seen = view_log_probability(moved.unmoved, judges, prompts.weight, prompts.temperature)
+                before_step = seen.argmax(-1)
+        return Trace(
+            view_features=x,
+            crop_offset=moved.offset,
+            step_back_distance=settings.step_back * moved.offset**3,
+            confidence=confidence,
+            view_weight=a,
+            tuning=tuning,
+            prompt_features=z,
+            prompt_weight=prompts.weight,
+            untuned_prompt_transport=untuned,
+            prompt_transport=prompt_transport,
+            cache=used,
+            alignment=alignment,
+            cache_transport=cache_transport,
+            cache_distance=cache_distance,
+            total=total,
+            verdict=verdict,
+            cache_update=cache_update,
+            seconds=stage.seconds,
+            cache_verdict=cache_verdict,
+            label_before_step=before_step,
+        )
+
+    return _Prepared(problems, cache if off else after, finish)
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
@@ -203,7 +252,11 @@ class _StageTimer:
         start = time.perf_counter()
         yield
         self._wait()
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        self.add(name, time.perf_counter() - start)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add seconds to a stage."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def _wait(self) -> None:
         if self._device.type == "cuda":

@@ -3,7 +3,7 @@
 Partial transport (rho < 1) is the balanced problem with one extra column of mass 1 - rho and cost zero, for the mass
 that is not moved. The distance then is the cost of the real columns, divided by rho."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any, TypedDict
@@ -18,7 +18,9 @@ from rita_demo.records import SinkhornHistory, Transport
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import number_text
 
-TOGETHER_ON_CPU = 100_000  # numbers of cost in one problem; more are slower together (docs/performance.md)
+#: Numbers of cost that are solved as one problem: on a CPU more are slower (docs/performance.md), elsewhere they fill memory.
+TOGETHER = {"cpu": 400_000}
+TOGETHER_ELSEWHERE = 1 << 24
 
 
 class TransportOptions(TypedDict):
@@ -96,10 +98,10 @@ def transports(
     """:func:`transport` of several problems with the same number N of views, solved at once where they fit together."""
     given = [_problem(*one, transported_mass) for one in problems]
     every = bool(torch.cat([has_mass for *_, has_mass in given]).all())  # the usual case: nothing to leave out
-    solved = [one[:3] if every else tuple(values[one[3]] for values in one[:3]) for one in given]
+    solved = [(C, a, b) if every else (C[some], a[some], b[some]) for C, a, b, some in given]
     with torch.no_grad():
         run = partial(solve, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
-        solutions = _solve_together(solved, run) if _fit_together(solved) else [run(*one) for one in solved]
+        solutions = [solution for part in _fitting(solved) for solution in _solve_together(part, run)]
     found = []
     for (cost, *_), (C, rows, columns, has_mass), (part, *_), solution in zip(problems, given, solved, solutions):
         atoms, (f, g) = cost.shape[2], solution.potentials
@@ -122,18 +124,24 @@ def transports(
     return found
 
 
-def _fit_together(problems: Sequence[tuple[Tensor, ...]]) -> bool:
-    """Whether several problems are solved as one: on a GPU always, on a CPU while the costs stay in its cache."""
-    costs = [C for C, *_ in problems]
-    numbers = sum(len(C) for C in costs) * costs[0].shape[1] * max(C.shape[2] for C in costs)
-    return len(costs) > 1 and (costs[0].device.type != "cpu" or numbers <= TOGETHER_ON_CPU)
+def _fitting(problems: Sequence[Problem]) -> Iterator[list[Problem]]:
+    """The problems in order, in parts that are solved as one: as many neighbours as fit (:data:`TOGETHER`)."""
+    part = list[Problem]()
+    for one in problems:
+        costs = [C for C, *_ in (*part, one)]
+        numbers = sum(len(C) for C in costs) * one[0].shape[1] * max(C.shape[2] for C in costs)
+        if part and numbers > TOGETHER.get(one[0].device.type, TOGETHER_ELSEWHERE):
+            yield part
+            part = []
+        part.append(one)
+    yield part
 
 
-def _solve_together(
-    problems: Sequence[tuple[Tensor, ...]], solve: Callable[[Tensor, Tensor, Tensor], Solution]
-) -> list[Solution]:
+def _solve_together(problems: Sequence[Problem], solve: Callable[[Tensor, Tensor, Tensor], Solution]) -> list[Solution]:
     """All problems as one: the narrower ones get columns without mass. Each alone where the largest error no longer falls:
     that of one of them would end the others."""
+    if len(problems) == 1:
+        return [solve(*problems[0])]
     widths, ends = [C.shape[2] for C, *_ in problems], list(accumulate(len(C) for C, *_ in problems))
     padded = [
         [F.pad(C, (0, max(widths) - n)), a, F.pad(b, (0, max(widths) - n))] for (C, a, b), n in zip(problems, widths)

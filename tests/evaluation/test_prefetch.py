@@ -45,6 +45,7 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
                 assert row[column] == alone[column], (name, column)
             assert row["linf"] == pytest.approx(alone["linf"], abs=1)
             assert np.isclose(row["probability"], alone["probability"], atol=5e-3)
+            assert [entered[:3] for entered in row["entered"]] == [entered[:3] for entered in alone["entered"]]
 
 
 @pytest.mark.slow
@@ -58,8 +59,10 @@ def assert_same_runs(found: dict, wanted: dict) -> None:
     ids=["attacks", "targeted", "random crops"],
 )
 def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tmp_path, batch_sizes, monkeypatch, more):
+    decided = counted(monkeypatch, "decide_in_turn")
     found = rows_of(run_evaluate(tmp_path / "batches", *more, "--limit", "7"))
     assert max(batch_sizes) == BATCH
+    assert decided == [3, 3, 1] * len(more[1].split(","))
     batches = list(batch_sizes)
     monkeypatch.setitem(evaluate_picture.VIEW_BATCH, "cpu", 1)
     assert_same_runs(found, rows_of(run_evaluate(tmp_path / "single", *more, "--limit", "7")))

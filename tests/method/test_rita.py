@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from rita_demo.method import Prompts, decide, empty, tune, tuning
+from rita_demo.method import Prompts, Views, decide, decide_in_turn, empty, sinkhorn, tune, tuning
 from rita_demo.process.cuda_graphs import CudaGraphs
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.method.toy_models import prompts, views
@@ -60,6 +60,38 @@ def test_nothing_that_goes_in_is_changed_and_half_precision_is_accepted():
     trace, _ = decide(x.half(), half, cache, PAPER.replace(slots=3))
     torch.testing.assert_close(trace.total, full.total, atol=2e-3, rtol=0)
     assert trace.total.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"order": "predict_first"}, {"protocol": "reset"}, {"protocol": "off"}, {"step_back": 1.0, "tuning_steps": 0}],
+    ids=str,
+)
+@pytest.mark.parametrize("numbers", [0, 1500, 400_000], ids="numbers {}".format)
+def test_pictures_decided_in_turn_have_the_bits_of_single_decisions(monkeypatch, change, numbers):
+    """``numbers`` of cost at once: each transport alone, those of two pictures, all."""
+    settings, p = RECOMMENDED.replace(max_entropy=9.0, **change), prompts()
+    pictures = [
+        Views(views(p.features[k, 0], seed=k, noise=0.1 + k), area_fraction=torch.linspace(0.1, 1, 8)) for k in range(4)
+    ]
+    pictures[1] = replace(pictures[1], tuning=tune(p, pictures[1].features, settings.replace(tuning_steps=3)))
+    pictures[2] = replace(pictures[2], mask=torch.arange(8) != 3)
+    before = cache = filled(p, settings)
+    monkeypatch.setitem(sinkhorn.TOGETHER, "cpu", numbers)
+    found = decide_in_turn(pictures, p, before, settings)
+    monkeypatch.undo()
+    assert len(found) == len(pictures)
+    for one, (trace, after) in zip(pictures, found):
+        alone, cache = decide(one.features, p, cache, settings, one.tuning, one.mask, one.area_fraction)
+        assert torch.equal(trace.total, alone.total)
+        assert torch.equal(trace.prompt_transport.plan, alone.prompt_transport.plan)
+        assert torch.equal(trace.prompt_transport.residual, alone.prompt_transport.residual)
+        assert torch.equal(trace.cache_distance, alone.cache_distance)
+        assert torch.equal(trace.view_weight, alone.view_weight)
+        assert (trace.verdict.label, trace.cache_update) == (alone.verdict.label, alone.cache_update)
+        assert same(after, cache)
+        assert set(trace.seconds) == set(alone.seconds)
+    assert (cache.pictures > before.pictures) == (settings.protocol != "off")
 
 
 def test_tuning_without_steps_leaves_every_bit_and_tuning_lowers_its_loss():

@@ -80,7 +80,7 @@ def test_problems_solved_together_have_the_records_of_single_ones(
     problems = [(C, views, b) for C, b in zip(costs, (torch.full((9, 5), 0.2), second))]
     options = transport_options(RECOMMENDED) | {"tolerance": tolerance}
     together = sinkhorn.transports(problems, **options)
-    monkeypatch.setattr(sinkhorn, "TOGETHER_ON_CPU", 0)
+    monkeypatch.setitem(sinkhorn.TOGETHER, "cpu", 0)
     for one, other in zip(together, sinkhorn.transports(problems, **options), strict=True):
         torch.testing.assert_close(one.plan, other.plan, atol=1e-7, rtol=1e-4)
         torch.testing.assert_close(one.distance, other.distance, atol=1e-7, rtol=1e-5)

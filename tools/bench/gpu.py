@@ -5,7 +5,7 @@ seven steps, the attacker who knows RITA, a stream of attacked pictures one by o
 once. Beside every row stand its goal and what takes the time; labels and costs are compared with float32 on the CPU.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -180,20 +180,23 @@ def stream(scene: BenchFixture, pictures: Sequence[Picture], group: int) -> Call
     """Attack, encode and decide all pictures, ``group`` of them at a time, with one cache."""
 
     def run() -> list[Trace]:
+        if group == 1:
+            return decisions(scene, one_by_one(scene, pictures))
         parts = (pictures[first : first + group] for first in range(0, len(pictures), group))
-        views = (one for part in parts for one in (in_one_batch(scene, part) if group > 1 else one_by_one(scene, part)))
-        return decisions(scene, views)
+        return decisions(scene, (in_one_batch(scene, part) for part in parts))
 
     return run
 
 
-def one_by_one(scene: BenchFixture, pictures: Sequence[Picture], attacked: bool = True) -> Iterator[EncodedViews]:
+def one_by_one(
+    scene: BenchFixture, pictures: Sequence[Picture], attacked: bool = True
+) -> Iterator[Sequence[EncodedViews]]:
     """Attack (if ``attacked``) and encode picture after picture."""
     for number, picture in enumerate(pictures):
         if attacked:
             settings = scene.settings.replace(attack_seed=number)
             picture = picture_of(scene.engine.attack(picture, scene.class_prompts, settings, 0).pixels)
-        yield scene.engine.encode_views(replace(picture, key=scene.new_picture().key), scene.settings)
+        yield [scene.engine.encode_views(replace(picture, key=scene.new_picture().key), scene.settings)]
 
 
 def in_one_batch(scene: BenchFixture, pictures: Sequence[Picture]) -> Sequence[EncodedViews]:
@@ -204,12 +207,13 @@ def in_one_batch(scene: BenchFixture, pictures: Sequence[Picture]) -> Sequence[E
     return engine.encode_views_batch(delivered, settings, [settings.view_seed] * count)
 
 
-def decisions(scene: BenchFixture, encoded_views: Iterator[EncodedViews] | Sequence[EncodedViews]) -> list[Trace]:
-    """Decide picture after picture, with one cache."""
-    cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), []
-    for one in encoded_views:
-        trace, cache = scene.engine.decide(one, scene.class_prompts, cache, scene.settings)
-        traces.append(trace)
+def decisions(scene: BenchFixture, parts: Iterable[Sequence[EncodedViews]]) -> list[Trace]:
+    """Decide all pictures with one cache, those of each part at once."""
+    cache, traces = scene.engine.empty_cache(scene.class_prompts, scene.settings), list[Trace]()
+    for part in parts:
+        nothing = [None] * len(part)
+        decided = scene.engine.decide_in_turn(part, scene.class_prompts, cache, scene.settings, nothing)
+        traces, cache = [*traces, *(trace for trace, _ in decided)], decided[-1][1]
     return traces
 
 

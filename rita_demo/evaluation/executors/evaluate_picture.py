@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from rita_demo.records import (
     DefenceFault,
     EncodedViews,
     Picture,
+    Trace,
     Tuning,
     Verdict,
     ViewSet,
@@ -46,6 +48,7 @@ from rita_demo.views.boxes import view_boxes
 
 #: Pictures whose views are encoded in one batch, by device. On a CPU the 64 views of one picture keep all cores busy.
 VIEW_BATCH = {"cuda": 16}
+DECIDED_AHEAD = 2000  # pictures times classes: their decisions stay in memory, 40 MB each with 1000 classes
 Batch = Sequence[tuple[PictureRequest, Picture]]  # pictures and their clean squares, of one size
 Tuned = dict[TuningKey, tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
 
@@ -123,7 +126,7 @@ class PictureEvaluator:
         reads_pixels = any(DEFENCES[cell.method].reads_pixels for cell, _ in due)
         picture = self.deliver(request, stores, cache)[0] if reads_pixels else None
         for cell, file in due:
-            self._answer(request, encoded, picture, cell, file, tuned)
+            self._answer(request, encoded, picture, cell, file, tuned, file.decided.pop(index, None))
         return len(due)
 
     def execute(self, unit: WorkUnit) -> WorkUnit:
@@ -220,6 +223,28 @@ class PictureEvaluator:
         frozen, nothing = class_prompts.features[:, cell.settings.prompts :], np.zeros(0, np.float32)
         return Tuning(nothing, np.concatenate([tuned, frozen], 1), nothing, nothing), row["seconds"]
 
+    def decide_ahead(self, group: CellGroup, index: int) -> None:
+        """Where the device gains by it: RITA's decisions on picture ``index`` and the next ones whose views are stored."""
+        size = min(VIEW_BATCH.get(self.engine.info.device, 1), DECIDED_AHEAD // len(group.request(index).names))
+        indices = range(index, min(index + size, len(group.stream)))
+        ready = [
+            *takewhile(lambda one: one.item.key in group.stores[one.attacked].views.store, map(group.request, indices))
+        ]
+        if len(ready) < 2 or group.cells[0].attack_uses_cache:
+            return
+        encoded = [self.encode(one, group.stores[one.attacked], None) for one in ready]
+        for cell, file in zip(group.cells, group.files):
+            if DEFENCES[cell.method].baseline or file.count > index or index in file.decided:
+                continue
+            stores = [group.stores[one.attacked].prompts[tuning_key(cell)] for one in ready]
+            if cell.settings.tuning_steps and None in stores:  # each would be made twice
+                continue
+            tuned = [self._tune(one, views, cell, store)[0] for one, views, store in zip(ready, encoded, stores)]
+            class_prompts = self.engine.encode_classes(ready[0].names, cell.requested)
+            each = [one.encoded_views for one in encoded]
+            found = self.engine.decide_in_turn(each, class_prompts, file.cache, cell.settings, tuned)
+            file.decided = dict(zip(indices, found))
+
     def _answer(
         self,
         request: PictureRequest,
@@ -228,8 +253,10 @@ class PictureEvaluator:
         cell: Cell,
         writer: RowWriter,
         tuned: Tuned,
+        decided: tuple[Trace, CacheState] | None,
     ) -> None:
-        """Write a cell's row for one picture; ``picture``: for a defence that reads pixels. RITA's time includes the tuning also where another cell has done it.
+        """Write a cell's row for one picture; ``picture``: for a defence that reads pixels; ``decided``: RITA's decision, where
+        it was made ahead. RITA's time includes the tuning also where another cell has done it.
 
         Raises:
             PluginError: the user's own defence has no answer.
@@ -239,7 +266,7 @@ class PictureEvaluator:
         begin, trace, change, after = time.perf_counter(), None, None, None
         if not method.baseline:
             tuning, tuning_seconds = tuned[tuning_key(cell)]
-            trace, after = self.engine.decide(views, class_prompts, writer.cache, settings, tuning)
+            trace, after = decided or self.engine.decide(views, class_prompts, writer.cache, settings, tuning)
         decide, pixels = (None if trace is None else lambda _: trace), (picture if method.reads_pixels else None)
         # a cell without a cache is never measured with a cache-only method: there is always an answer
         cache = self._carried(cell, class_prompts, writer.cache)

@@ -31,7 +31,7 @@ from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.evaluation.store import files
 from rita_demo.process.text_file import read_text
-from rita_demo.records import CacheState, CacheUpdate, ThreatModel
+from rita_demo.records import CacheState, CacheUpdate, ThreatModel, Trace
 from rita_demo.records.errors import DataError, SettingError, join_names
 from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import Json, JsonValue
@@ -250,12 +250,13 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
 @dataclass
 class RowWriter:
     """Takes the rows of a cell, in memory: ``columns`` of its tables, ``cache`` after the last row (None without a stream),
-    ``count``: index of the first picture without a row on disk."""
+    ``count``: index of the first picture without a row on disk; ``decided``: RITA's decisions on pictures without a row."""
 
     columns: dict[str, Any]
     cache: CacheState | None
     count: int
     lines: list[tuple[Row, bytes]] = field(default_factory=list)
+    decided: dict[int, tuple[Trace, CacheState]] = field(default_factory=dict)
 
     def append(self, row: Row, change: CacheUpdate | None, after: CacheState | None) -> None:
         """Add the row of the next picture; ``change`` and ``after``: the cache update and the updated cache."""
