@@ -54,6 +54,22 @@ def test_the_benchmark_measures_what_was_asked_and_writes_it(
     assert capsys.readouterr().out == "the tables\n" * 2
 
 
+def test_the_rows_of_a_gpu_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(bench.gpu, "run", lambda *asked: {"rows": [asked[0]]})
+    monkeypatch.setattr(bench.gpu, "as_text", lambda found: "the rows")
+    file = tmp_path / "gpu.json"
+    for words, model in (([], "ViT-B-16"), (["--backbone", "embedded"], "embedded")):
+        assert run_command(bench.build_parser, ["gpu", *words, "--json", str(file)]) == 0
+        assert (json.loads(file.read_text()), capsys.readouterr().out) == ({"rows": [model]}, "the rows\n")
+
+
+def test_an_architecture_alone_is_measured_with_random_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.gpu, "measure", lambda fast, exact, on_progress: {"models": [fast, exact]})
+    for name, random in (("ViT-S-32-alt", True), ("embedded", False)):
+        models = bench.gpu.run(name, "cpu", print)["models"]
+        assert [("random weights" in one.info.name, one.info.precision) for one in models] == [(random, "float32")] * 2
+
+
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 
 from rita_demo.cli.options import add_backbone, whole_number
 from rita_demo.cli.terminal import Parser, check_writable, print_progress, run_command, write_errors
+from rita_demo.process import environment
 from rita_demo.vlm.registry import load
 from tools.bench import gpu
 from tools.bench.run import PARTS, USUAL, as_text, run
@@ -20,10 +21,10 @@ def build_parser() -> Parser:
         "examples:\n  python -m tools.bench\n  python -m tools.bench --only growth engine\n  python -m tools.bench gpu"
     )
     parser = Parser(prog="python -m tools.bench", description=about, epilog=examples)
-    parser.set_defaults(run=measure)
-    help = "instead: the rows of a GPU, with ViT-B/16 and random weights"
+    help = f"instead: the rows of a GPU; without --backbone with {gpu.ARCHITECTURE}, as an architecture alone with random weights"
     parser.add_argument("what", nargs="?", choices=("gpu",), help=help)
     add_backbone(parser)
+    parser.set_defaults(run=measure, backbone=None)
     long = ", ".join(name for name in PARTS if name not in USUAL)
     help = f"of {', '.join(USUAL)} (without this option: both), {long} (long)"
     parser.add_argument("--only", nargs="+", choices=tuple(PARTS), default=USUAL, metavar="PART", help=help)
@@ -35,7 +36,7 @@ def build_parser() -> Parser:
 
 def measure(args: argparse.Namespace) -> int:
     check_writable(args.json)
-    report, text = _gpu() if args.what == "gpu" else _cpu(args)
+    report, text = _gpu(args.backbone) if args.what == "gpu" else _cpu(args)
     if args.json is not None:
         with write_errors():
             args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
@@ -45,12 +46,13 @@ def measure(args: argparse.Namespace) -> int:
 
 
 def _cpu(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    report, notes = run(load(args.backbone), args.backbone, print_progress, args.only, args.visits)
+    spec = args.backbone or environment.value("RITA_BACKBONE")
+    report, notes = run(load(spec), spec, print_progress, args.only, args.visits)
     return report, as_text(report, notes)
 
 
-def _gpu() -> tuple[dict[str, Any], str]:
-    found = gpu.run(gpu.ARCHITECTURE, None, print_progress)
+def _gpu(backbone: str | None) -> tuple[dict[str, Any], str]:
+    found = gpu.run(backbone or gpu.ARCHITECTURE, None, print_progress)
     return found, gpu.as_text(found)
 
 

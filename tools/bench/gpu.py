@@ -1,8 +1,9 @@
-"""Speed on a GPU: ``python -m tools.bench gpu [--json F]``, in minutes on one card.
+"""Speed on a GPU: ``python -m tools.bench gpu [--backbone NAME] [--json F]``, in minutes on one card.
 
-ViT-B/16 with random weights (speed does not depend on them) and 47 classes: the stages of an image, one picture, PGD with
-seven steps, the attacker who knows RITA, a stream of attacked pictures one by one and in groups, and eight visitors at
-once. Beside every row stand its goal and what takes the time; labels and costs are compared with float32 on the CPU.
+47 classes and ViT-B/16 with random weights (speed does not depend on them), or another model: the stages of an image, one
+picture, PGD with seven steps, the attacker who knows RITA, a stream of attacked pictures one by one and in groups, and
+eight visitors at once. Beside every row stand its goal and what takes the time; labels and costs are compared with float32
+on the CPU.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +22,8 @@ from rita_demo.process.text_columns import align_columns
 from rita_demo.records import EncodedViews, Picture, Trace
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.backbone import Backbone
-from rita_demo.vlm.registry import untrained
+from rita_demo.vlm.catalogue import BACKBONES
+from rita_demo.vlm.registry import load, untrained
 from tools.bench.profile import Profile, profiled
 from tools.bench.stages import BenchFixture, method_stages, model_stages
 from tools.bench.timing import machine_of, medians, synchronise
@@ -96,7 +98,8 @@ def measure(
     rows = []
     for work in timed_work(scene, groups):
         rows.append(row_of(work, rounds, device))
-        on_progress(f"{work.name}: {_ms(rows[-1].seconds)} ms; {rows[-1].in_the_way(device.type)}")
+        met = rows[-1].in_the_way(device.type)
+        on_progress(f"{work.name}: {_ms(rows[-1].seconds)} ms, goal {_ms(work.goal)}; {met}")
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     on_progress("Answers of float32 on the CPU")
     return {
@@ -256,9 +259,11 @@ def event_medians(work: dict[str, Callable[[], Any]], rounds: int, device: torch
     return {name: float(np.median(seconds)) for name, seconds in taken.items()}
 
 
-def run(architecture: str, device: str | None, on_progress: Progress) -> dict[str, Any]:
-    """:func:`measure` with random weights; ``device``: None: the fastest here."""
-    return measure(untrained(architecture, device), untrained(architecture, "cpu", "float32"), on_progress)
+def run(name: str, device: str | None, on_progress: Progress) -> dict[str, Any]:
+    """:func:`measure` of a model, by its name or by an architecture's, which gets random weights; ``device``: None: the
+    fastest here."""
+    make = load if ":" in name or name in BACKBONES else untrained
+    return measure(make(name, device), make(name, "cpu", "float32"), on_progress)
 
 
 def as_text(found: dict[str, Any]) -> str:
