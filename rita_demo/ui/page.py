@@ -13,6 +13,7 @@ from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
+from rita_demo.process import graphics_card
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.api import add_endpoints
 from rita_demo.ui.arena.tab import ArenaTab
@@ -201,9 +202,11 @@ def _show_example(
 
 
 def _example_status(engine: Engine, example: WorkedExample) -> str:
-    """HTML of the status line: why the model could not be loaded, or where the example is from."""
-    failure = failure_of(engine)
-    return notice.done_html(str(failure or example.message), routine=failure is None)
+    """HTML of the status line: why the model could not be loaded, or where the example is from and why no graphics card
+    is used."""
+    failure, warning = failure_of(engine), graphics_card.warning(engine.info.device)
+    said = str(failure or f"{example.message} {warning}".strip())
+    return notice.done_html(said, routine=not (failure or warning))
 
 
 def opening_html() -> str:

@@ -4,11 +4,13 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from rita_demo.process import graphics_card
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.attack_defend import tab
 from rita_demo.ui.background.worked_example import WorkedExample
@@ -44,6 +46,19 @@ def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_t
     answer = visitor.choose_tab("run")
     for text in ("CLIP was fooled", "RITA says motorbike", "Here are 64 crops"):
         assert text in answer
+
+
+def test_a_fallback_to_the_cpu_is_said_where_the_page_opens_and_where_a_model_is_ready(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "card").mkdir()
+    monkeypatch.delenv("RITA_DEVICE", raising=False)
+    monkeypatch.setattr(graphics_card, "CARDS", tmp_path)
+    visitor, said = HttpClient(address), "torch cannot use this machine&#x27;s graphics card"
+    assert f"Stored example. The model runs on the CPU, because {said}" in visitor.open()
+    assert said in visitor.press("use-model", model_choice="toy")
+    monkeypatch.undo()
+    assert said not in HttpClient(address).open()
 
 
 def test_hidden_events_do_not_pass_state_to_their_outputs(http_client: HttpClient) -> None:

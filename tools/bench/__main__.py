@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.cli.options import add_backbone, whole_number
-from rita_demo.cli.terminal import Parser, check_writable, print_progress, run_command, write_errors
+from rita_demo.cli.terminal import Parser, check_writable, print_progress, print_warning, run_command, write_errors
 from rita_demo.process import environment
 from rita_demo.vlm.registry import load
 from tools.bench import gpu
@@ -52,7 +52,7 @@ def _cpu(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 
 def _gpu(backbone: str | None) -> tuple[dict[str, Any], str]:
-    found = gpu.run(backbone or gpu.ARCHITECTURE, None, print_progress)
+    found = gpu.run(backbone or gpu.ARCHITECTURE, None, print_warning)  # lines that stay, also in a file
     return found, gpu.as_text(found)
 
 

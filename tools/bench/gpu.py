@@ -91,17 +91,17 @@ def measure(
     device = backbone.device
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    on_progress("The stages of an image")
     parts = {**model_stages(scene), **method_stages(scene), "prompt update": prompt_update(scene)}
     wall = medians(parts, rounds, warm_up=2, device=device)
     events = event_medians(parts, rounds, device) if device.type == "cuda" else wall
+    for name in parts:
+        on_progress(f"{name}: {_ms(wall[name])} ms, {_ms(events[name])} by the device's events")
     rows = []
     for work in timed_work(scene, groups):
         rows.append(row_of(work, rounds, device))
         met = rows[-1].in_the_way(device.type)
         on_progress(f"{work.name}: {_ms(rows[-1].seconds)} ms, goal {_ms(work.goal)}; {met}")
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
-    on_progress("Answers of float32 on the CPU")
     return {
         "machine": machine_of(device),
         "config": {

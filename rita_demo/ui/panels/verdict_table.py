@@ -120,9 +120,9 @@ def times(run: Run) -> str:
     info, shown = run.backbone, wording.format_seconds
     parts = ", ".join(f"{name} {shown(value)}" for name, value in run.seconds.items())
     model = f"{info.title}, {info.parameters / 1e6:.0f} M parameters, input {info.side} px, on {info.device} in {info.precision}"
-    if graphics_card.unused(info.device):
-        model += " (this machine has a graphics card that torch cannot use: is its driver as new as torch?)"
-    return f"<p class='quiet small'>{escape(f'{model}. Time: {parts}; total {shown(sum(run.seconds.values()))}.')}</p>"
+    spent = f"Time: {parts}; total {shown(sum(run.seconds.values()))}."
+    text = " ".join(filter(None, (f"{model}.", graphics_card.warning(info.device), spent)))
+    return f"<p class='quiet small'>{escape(text)}</p>"
 
 
 def cache_effect(run: Run) -> str:

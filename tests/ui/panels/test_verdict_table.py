@@ -1,9 +1,11 @@
 """The first line of the tab, and the line below the verdicts: device and times."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from rita_demo.process import graphics_card
 from rita_demo.records import Run
@@ -11,18 +13,35 @@ from rita_demo.ui.panels.verdict_table import says, times
 
 
 @pytest.mark.parametrize(
-    ("device", "chosen", "cards", "said"),
-    [("cpu", "", 1, True), ("cpu", "cpu", 1, False), ("cuda", "", 1, False), ("cpu", "", 0, False)],
+    ("device", "chosen", "cards", "works", "said"),
+    [
+        ("cpu", "", 1, False, True),
+        ("cpu", "cpu", 1, False, False),
+        ("cuda", "", 1, True, False),
+        ("cpu", "", 0, False, False),
+        ("cpu", "", 1, True, False),  # a run from another machine, as the stored example
+        ("cpu", "", 1, None, False),  # the same before torch is loaded
+    ],
 )
 def test_a_graphics_card_that_torch_cannot_use_is_said_on_the_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, device: str, chosen: str, cards: int, said: bool, example_run: Run
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    device: str,
+    chosen: str,
+    cards: int,
+    works: bool | None,
+    said: bool,
+    example_run: Run,
 ) -> None:
     for number in range(cards):
         (tmp_path / f"card{number}").mkdir()
     monkeypatch.setattr(graphics_card, "CARDS", tmp_path)
     monkeypatch.setenv("RITA_DEVICE", chosen)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: works)
+    if works is None:
+        monkeypatch.delitem(sys.modules, "torch")
     run = replace(example_run, backbone=replace(example_run.backbone, device=device))
-    assert ("graphics card that torch cannot use" in times(run)) == said
+    assert ("torch cannot use this machine&#x27;s graphics card" in times(run)) == said
 
 
 def test_the_first_line_counts_who_is_right_on_both_pictures(example_run: Run, failed_run: Run) -> None:
