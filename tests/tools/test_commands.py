@@ -71,7 +71,7 @@ def test_the_rows_of_a_gpu_are_asked_for_by_name(tmp_path: Path, monkeypatch: py
 
 
 def test_an_architecture_alone_is_measured_with_random_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.gpu, "measure", lambda fast, exact, on_progress: {"models": [fast, exact]})
+    monkeypatch.setattr(bench.gpu, "measure", lambda fast, exact, on_progress, **few: {"models": [fast, exact]})
     for name, random in (("ViT-S-32-alt", True), ("embedded", False)):
         models = bench.gpu.run(name, "cpu", print)["models"]
         assert [("random weights" in one.info.name, one.info.precision) for one in models] == [(random, "float32")] * 2

@@ -36,6 +36,7 @@ STREAM_GOAL = 1 / 60
 COMPARED = 8  # pictures on which the answers are compared with float32 on the CPU
 CLEAR_MARGIN, COST_GOAL = 1e-3, 1e-3  # of the float32 answer; relative difference of a cost
 ROUNDS = 7
+ON_A_CPU: dict[str, Any] = {"groups": (1, 4), "rounds": 3, "compared": 2}  # else it takes a quarter of an hour
 SETTINGS = RECOMMENDED.replace(attack="pgd", steps=STEPS, square="model")
 Progress = Callable[[str], None]
 
@@ -155,9 +156,9 @@ def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
 
 
 def row_of(work: Timed, rounds: int, device: torch.device) -> Row:
-    """``work`` timed and profiled; a long one is called twice only."""
+    """``work`` timed and profiled; a long one is called twice only, on a CPU once."""
     long = work.pictures > 1 or work.goal == GOALS["adaptive, one restart"]
-    turns = {"rounds": 1, "warm_up": 1} if long else {"rounds": rounds, "warm_up": 2}
+    turns = {"rounds": 1, "warm_up": int(device.type != "cpu")} if long else {"rounds": rounds, "warm_up": 2}
     seconds = medians({work.name: work.call}, device=device, **turns)[work.name] / work.pictures
     profile = profiled(work.profiled or work.call, device, 1)
     return Row(work.name, seconds, work.goal, profile, work.profiled_pictures)
@@ -263,7 +264,8 @@ def run(name: str, device: str | None, on_progress: Progress) -> dict[str, Any]:
     """:func:`measure` of a model, by its name or by an architecture's, which gets random weights; ``device``: None: the
     fastest here."""
     make = load if ":" in name or name in BACKBONES else untrained
-    return measure(make(name, device), make(name, "cpu", "float32"), on_progress)
+    backbone, exact = make(name, device), make(name, "cpu", "float32")
+    return measure(backbone, exact, on_progress, **(ON_A_CPU if backbone.device.type == "cpu" else {}))
 
 
 def as_text(found: dict[str, Any]) -> str:
