@@ -42,10 +42,11 @@ function lawFigure(figure, law, kind) {
   const below = width < 480; // the rules' names stand below the figure
   const [x, y] = axis(svg, { width, height, left: 44, right: below ? 8 : 174, bottom: 36 }, [0, 1], [0, 1], percent);
   const base = y(0);
-  law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: "helps" })));
-  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "leaving out helps"));
+  law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: `helps${law.shares[i] > law.exact ? " beyond" : ""}` })));
+  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "the law: leaving out helps"));
   for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
-  svg.append(make("text", { x: x(0), y: base + 16, class: "tick" }, "0 %"), make("text", { x: x(1), y: base + 16, "text-anchor": "end", class: "tick" }, "100 % replaced"));
+  if (law.attack === null || law.attack > 0.12) svg.append(make("text", { x: x(0), y: base + 16, class: "tick" }, "0 %"));
+  svg.append(make("text", { x: x(1), y: base + 16, "text-anchor": "end", class: "tick" }, "100 % replaced"));
   if (law.attack !== null) {
     svg.append(make("path", { d: `M${x(law.attack)} ${base + 2}l-5 9l10 0z`, class: "rival" }));
     const late = law.attack > 0.6;

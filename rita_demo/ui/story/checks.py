@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.analysis.crop_law import NEAREST, LawCurve, LawCurves
+from rita_demo.analysis.crop_law import NEAREST, SHARES, LawCurve, LawCurves
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
 from rita_demo.settings import RECOMMENDED
@@ -45,41 +45,47 @@ def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     note = (
         f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the "
         f"crops. A wrong class picks its best ones, too: what it gains there counts 1/0.35 − 1 = {GAIN:.1f} times. Leaving out beats "
-        f"transport of all crops where {name} loses more than that; exact up to 35 % replaced."
+        f"transport of all crops where {name} loses more than that. This law is exact while at most 35 % are replaced."
     )
     if law.attack is not None:
         at = law.attack
         helps = "helps" if at.partial_helps else "does not help"
         note += (
             f" Against the attack above, which turns {wording.percent(at.share)} of the crops by weight, leaving out {helps}: "
-            f"{1 / at.rho - 1:.1f} × {at.rise:.3f} against {at.drop:.3f}."
+            f"{1 / at.rho - 1:.1f} × {_signed(at.rise)} against {_signed(at.drop)}."
         )
     return {
         "shares": (law.shares / 100).tolist(),
         "clutter": _curves(name, law.clutter),
         "impostor": _curves(name, law.impostor),
         "attack": None if law.attack is None else law.attack.share,
+        "exact": NEAREST[0],
         "note": note,
     }
 
 
 def _curves(name: str, curve: LawCurve) -> dict[str, list[Any]]:
     """``helps``: whether the law says at a share that the nearest 35 % beat the mean; ``says``: the same in a sentence."""
-    terms = zip(curve.drop, curve.rise, curve.partial_helps)
+    terms = zip(SHARES / 100, curve.drop, curve.rise, curve.partial_helps)
     return {rule: (getattr(curve, rule) / 100).round(3).tolist() for rule in RULES} | {
         "helps": [bool(one) for one in curve.partial_helps],
-        "says": [_balance(name, float(drop), float(rise), bool(helps)) for drop, rise, helps in terms],
+        "says": [_balance(name, *map(float, numbers), helps=bool(helps)) for *numbers, helps in terms],
     }
 
 
-def _balance(name: str, drop: float, rise: float, helps: bool) -> str:
+def _balance(name: str, share: float, drop: float, rise: float, helps: bool) -> str:
     """The law on these crops: (1/rho - 1) rise < drop. Empty where there are none to compare."""
     if np.isnan(drop):
         return ""
-    said = "Leaving out helps" if helps else "Leaving out does not help"
-    return (
-        f"{said}: in the wrong crops the best wrong class gains {GAIN:.1f} × {rise:.3f}, and {name} loses {drop:.3f}."
-    )
+    if share <= NEAREST[0]:
+        said = "Leaving out helps" if helps else "Leaving out does not help"
+    else:
+        said = f"The law, no longer exact here, says that leaving out {'helps' if helps else 'does not help'}"
+    return f"{said}: in the wrong crops the best wrong class gains {GAIN:.1f} × {_signed(rise)}, and {name} loses {_signed(drop)}."
+
+
+def _signed(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
 
 
 def _survive(run: Run, checks: StoryChecks) -> list[dict[str, Any]]:
