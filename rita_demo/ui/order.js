@@ -24,6 +24,12 @@ function next() {
 // Gradio's page has one stream of answers; the server ends it when nothing is left to answer. An event that joins the queue while
 // that end is on its way would wait for ever: the page believes that the stream is open. It learns that its event has joined
 // when the stream has named the event, or is closed.
+// The server knows a page when the first answer to its opening comes. What is pressed before is sent then.
+const opening = gradio_config.dependencies.find((event) => event.targets.some(([, what]) => what === "load"))?.id;
+let opened = null; // a promise once the page opens
+let open = () => {};
+let opensAs = ""; // the event in the stream
+
 let stream = null; // the open one: the events it has named, and who waits for news of it
 
 async function listen(request, options) {
@@ -50,13 +56,15 @@ async function read(body, named, news) {
     if (done) return;
     const text = last + value;
     for (const [, id] of text.matchAll(/"event_id":"(\w+)"/g)) named.add(id);
+    for (const [, id] of text.matchAll(/"msg":"process_(?:generating|completed)","event_id":"(\w+)"/g)) if (id === opensAs) open();
     last = text.slice(-100);
   }
 }
 
-async function join(address, options) {
+async function join(address, options, opens) {
   const answer = await send(address, options);
   const { event_id: id } = answer.ok ? await answer.clone().json() : {};
+  if (opens) (id ? (opensAs = id) : open());
   while (id && stream && !stream.named.has(id)) await new Promise((wake) => stream.waiting.push(wake));
   return answer;
 }
@@ -72,9 +80,14 @@ window.fetch = (address, options) => {
   const headers = new Headers(options.headers);
   headers.set("x-notice", seen.get(event.id));
   options = { ...options, headers };
-  if (place === "queue/join") return join(address, options);
+  if (event.id === opening && !opened) {
+    opened = new Promise((known) => (open = known));
+    return join(address, options, true);
+  }
+  if (place === "queue/join") return (opened ?? Promise.resolve()).then(() => join(address, options));
   return new Promise((resolve, reject) => {
     const whole = async () => {
+      await opened;
       const answer = await send(address, options);
       return new Response(await answer.blob(), answer);
     };

@@ -219,3 +219,26 @@ def test_a_page_is_answered_although_the_end_of_its_stream_of_answers_comes_late
     page.locator("#samples [data-sample=brick]").click()
     expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
     expect(page.locator("#status")).to_contain_text("Done in")
+
+
+#: The page's first event, its opening, reaches the server when the test lets it.
+LATE_OPENING_JS = """() => {
+const send = window.fetch;
+window.fetch = async (address, options) => {
+  if (!window.letOpen && String(address?.url ?? address).includes("/queue/join")) await new Promise((go) => (window.letOpen = go));
+  return send(address, options);
+};
+}"""
+
+
+def test_what_is_pressed_while_the_page_opens_is_answered_when_it_is_open(page: Page) -> None:
+    page.add_init_script(f"({LATE_OPENING_JS})()")
+    page.reload()
+    sample = page.locator("#samples [data-sample=brick]")
+    page.wait_for_function("window.letOpen !== undefined")
+    sample.click()
+    page.wait_for_timeout(PATIENCE_MS)  # an answer to it would be here
+    page.evaluate("window.letOpen()")
+    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(sample).to_have_attribute("aria-pressed", "true")
