@@ -1,6 +1,7 @@
 """The whole page: header, tabs, and what happens when it is opened, reloaded or closed."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -166,13 +167,19 @@ def _show_example(
     """Show the worked example or saved run as soon as it is ready; until then its progress. ``stored``: the page came
     with it and its form, which is left alone: the visitor may have changed it already."""
     status, waited = context.status, 0.0
+    chosen, running = session.attack_defend, session.jobs.running
+    if example.session is None:
+        chosen.sample = example.sample_key  # what the form shows: Attack may come first
     first = None if example.wait(0.25) else example.first_picture()
     if first is not None:
         yield {tab.story: loading(first)}
-    while not session.attack_defend.choice and not example.wait(0.25):
+    while not chosen.choice and session.run is None and (running.total() or not example.wait(0.25)):
         waited += 0.25
-        yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
-    if session.attack_defend.choice:  # a picture was chosen meanwhile
+        if running.total():
+            time.sleep(0.25)  # its own progress is shown
+        else:
+            yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
+    if chosen.choice or session.run is not None:  # a picture was chosen or attacked meanwhile
         return
     if example.session is None or example.session.run is None:
         yield {status: notice.done_html(f"{example.sentence} Choose a picture to begin.")}

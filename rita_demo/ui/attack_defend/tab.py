@@ -41,7 +41,13 @@ from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.session import share_link
-from rita_demo.ui.session.run_request import OWN_CLASSES, asks_for_another_run, form_values, parse_request
+from rita_demo.ui.session.run_request import (
+    OWN_CLASSES,
+    asks_for_another_run,
+    form_values,
+    parse_request,
+    without_old_classes,
+)
 from rita_demo.ui.session.session import HOME_TAB, RUN_TAB, SIDES, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
@@ -185,6 +191,8 @@ class AttackDefendTab(SelectionEvents):
             return
         yield {self.form.fields[name]: value for name, value in changed.items()}
         form = {n: values[c] for n, c in self.form.fields.items()} | changed
+        if session.run is not None:
+            form = without_old_classes(form, session.run.class_prompts.names)
         engine = self.context.chosen_engine(session)
         request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
         yield from self.run(session, request)

@@ -53,7 +53,7 @@ class ModelMenu:
         in use."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
         stop = notice.handle_errors(self.context.error_banner)(self.stop_download)
-        self.stop_button.click(stop, self.context.visitor, self.context.status, **IMMEDIATE_EVENT)
+        self.stop_button.click(stop, self.context.visitor, self.context.outputs_of(), **IMMEDIATE_EVENT)
         load = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load)
         inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
         return self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)
@@ -85,12 +85,14 @@ class ModelMenu:
         )
         yield {context.status: ready, **self._show_stop(False), **self.show_model(info)}
 
-    def stop_download(self, visitor: str) -> str:
-        """Stop the download for this visitor, not another's. Returns the status line."""
+    def stop_download(self, visitor: str) -> Updates:
+        """Stop the download for this visitor, not another's."""
         self.context.sessions.get(visitor)
-        if name := self._loading.get(visitor):
-            hub_download.stop(name)
-        return notice.progress_html("Stopping the download", 0.02, 0)
+        name = self._loading.get(visitor)
+        if name is None:
+            return {self.context.status: notice.done_html("There is no download to stop.")}
+        hub_download.stop(name)
+        return {self.context.status: notice.progress_html("Stopping the download", 0.02, 0)}
 
     def _progress(self, name: str, passed: float) -> Updates:
         """The status line while a model is downloaded or loaded, and the button that stops a download."""

@@ -48,6 +48,14 @@ def form_request(form: Mapping[str, JsonValue]) -> RunRequest:
     return RunRequest(None, names, settings, label, target, methods=methods_of(form))
 
 
+def without_old_classes(form: Mapping[str, JsonValue], old: tuple[str, ...]) -> dict[str, JsonValue]:
+    """The form without a true class or target of the ``old`` names that the typed ones lack: a press right after typing
+    comes before the form's own answer (``form.lists_for``). Another unknown class stays, and is an error."""
+    typed = names_of(form)
+    gone = [name for name in old if name not in typed]
+    return {name: NOT_GIVEN if name in ("truth", "target") and value in gone else value for name, value in form.items()}
+
+
 def parse_request(form: Mapping[str, JsonValue], chosen: AttackDefendState, side: int, *, attack: bool) -> RunRequest:
     """The request of a form for the ``chosen`` picture; ``side``: the model's input side in pixels. Without ``attack`` it
     only defends, whatever attack the form names. Raises DemoError: the first invalid value."""

@@ -23,7 +23,14 @@ from rita_demo.ui.attack_defend.form import (
     started_list,
     target_choices,
 )
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, asks_for_another_run, form_values, parse_request
+from rita_demo.ui.session.run_request import (
+    NOT_GIVEN,
+    OWN_CLASSES,
+    asks_for_another_run,
+    form_values,
+    parse_request,
+    without_old_classes,
+)
 from rita_demo.ui.session.session import AttackDefendState
 from rita_demo.ui.widgets import setting_controls
 
@@ -154,6 +161,18 @@ def test_a_hostile_value_gives_an_error_message(name: str) -> None:
         with pytest.raises((SettingError, VocabularyError)) as error:
             parse_request(GOOD | own | {name: value}, COFFEE, 112, attack=True)
         assert str(error.value).endswith((".", "?"))
+
+
+def test_a_class_of_the_list_before_goes_with_it_and_another_unknown_one_stays_an_error() -> None:
+    form = GOOD | {"vocabulary": OWN_CLASSES, "own_names": "glitter, water", "target": "crab"}
+    gone = without_old_classes(form, ("cup", "crab", "water"))
+    assert gone == form | {"truth": NOT_GIVEN, "target": NOT_GIVEN}
+    assert parse_request(gone, COFFEE, 112, attack=True).label is None
+    kept = without_old_classes(form | {"truth": "water", "target": NOT_GIVEN}, ("cup", "crab", "water"))
+    assert parse_request(kept, COFFEE, 112, attack=True).label == 1
+    with pytest.raises(VocabularyError):
+        parse_request(without_old_classes(form | {"truth": "no such class"}, ("cup",)), COFFEE, 112, attack=True)
+    assert without_old_classes(form | {"truth": ["cup"]}, ("cup",))["truth"] == ["cup"]
 
 
 def test_without_a_known_picture_there_is_an_error_message() -> None:

@@ -16,6 +16,7 @@ from rita_demo.ui.page import build
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
 from tests.toy_model import ToyEngine
+from tests.ui.conftest import completed_run
 from tests.ui.http_client import served
 from tools.bench.http_client import HttpClient
 
@@ -30,7 +31,8 @@ def loading_page(load: Callable[[], Any]) -> Iterator[tuple[str, LoadingEngine]]
         yield address, engine
 
 
-def test_the_first_press_waits_for_the_model_and_says_so() -> None:
+@pytest.mark.parametrize("chooses", [True, False], ids=["another sample", "the sample on screen"])
+def test_the_first_press_waits_for_the_model_and_says_so(chooses: bool) -> None:
     arrived = threading.Event()
 
     def load() -> ToyEngine:
@@ -41,7 +43,8 @@ def test_the_first_press_waits_for_the_model_and_says_so() -> None:
         client, said = HttpClient(address), list[str]()
         assert not client.enqueue(client.load_event, [])
         next(line for line in client.answers() if LOADING in line)  # the opened page says it
-        client.press("samples", data={"sample": "coffee"})
+        if chooses:
+            client.press("samples", data={"sample": "coffee"})
         event = client.event("go", "click")
         assert not client.enqueue(event["id"], [client._value(n, {}) for n in event["inputs"]])
         for line in client.answers():  # and so does the button
@@ -51,7 +54,8 @@ def test_the_first_press_waits_for_the_model_and_says_so() -> None:
     assert "Done in" in "".join(said)
 
 
-def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture() -> None:
+@pytest.mark.parametrize("attacks", [False, True], ids=["chooses", "attacks"])
+def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture(attacks: bool) -> None:
     arrived, sessions = threading.Event(), Sessions()
     engine = LoadingEngine(ToyEngine().info, lambda: ToyEngine(spread=0.2) if arrived.wait(20) else None)
     example = WorkedExample(engine)
@@ -59,14 +63,19 @@ def test_an_example_that_is_ready_late_does_not_replace_a_chosen_picture() -> No
     opened = next(event.fn for event in page.fns.values() if event.name == "opened")
     steps = opened(SimpleNamespace(session_hash="page", query_params={}))
     (name,) = [value for part, value in next(steps).items() if isinstance(part, gr.State)]
-    chosen = sessions.get(name).attack_defend
-    chosen.sample, chosen.choice = "coffee", 1
+    session = sessions.get(name)
+    chosen, own = session.attack_defend, completed_run(ToyEngine()) if attacks else None
+    assert chosen.sample == example.sample_key, "what the form shows can be attacked"
+    if own is not None:
+        session.show(own)
+    else:
+        chosen.sample, chosen.choice = "coffee", 1
     engine.start(head_start=0)
     arrived.set()
     assert example.wait(20)
     list(steps)
-    assert (chosen.sample, chosen.choice) == ("coffee", 1)
-    assert sessions.get(name).run is None
+    assert (chosen.sample, chosen.choice) == ((example.sample_key, 0) if attacks else ("coffee", 1))
+    assert session.run is own
     example.stop()
 
 
