@@ -357,7 +357,7 @@ def test_the_replaced_crops_are_drawn_as_the_share_says_and_the_law_speaks_of_th
     said = {}
     for step in (6, 16):
         story.locator(".story .law .share").fill(str(step))
-        expect(story.locator(".story .law output")).to_have_text(f"{5 * step} % of 64")
+        expect(story.locator(".story .law output")).to_have_text(f"{5 * step} % of 64: the dashed line")
         for kind, words in (("clutter", "ABCDEFGHIJKLMNOP"), ("impostor", "A" * 16)):
             figure = story.locator(f".story .law figure.{kind}")
             assert "".join(figure.locator(".replaced i").all_inner_texts()) == words[:step]
@@ -367,9 +367,11 @@ def test_the_replaced_crops_are_drawn_as_the_share_says_and_the_law_speaks_of_th
             )
             said[kind, step] = figure.locator(".balance").inner_text()
     assert len(set(said.values())) == 4
-    assert said["clutter", 6].startswith("Leaving out helps: ")
-    assert said["impostor", 6].startswith("Leaving out does not help: ")
-    assert said["impostor", 16].startswith("The law, no longer exact here, says that leaving out does not help: ")
+    assert said["clutter", 6].startswith("Leaving out makes motorbike’s lead larger: ")
+    assert said["impostor", 6].startswith("Leaving out makes motorbike’s lead smaller: ")
+    assert said["impostor", 16].startswith(
+        "By the law, no longer exact here, leaving out makes motorbike’s lead smaller: "
+    )
 
 
 def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:

@@ -26,7 +26,7 @@ built.push(() => {
   const moves = ["clutter", "impostor"].map((kind) => lawFigure(find(`.law figure.${kind}`), law, kind));
   const follow = () => {
     const share = law.shares[input.value];
-    find(".law output").textContent = `${percent(share)} of ${data.boxes.length}`;
+    find(".law output").textContent = `${percent(share)} of ${data.boxes.length}: the dashed line`;
     moves.forEach((move) => move(Number(input.value), share));
   };
   input.oninput = follow;
@@ -43,7 +43,7 @@ function lawFigure(figure, law, kind) {
   const [x, y] = axis(svg, { width, height, left: 44, right: below ? 8 : 174, bottom: 36 }, [0, 1], [0, 1], percent);
   const base = y(0);
   law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: `helps${law.shares[i] > law.exact ? " beyond" : ""}` })));
-  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "the law: leaving out helps"));
+  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "the law: leaving out makes the lead larger"));
   for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
   if (law.attack === null || law.attack > 0.12) svg.append(make("text", { x: x(0), y: base + 16, class: "tick" }, "0 %"));
   svg.append(make("text", { x: x(1), y: base + 16, "text-anchor": "end", class: "tick" }, "100 % replaced"));
@@ -109,6 +109,7 @@ built.push(() => {
       svg.append(make("path", { d: `M${x(value)} 2l-5 -0l5 10l5 -10z`, class: css }));
       svg.append(make("text", { x: x(value) + 8, y: css === "rival" ? 12 : 26, class: css }, width < 480 ? text.split(", ")[1] : text));
     }
+  svg.append(make("text", { x: width - 20, y: height - 4, "text-anchor": "end", class: "tick" }, "drift"), make("text", { x: 38, y: 12, class: "tick" }, "pictures"));
   const line = svg.appendChild(make("line", { y1: 4, y2: height - 20, class: "cursor" }));
   const follow = () => {
     const t = Number(input.value);

@@ -44,8 +44,8 @@ def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     name = truncated(run.class_prompts.names[run.label], 24)
     note = (
         f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the "
-        f"crops. A wrong class picks its best ones, too: what it gains there counts 1/0.35 − 1 = {GAIN:.1f} times. Leaving out beats "
-        f"transport of all crops where {name} loses more than that. This law is exact while at most 35 % are replaced."
+        f"crops. A wrong class picks its best ones, too: what it gains there counts 1/0.35 − 1 = {GAIN:.1f} times. Against "
+        f"transport of all crops the lead grows where {name} loses more than that. This law is exact while at most 35 % are replaced."
     )
     if law.attack is not None:
         at = law.attack
@@ -67,9 +67,10 @@ def _law(run: Run, law: LawCurves) -> dict[str, Any]:
 def _curves(name: str, curve: LawCurve) -> dict[str, list[Any]]:
     """``helps``: whether the law says at a share that the nearest 35 % beat the mean; ``says``: the same in a sentence."""
     terms = zip(SHARES / 100, curve.drop, curve.rise, curve.partial_helps)
+    said = [_balance(name, float(share), float(drop), float(rise), bool(helps)) for share, drop, rise, helps in terms]
     return {rule: (getattr(curve, rule) / 100).round(3).tolist() for rule in RULES} | {
         "helps": [bool(one) for one in curve.partial_helps],
-        "says": [_balance(name, *map(float, numbers), helps=bool(helps)) for *numbers, helps in terms],
+        "says": said,
     }
 
 
@@ -78,9 +79,9 @@ def _balance(name: str, share: float, drop: float, rise: float, helps: bool) -> 
     if np.isnan(drop):
         return ""
     if share <= NEAREST[0]:
-        said = "Leaving out helps" if helps else "Leaving out does not help"
+        said = f"Leaving out makes {name}’s lead {'larger' if helps else 'smaller'}"
     else:
-        said = f"The law, no longer exact here, says that leaving out {'helps' if helps else 'does not help'}"
+        said = f"By the law, no longer exact here, leaving out makes {name}’s lead {'larger' if helps else 'smaller'}"
     return f"{said}: in the wrong crops the best wrong class gains {GAIN:.1f} × {_signed(rise)}, and {name} loses {_signed(drop)}."
 
 

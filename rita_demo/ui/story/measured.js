@@ -31,6 +31,7 @@ built.push(() => {
   find("section.good").hidden = !fixed.table;
   if (!fixed.table) return;
   find(".good .lead").textContent = fixed.table.lead;
+  find(".good .short").textContent = fixed.table.short;
   find(".good .note").textContent = fixed.table.note;
   const table = find(".good table");
   table.replaceChildren();

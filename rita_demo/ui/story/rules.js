@@ -2,8 +2,8 @@
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
 const MEANS = {
   average: () => "The average counts every crop the same, and the class with the highest mean probability wins.",
-  balanced: () => "Transport: each class carries all crops, by weight, to its sentences. The price is the mean distance; the lowest wins.",
-  rita: () => `RITA: each class carries ${percent(data.mass)} of the crops’ weight to its sentences, from the nearest crops; grey ones stay. The price is the mean distance; the lowest wins.`,
+  balanced: () => "Transport: all crops are carried to the sentences of each class. A class’s price is the mean distance; the lowest price wins.",
+  rita: () => `RITA: for each class, only the crops nearest to its sentences are carried there, ${percent(data.mass)} of the weight; grey ones stay. A class’s price is the mean distance; the lowest price wins.`,
 };
 const [BAND, NODE, LABEL] = [112, 10, 38]; // heights in pixels: of the bands, of a sentence's bar, of its words
 let tiles = [];
@@ -121,7 +121,7 @@ function drawPlan() {
   const { effect } = data.plan;
   const decides = effect < now.lead ? "What decides is which crops a class takes, not which sentence they go to" : "What decides is which sentence a crop goes to";
   find(".rules .decides").textContent = now.name === "rita" ? `${decides}: that changes this price by ${effect.toPrecision(1)}, and the lead is ${lead}.` : "";
-  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. ${now.name === "average" ? "" : "A band is as wide as the weight that it carries. A distance is 1 minus the cosine of a crop’s and a sentence’s features: small where they fit."}`;
+  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. ${now.name === "average" ? "" : "The bands are the class’s plan, as wide as the weight that they carry; the bar below a crop is its weight, how much it counts. A distance is 1 minus the cosine of a crop’s and a sentence’s features: small where they fit."}`;
   find(".rules .lead").textContent = MEANS[now.name]();
   const giving = moved.filter((m, n) => m > 0 && m >= 0.05 * own[n]).length;
   const most = inOrder(moved).slice(-3).reverse();

@@ -138,9 +138,13 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
 @pytest.mark.parametrize(
     ("plain", "weighted", "said"),
     [
-        ((28, 6), (14, 13), "The gain is from the weights: with RITA’s weights the average is level, 14 and 13."),
-        ((28, 6), (20, 2), "With RITA’s weights for the average: 20 and 2."),
-        ((14, 13), (14, 12), "With RITA’s weights for the average: 14 and 12."),
+        (
+            (28, 6),
+            (14, 13),
+            "The gain is from the weights: an average with RITA’s weights is level (only RITA 14, only it 13).",
+        ),
+        ((28, 6), (20, 2), "Beside an average with RITA’s weights: only RITA 20, only it 2."),
+        ((14, 13), (14, 12), "Beside an average with RITA’s weights: only RITA 14, only it 12."),
     ],
 )
 def test_the_weights_have_the_gain_only_where_a_test_says_so(
@@ -153,3 +157,37 @@ def test_the_weights_have_the_gain_only_where_a_test_says_so(
     ]
     (shipped / "DIFFERENCES.csv").write_text("\n".join([head, *lines, ""]))
     assert said in measured()["differing"]
+
+
+def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_intervals_are_apart(
+    found: dict[str, Any], shipped: Path
+) -> None:
+    shares = {
+        (row["title"], row["tower"]): [cell and cell["share"].rstrip("‡") for cell in row["cells"]]
+        for row in found["table"]["rows"]
+    }
+    usual, robust = TOWERS["embedded"], TOWERS["embedded-robust"]
+    pgd, knows = ATTACKERS.index("pgd"), ATTACKERS.index("adaptive")
+    told = found["table"]["short"]
+    for title, tower, attacker in (
+        ("average of crops", usual, pgd),
+        ("CLIP", usual, pgd),
+        ("RITA", usual, pgd),
+        ("RITA", usual, knows),
+        ("RITA", robust, knows),
+    ):
+        assert shares[title, tower][attacker] in told
+    head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
+    for clip, said in (("0", True), ("49", False)):
+        lines = [
+            f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x"
+            for tower, rita in (("embedded", "0"), ("embedded-robust", "60"))
+            for method, attack, accuracy in (
+                ("clip", "pgd", clip),
+                ("ensemble", "pgd", "50"),
+                ("rita", "pgd", "52"),
+                ("rita", "adaptive", rita),
+            )
+        ]
+        (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
+        assert bool(measured()["table"]["short"]) is said
