@@ -62,7 +62,7 @@ test-wheel: setup-dev
 	$(BIN)/python -m tests.installed_wheel
 
 test-nightly: check browser $(VENV)/.ray
-	$(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not e2e" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -m e2e
 
 # in an environment of its own: what audits is not part of what is audited
