@@ -67,7 +67,7 @@ LECTURE = {
         "figure each replaced crop shows another picture: clutter. Wrong crops then disagree, and leaving out the dearest ones forgives "
         "them. In the right figure all replaced crops show the same other picture: an impostor. Now the wrong class may also choose its "
         "best crops, and leaving out makes it stronger. The thick part of the axis is where a short inequality says that leaving out "
-        "helps: the sentence below has its two numbers. The triangle is the attack from before.",
+        "makes the lead larger: the sentence below has its two numbers. The triangle is the attack from before.",
     ),
     "survive": Note(
         "Does the change survive?",
