@@ -133,6 +133,11 @@ class Run:
         return self.label if self.label_given else None
 
     @property
+    def key(self) -> str:
+        """Names the two pictures, and the true class that was given: what is drawn of another one is drawn anew."""
+        return f"{self.clean.picture.key} {self.attacked.picture.key} {'' if self.given_label is None else self.label}"
+
+    @property
     def answered(self) -> tuple[str, ...]:
         """Names of the defences with an answer on both pictures, in order."""
         return tuple(name for name in self.clean.verdicts if name in self.attacked.verdicts)

@@ -49,7 +49,7 @@ def crop_field_value(session: Session) -> str | None:
     sides |= {0: run.clean, last_step(run): run.attacked}
     labels = list(dict.fromkeys([field.reference, field.rival, *(k for s in field.steps for k in s.answers.tolist())]))
     value = {
-        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "key": run.key,
         "last": last_step(run),
         "reach": field.reach,
         "names": [truncated(run.class_prompts.names[k], 24) for k in labels],  # the reference class, its rival, others

@@ -26,7 +26,7 @@ def story_checks(session: Session) -> dict[str, Any] | None:
         return None
     like_measured = run.backbone.name == MEASURED and not {*run.settings.differs_from(RECOMMENDED)} & {*DRIFTS_BY}
     return {
-        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "key": run.key,
         "noise": None if checks.noise is None else _answers(run, checks.noise),
         "noise_size": checks.noise_size,
         "survive": _survive(run, checks) if run.attack is not None else None,

@@ -32,7 +32,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         return None
     steps, found = _Steps(run, session), rules(run, run.attacked)
     value: dict[str, Any] = {
-        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "key": run.key,
         "last": last_step(run),
         "shown": last_step(run) if session.selection.step is None else session.selection.step,
         "clean": _once(session, "story clean", lambda: lossless_uri(run.clean.picture.pixels)),
@@ -77,7 +77,7 @@ def story_steps(session: Session) -> dict[str, Any] | None:
     attack, steps = run.attack, _Steps(run, session)
     between = [at.step for at in steps.field if 0 < at.step < last_step(run)]
     return {
-        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "key": run.key,
         "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
         "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
         "pictures": {step: _once(session, f"story {step}", lambda step=step: change(attack, step)) for step in between},
@@ -90,7 +90,7 @@ def story_crops(session: Session) -> dict[str, Any] | None:
     if run is None or crops is None:
         return None
     value: dict[str, Any] = {
-        "key": f"{run.clean.picture.key} {run.attacked.picture.key}",
+        "key": run.key,
         "columns": COLUMNS,
         "sheet": _once(session, "story sheet", lambda: _sheet(crops)),
     }

@@ -269,3 +269,12 @@ def test_the_view_takes_values_and_its_script_has_what_was_measured() -> None:
     assert '"table"' in story_script()
     assert 'watch("value"' in story_script()
     assert dump(None) == ""
+
+
+def test_the_same_pictures_with_a_true_class_are_another_run_whose_steps_say_what_is_right(example_run: Run) -> None:
+    without, given = (told(replace(example_run, label_given=one)) for one in (False, True))
+    assert without["key"] != given["key"], "else the browser keeps the steps that it has"
+    assert [one["clip"]["right"] is None for one in (without["steps"][0]["says"], given["steps"][0]["says"])] == [
+        True,
+        False,
+    ]
