@@ -38,7 +38,7 @@ built.push(() => {
 function lawFigure(figure, law, kind) {
   const [svg, replaced, keys] = ["svg", ".replaced", ".keys"].map((query) => find(query, figure));
   const shown = sheets ? Array.from({ length: Math.min(DRAWN, data.boxes.length) }, (_, i) => Math.floor((i * data.boxes.length) / Math.min(DRAWN, data.boxes.length))) : [];
-  const [width, height] = [svg.clientWidth || 560, lecturing ? 190 : 240];
+  const [width, height] = [svg.clientWidth || 560, lecturing ? 140 : 240];
   const below = width < 480; // the rules' names stand below the figure
   const [x, y] = axis(svg, { width, height, left: 44, right: below ? 8 : 174, bottom: 36 }, [0, 1], [0, 1], percent);
   const base = y(0);
