@@ -47,9 +47,11 @@ document.addEventListener("click", (event) => {
   if (!to) return;
   const seen = () => document.querySelector(to)?.getClientRects().length;
   if (!seen()) tabs()[0].click();
-  if (!document.querySelector(to)) document.querySelector("#settings > button:not(.open)")?.click(); // a closed drawer is empty
+  const open = () => document.querySelector("#settings > button:not(.open)")?.click();
+  if (!document.querySelector(to)) open(); // a closed drawer is empty
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   const arrive = (tries) => {
+    if (tries === 30 && !seen()) open(); // on a narrow screen the form is in the drawer, too
     if (!seen()) return void (tries && setTimeout(arrive, 50, tries - 1));
     const place = document.querySelector(to);
     if (place.matches(".fold > button:not(.open)")) place.click();

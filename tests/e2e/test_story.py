@@ -641,3 +641,16 @@ def test_with_reduced_motion_nothing_glides(story: Page) -> None:
         "all => all.map((one) => getComputedStyle(one).transitionProperty)"
     )
     assert set(moves) == {"none"}
+
+
+def test_on_a_phone_the_link_to_the_class_names_opens_the_drawer_that_they_are_in(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    Image.new("RGB", (96, 96), (30, 120, 60)).save(tmp_path / "green.png")
+    with page.expect_file_chooser() as chooser:
+        page.locator(".story .own").click()
+    chooser.value.set_files(tmp_path / "green.png")
+    link, names = page.locator("button.place", has_text="class names").first, page.locator("#vocabulary input")
+    expect(link).to_be_visible()
+    expect(names).to_be_hidden()
+    link.click()
+    expect(names).to_be_focused()
