@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.analysis.crop_law import NEAREST, SHARES, LawCurve, LawCurves
+from rita_demo.analysis.crop_law import NEAREST, LawCurve, LawCurves
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
 from rita_demo.settings import RECOMMENDED
@@ -45,13 +45,14 @@ def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     note = (
         f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the "
         f"crops. A wrong class picks its best ones, too: what it gains there counts 1/0.35 − 1 = {GAIN:.1f} times. Against "
-        f"transport of all crops the lead grows where {name} loses more than that. This law is exact while at most 35 % are replaced."
+        f"transport of all crops the lead grows where {name} loses more than that. The curves are measured; the law is exact only where "
+        "the crops of a picture are alike and at most 35 % are replaced."
     )
     if law.attack is not None:
         at = law.attack
         helps = "helps" if at.partial_helps else "does not help"
         note += (
-            f" Against the attack above, which turns {wording.percent(at.share)} of the crops by weight, leaving out {helps}: "
+            f" Against the attack above, which turns {wording.percent(at.share)} of the crops by weight, leaving out {helps} by the law: "
             f"{1 / at.rho - 1:.1f} × {_signed(at.rise)} against {_signed(at.drop)}."
         )
     return {
@@ -66,22 +67,19 @@ def _law(run: Run, law: LawCurves) -> dict[str, Any]:
 
 def _curves(name: str, curve: LawCurve) -> dict[str, list[Any]]:
     """``helps``: whether the law says at a share that the nearest 35 % beat the mean; ``says``: the same in a sentence."""
-    terms = zip(SHARES / 100, curve.drop, curve.rise, curve.partial_helps)
-    said = [_balance(name, float(share), float(drop), float(rise), bool(helps)) for share, drop, rise, helps in terms]
+    terms = zip(curve.drop, curve.rise, curve.partial_helps)
+    said = [_balance(name, float(drop), float(rise), bool(helps)) for drop, rise, helps in terms]
     return {rule: (getattr(curve, rule) / 100).round(3).tolist() for rule in RULES} | {
         "helps": [bool(one) for one in curve.partial_helps],
         "says": said,
     }
 
 
-def _balance(name: str, share: float, drop: float, rise: float, helps: bool) -> str:
+def _balance(name: str, drop: float, rise: float, helps: bool) -> str:
     """The law on these crops: (1/rho - 1) rise < drop. Empty where there are none to compare."""
     if np.isnan(drop):
         return ""
-    if share <= NEAREST[0]:
-        said = f"Leaving out makes {name}’s lead {'larger' if helps else 'smaller'}"
-    else:
-        said = f"By the law, no longer exact here, leaving out makes {name}’s lead {'larger' if helps else 'smaller'}"
+    said = f"By the law, leaving out makes {name}’s lead {'larger' if helps else 'smaller'}"
     return f"{said}: in the wrong crops the best wrong class gains {GAIN:.1f} × {_signed(rise)}, and {name} loses {_signed(drop)}."
 
 
