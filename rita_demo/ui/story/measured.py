@@ -78,7 +78,8 @@ def _short(towers: dict[str, Counts]) -> str:
     """What the table says, where its intervals say so; else nothing."""
     try:
         plain, known = towers["embedded"]["pgd"], towers["embedded"]["adaptive"]["rita"]
-        clip, average, rita, robust = *(plain[m] for m in METHODS), towers["embedded-robust"]["adaptive"]["rita"]
+        clip, average, rita = (plain[m] for m in METHODS)
+        trained, robust = (towers["embedded-robust"]["adaptive"][m] for m in ("clip", "rita"))
     except KeyError:
         return ""
     if not (_above(average, clip) and _above(robust, known)) or _above(rita, average) or _above(average, rita):
@@ -86,7 +87,8 @@ def _short(towers: dict[str, Counts]) -> str:
     return (
         f"In short: crops help against an attacker who knows only CLIP ({average.percent:.0f} % right instead of {clip.percent:.0f} %), and "
         f"RITA’s transport is level with their average ({rita.percent:.0f} %). Against an attacker who knows RITA "
-        f"{known.percent:.0f} % are left, with a model that was trained on attacks {robust.percent:.0f} %."
+        f"{known.percent:.0f} %{wording.EARLIER_MARK * known.earlier} are left; with a model that was trained on attacks "
+        f"{robust.percent:.0f} %{wording.EARLIER_MARK * robust.earlier}, where CLIP alone has {trained.percent:.0f} %."
     )
 
 

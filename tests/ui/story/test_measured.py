@@ -175,6 +175,7 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
         ("RITA", usual, pgd),
         ("RITA", usual, knows),
         ("RITA", robust, knows),
+        ("CLIP", robust, knows),
     ):
         assert shares[title, tower][attacker] in told
     head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
@@ -187,6 +188,7 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
                 ("ensemble", "pgd", "50"),
                 ("rita", "pgd", "52"),
                 ("rita", "adaptive", rita),
+                ("clip", "adaptive", "0"),
             )
         ]
         (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
