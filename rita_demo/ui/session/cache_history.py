@@ -6,7 +6,7 @@ snapshots share their items.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,22 +20,13 @@ MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
 
 
-@dataclass(frozen=True)
-class ViewSource:
-    """Where a view was cut: the name of its ``file``, whether the picture arrived ``attacked``, and the ``box``: left, top,
-    right, bottom as fractions of the picture's square; None and () where that is not known."""
-
-    file: str
-    attacked: bool | None
-    box: tuple[float, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class CacheItem:
-    """One cached view: ``feature`` (D,), ``entropy`` in nats, ``born`` the number of its picture, ``view`` its number
-    among that picture's views, ``thumbnail`` (48, 48, 3) uint8 or None if it is not known; ``picture``: what its picture
-    is called, "" if that is not known, ``truth`` its true class's name, likewise, and ``source``, None of an imported
-    one."""
+    """One cached view, and what is known of it: ``feature`` (D,), ``entropy`` in nats, ``born`` the number of its picture,
+    ``view`` its number among that picture's views, ``thumbnail`` (48, 48, 3) uint8 or None; ``picture``: what its picture is
+    called, ``truth`` its true class's name, ``file`` its picture's file, "" where that is not known; ``attacked``: whether
+    the picture arrived attacked, or None; ``box``: left, top, right, bottom as fractions of the picture's square, or ().
+    """
 
     feature: np.ndarray
     entropy: float
@@ -44,12 +35,9 @@ class CacheItem:
     thumbnail: np.ndarray | None = None
     picture: str = ""
     truth: str = ""
-    source: ViewSource | None = None
-
-    @property
-    def file(self) -> str:
-        """The name of its picture's file, "" where that is not known."""
-        return "" if self.source is None else self.source.file
+    file: str = ""
+    attacked: bool | None = None
+    box: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,10 +173,14 @@ class History:
         if picture_key and any(e.picture_key == picture_key for e in kept):
             title = f"{title}, again (its earlier views were taken out)"
         truth = names[run.label] if run.label_given else truth
-        boxes = run.attacked.encoded_views.views.boxes.tolist()
-        sources = [ViewSource(picture, run.attack is not None, tuple(box)) for box in boxes]
-        newest = LatestPicture(picture, truth, sources, crops)
-        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, newest)
+        boxes, attacked = run.attacked.encoded_views.views.boxes.tolist(), run.attack is not None
+
+        def described(item: CacheItem) -> CacheItem:
+            crop = None if crops is None or item.view >= len(crops) else small_crop(crops[item.view])
+            about = replace(item, picture=picture, truth=truth, file=picture, attacked=attacked)
+            return replace(about, thumbnail=crop, box=tuple(boxes[item.view]))
+
+        snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, described)
         entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key)
         return History((*kept, entry)[-MAX_ENTRIES:])
 
@@ -201,42 +193,28 @@ class History:
         return History(self.entries[:-1]) if len(self.entries) > 1 else self
 
 
-@dataclass(frozen=True)
-class LatestPicture:
-    """What is known of the picture of new items: its ``name`` and true class's name, and per view a source and, if they
-    are there, its pixels: ``crops`` (N, s, s, 3)."""
-
-    name: str
-    truth: str
-    sources: Sequence[ViewSource]
-    crops: np.ndarray | None
-
-    def describe(self, item: CacheItem) -> CacheItem:
-        """The item of one of its views with what is known of it."""
-        crop = None if self.crops is None or item.view >= len(self.crops) else small_crop(self.crops[item.view])
-        return replace(item, thumbnail=crop, picture=self.name, truth=self.truth, source=self.sources[item.view])
-
-
 def snapshot_of(
-    state: CacheState, names: tuple[str, ...], earlier: CacheSnapshot | None, latest: LatestPicture | None = None
+    state: CacheState,
+    names: tuple[str, ...],
+    earlier: CacheSnapshot | None,
+    described: Callable[[CacheItem], CacheItem] = lambda item: item,
 ) -> CacheSnapshot:
-    """A state as a snapshot. Items that ``earlier`` has are the same objects; new ones get what is known of the ``latest``
-    picture."""
+    """A state as a snapshot. Items that ``earlier`` has are the same objects; ``described`` adds what is known of a view of
+    the latest picture."""
     old = {} if earlier is None else earlier.items_by_class
-    known = {(k, i.born, i.view, i.entropy, i.feature.tobytes()): i for k, items in old.items() for i in items}
-    found: dict[int, list[CacheItem]] = {}
-    for k in np.flatnonzero(np.asarray(state.count)).tolist():
-        for slot in range(int(state.count[k])):
-            feature, entropy = np.array(state.features[k, slot], np.float32), float(state.entropy[k, slot])
-            born, view = int(state.born[k, slot]), int(state.view[k, slot])
-            item = known.get((k, born, view, entropy, feature.tobytes()))
-            if item is None:
-                item = CacheItem(feature, entropy, born, view)
-                if latest is not None and born == state.pictures - 1:
-                    item = latest.describe(item)
-            found.setdefault(k, []).append(item)
+    before = {(k, i.born, i.view, i.entropy, i.feature.tobytes()): i for k, items in old.items() for i in items}
+
+    def item(k: int, slot: int) -> CacheItem:
+        feature, entropy = np.array(state.features[k, slot], np.float32), float(state.entropy[k, slot])
+        born, view = int(state.born[k, slot]), int(state.view[k, slot])
+        new = CacheItem(feature, entropy, born, view)
+        if (held := before.get((k, born, view, entropy, feature.tobytes()))) is not None:
+            return held
+        return described(new) if born == state.pictures - 1 else new
+
     _, J, D = state.features.shape
-    items = {k: tuple(listed) for k, listed in found.items()}
+    count = np.asarray(state.count)
+    items = {k: tuple(item(k, slot) for slot in range(count[k])) for k in np.flatnonzero(count).tolist()}
     return CacheSnapshot(state.key, tuple(names), J, D, int(state.pictures), items, state.others)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.records import CacheEvent
 from rita_demo.records.spreadsheet import csv_bytes
-from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry, ViewSource
+from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
 
 
 @dataclass(eq=False)
@@ -27,16 +27,16 @@ class _View:
     replaced_by: _View | None = None
 
     @property
-    def source(self) -> ViewSource:
-        """Where the view's item is from; of an imported one the name alone is known."""
-        return self.item.source or ViewSource(self.item.picture, None, ())
+    def file(self) -> str:
+        """The name of its picture's file; of an imported one what the picture is called."""
+        return self.item.file or self.item.picture
 
     def row(self, title: str) -> tuple[object, ...]:
-        item, source, gone, by = self.item, self.source, self.replaced, self.replaced_by
-        told = (None,) * 3 if gone is None else (gone.id, gone.source.file, gone.item.entropy - item.entropy)
+        item, gone, by = self.item, self.replaced, self.replaced_by
+        told = (None,) * 3 if gone is None else (gone.id, gone.file, gone.item.entropy - item.entropy)
         return (
-            *(title, self.id, item.born, source.file, item.truth, source.attacked),
-            *(self.stored_as, self.slot, item.view, *(source.box or (None,) * 4)),
+            *(title, self.id, item.born, self.file, item.truth, item.attacked),
+            *(self.stored_as, self.slot, item.view, *(item.box or (None,) * 4)),
             *(item.entropy, item.born, *told, self.left_at, None if by is None else by.id),
         )
 

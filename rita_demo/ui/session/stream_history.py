@@ -18,15 +18,7 @@ from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory
-from rita_demo.ui.session.cache_history import (
-    MAX_ENTRIES,
-    CacheItem,
-    CacheSnapshot,
-    History,
-    HistoryEntry,
-    ViewSource,
-    small_crop,
-)
+from rita_demo.ui.session.cache_history import MAX_ENTRIES, CacheItem, CacheSnapshot, History, HistoryEntry, small_crop
 from rita_demo.ui.session.session import Session
 
 MAX_THUMBNAILS = 160  # stored views with a thumbnail: those that are held, then the newest others
@@ -121,8 +113,9 @@ def _picture_title(n: int, name: str, attacked: bool) -> str:
 
 
 def _item(one: StreamRun, view: RememberedView, feature: np.ndarray, box: tuple[float, ...]) -> CacheItem:
-    title, source = _picture_title(view.picture, view.name, view.attacked), ViewSource(view.name, view.attacked, box)
-    return CacheItem(feature, view.entropy, view.picture, view.view, None, title, one.names[view.truth], source)
+    title, truth = _picture_title(view.picture, view.name, view.attacked), one.names[view.truth]
+    place = (feature, view.entropy, view.picture, view.view)
+    return CacheItem(*place, picture=title, truth=truth, file=view.name, attacked=view.attacked, box=box)
 
 
 def _thumbnails(folders: DataFolders, one: StreamRun, views: tuple[RememberedView, ...]) -> dict[int, np.ndarray]:
