@@ -111,6 +111,7 @@ def _evaluate(args: argparse.Namespace) -> int:
         args.usage_error("Attacks and defences from a file need --executor local.")
     from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate
+    from rita_demo.evaluation.store.failed import failure_lines
 
     for name in request.datasets:
         if own := dataset_defaults(request, name):
@@ -122,7 +123,9 @@ def _evaluate(args: argparse.Namespace) -> int:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
-    return 0
+    for line in failure_lines(done.failures):
+        print_warning(line)
+    return 1 if done.failures else 0
 
 
 def _print_line(sentence: str) -> None:

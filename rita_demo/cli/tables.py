@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from rita_demo.cli.terminal import Commands, add_command
+from rita_demo.cli.terminal import Commands, add_command, print_warning
 
 
 def add_tables(commands: Commands) -> None:
@@ -22,9 +22,12 @@ def add_tables(commands: Commands) -> None:
 def _tables(args: argparse.Namespace) -> int:
     from rita_demo.evaluation.report.render import FORMATS
     from rita_demo.evaluation.report.results import ablation_points, result_rows, to_json
+    from rita_demo.evaluation.store.failed import cell_folders, failure_lines, failures
 
     if args.form == "points":
         print(to_json(ablation_points(*args.runs)), end="")
     else:
         print(FORMATS[args.form](result_rows(*args.runs)), end="")
+    for line in failure_lines(failures(cell_folders(*args.runs))):
+        print_warning(line)
     return 0

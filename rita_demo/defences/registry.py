@@ -85,15 +85,15 @@ def known_defence(settings: Settings) -> Defence:
 
 
 def _answer_logits(defence: Defence, inputs: DefenceInput) -> Tensor:
-    """``log p`` (K,) of the defence's answer. Raises SettingError: the answer does not depend on the views in a way
-    that autograd can follow. Raises PluginError: the answer is wrong, or the file fails."""
+    """``log p`` (K,) of the defence's answer. Raises PluginError: the answer is wrong, the file fails, or the answer
+    does not depend on the views in a way that autograd can follow."""
     with plugin_errors(defence.plugin):
         verdict = defence.answer(inputs)
     wrong = _wrong_with(verdict, len(inputs.template_features))
     if wrong is not None or verdict is None:
         raise PluginError(f"{place(defence.plugin, defence.answer)}: {wrong}")
     if inputs.views.requires_grad and not verdict.probability.requires_grad:
-        raise SettingError(
+        raise PluginError(
             f"{defence.title} gives an attacker who knows it no gradient.",
             "Mark the step that has none with straight_through, give it an Adaptive (docs/extending.md), or query it: "
             "adaptive.search=square.",

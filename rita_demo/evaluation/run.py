@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, prepare_ahead
@@ -19,6 +18,7 @@ from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.request import NEXT_CLASS, Request
 from rita_demo.evaluation.store import files
+from rita_demo.evaluation.store.failed import Failure
 from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, Pace, RunFolder
 from rita_demo.records.errors import DataError, DemoError
 
@@ -27,12 +27,14 @@ Report = Callable[[str], object]
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run did: requested ``cells``, their ``rows``, the rows that are new, and seconds."""
+    """What a run did: requested ``cells``, their ``rows``, the rows that are new, and seconds; ``failures``: faults of the
+    user's own code."""
 
     cells: int
     rows: int
     new_rows: int
     seconds: float
+    failures: tuple[Failure, ...] = ()
 
 
 def evaluate(
@@ -60,29 +62,31 @@ def evaluate(
     datasets = _picture_sets(request, report, report_omission)
     with _lock_run_folder(request.out):
         if executor == "ray":  # optional, so no import statement names it
-            new = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report, warn)
+            new, run = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report, warn)
         else:
-            new = _measure(request, datasets, report, warn)
-    cells, rows = 0, 0
+            new, run = _measure(request, datasets, report, warn)
+    failures = run.failures
+    cells, rows = 0, -sum(one.answers for one in failures)
     for name, seed in request.runs:
         count = len(planned_cells.cells_of(settings_for(request, name), seed))
         cells, rows = cells + count, rows + count * len(datasets[name].items)
-    return RunSummary(cells, rows, new, time.perf_counter() - begin)
+    return RunSummary(cells, rows, new, time.perf_counter() - begin, failures)
 
 
-def _measure(request: Request, picture_sets: Mapping[str, PictureSet], report: Report, warn: Report) -> int:
-    """Measure group after group in this process; returns the number of new rows."""
+def _measure(
+    request: Request, picture_sets: Mapping[str, PictureSet], report: Report, warn: Report
+) -> tuple[int, RunFolder]:
+    """Measure group after group in this process; returns the number of new rows and the folder."""
     from rita_demo.engine.engine import Engine  # loads torch
 
     model, new = PictureEvaluator(Engine(request.backbone)), 0
     for pictures in picture_sets.values():
         warn(model.names_warning(pictures))
-    for part in _plugins_last(request):
-        groups = RunFolder(part, picture_sets, model.facts).all_groups()
-        for step in chain.from_iterable(_group_steps(model, group) for group in groups):
-            report(f"{step.pace}; {step.sentence}")
-            new += step.new
-    return new
+    run = RunFolder(request, picture_sets, model.facts)
+    for step in chain.from_iterable(_group_steps(model, group) for group in run.all_groups()):
+        report(f"{step.pace}; {step.sentence}")
+        new += step.new
+    return new, run
 
 
 def evaluate_steps(
@@ -123,13 +127,8 @@ def _round_robin(groups: Iterable[Iterator[EvaluationStep]]) -> Iterator[Evaluat
     """One step is one picture of every group, so that cells with different views advance together."""
     for steps in zip_longest(*groups):
         present = [step for step in steps if step is not None]
-        yield replace(min(present, key=lambda s: s.done), new=sum(step.new for step in present))
-
-
-def _plugins_last(request: Request) -> list[Request]:
-    """The request without users' own defences, then all of it: an error of theirs cannot stop the others."""
-    others = tuple(name for name in request.methods if not DEFENCES[name].plugin)
-    return [request] if others in ((), request.methods) else [replace(request, methods=others), request]
+        fault = next((step.fault for step in present if step.fault), "")
+        yield replace(min(present, key=lambda s: s.done), new=sum(step.new for step in present), fault=fault)
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from rita_demo.defences import registry
 from rita_demo.defences.contract import Defence, DefenceInput, straight_through, verdict_of
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.run import run_picture
+from rita_demo.process.plugin_file import PluginError
 from rita_demo.records import Verdict
-from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, register_choices
 
 QUICK = RECOMMENDED.replace(square="model", views=16, attack_views=8, protocol="off", attack="adaptive")
@@ -112,7 +112,7 @@ def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_
 @pytest.mark.parametrize("plugin", [rounded], indirect=True)
 def test_a_defence_without_a_gradient_is_a_sentence(engine: Engine, plugin: str) -> None:
     settings = QUICK.replace(**{"adaptive.against": plugin, "adaptive.steps": 2})
-    with pytest.raises(SettingError, match="Plain gives an attacker who knows it no gradient") as refused:
+    with pytest.raises(PluginError, match="Plain gives an attacker who knows it no gradient") as refused:
         run_picture(engine, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
     assert "straight_through" in refused.value.hint
     queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 20})

@@ -178,7 +178,14 @@ def test_evaluate_says_which_line_ended_it(tmp_path: Path, capsys: pytest.Captur
         place.parent.mkdir(parents=True)
         Image.new("RGB", (40, 40), len(name) * 50).save(place)
     words = ["--data-root", str(tmp_path / "data"), "--dataset", "toys", "--split", "all"]
-    words += ["--defence", defence(tmp_path, "sys.exit(0)"), "--methods", "mine", "--attack", "none"]
+    words += ["--defence", defence(tmp_path, "sys.exit(0)"), "--methods", "mine,clip", "--attack", "none"]
     words += ["--out", str(tmp_path / "runs"), "--budget", "4", "--set", "views=4"]
     assert cli.main(["evaluate", *words]) == 1
-    assert "mine.py, line 8: SystemExit" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "Failed: Mine: no answer to 2 of 2 pictures of toys without an attack, the first " in said.err
+    assert (
+        "png: mine.py, line 8: SystemExit: 0\n2 answers failed. They count neither as right nor as wrong." in said.err
+    )
+    assert "2 cells, 2 rows, 2 of them new" in said.out, "the other defence goes on"
+    assert cli.main(["tables", str(tmp_path / "runs")]) == 0
+    assert "Failed: Mine: no answer to 2 of 2 pictures" in capsys.readouterr().err

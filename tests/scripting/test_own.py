@@ -20,6 +20,8 @@ from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.report.render import FORMATS
 from rita_demo.evaluation.report.results import ablation_points, result_rows, run_times
+from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
+from rita_demo.evaluation.store.files import read_lines
 from rita_demo.pipeline.arena import arena_steps, columns, static_columns
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
 from rita_demo.plots.paper.accuracy_bars import run_times as run_time_figure
@@ -132,6 +134,59 @@ def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine) -> None:
 
     fault = run(PICTURES[0], NAMES, defence=broken, **asked).run.clean.faults["broken"]
     assert fault.sentence.startswith("test_own.py, line ")
+
+
+def test_a_fault_of_an_own_defence_leaves_out_its_pictures_alone(engine, tmp_path: Path) -> None:
+    seen = []
+
+    def choosy(inputs: DefenceInput) -> torch.Tensor:
+        seen.append(inputs)
+        return median(inputs) if len(seen) != 2 else 1 / 0
+
+    with pytest.warns(
+        UserWarning, match=r"Failed: Choosy: no answer to 1 of 3 .* test_own.py, line \d+: ZeroDivisionError"
+    ):
+        rows = measure(engine, tmp_path, defences=choosy, attack="none")
+    assert dict(rows.groupby("method").size()) == {"clip": 3, "choosy": 2}
+    (mine,) = (row for row in result_rows(tmp_path) if row.method == "choosy")
+    assert (mine.answers, mine.n, mine.failed, mine.finished) == (2, 2, 1, False)
+    assert "Failed, and counted neither as right nor as wrong: Choosy under clean, 1 of 3." in FORMATS["markdown"](
+        [mine]
+    )
+    with pytest.warns(UserWarning, match="1 of 3"):
+        assert len(measure(engine, tmp_path, defences=choosy, attack="none")) == 5
+    assert len(seen) == 3, "nothing is asked twice"
+
+
+def test_a_fault_of_an_own_attack_leaves_the_memory_of_a_stream_as_it_was(engine, tmp_path: Path) -> None:
+    seen = []
+
+    def choosy_step(pixels: torch.Tensor, gradient: torch.Tensor, step_size: torch.Tensor) -> torch.Tensor:
+        seen.append(pixels)
+        return halved_step(pixels, gradient, step_size) if len(seen) != 3 else pixels[:, :1]
+
+    more = {"methods": "rita", "attacks": choosy_step, "protocols": "stream", "settings": QUICK | {"max_entropy": 9}}
+    with pytest.warns(UserWarning, match=r"RITA: no answer to 1 of 3 pictures of own under choosy_step.* has shape"):
+        rows = measure(engine, tmp_path, **more)
+    assert len(rows) == 2
+    (cell,) = (tmp_path / "cells").iterdir()
+    header, found = CellHeader.read(cell), read_lines(cell / "rows.jsonl")
+    empty = engine.empty_cache(engine.encode_classes(NAMES, header.requested), header.cell.settings)
+    assert CellFile(cell, header, empty).cache.pictures == 2
+    assert CellFile(cell, header, empty).count == 3
+    assert sum(CellFile(cell, header, empty).cache.count) == sum(len(row["entered"]) for row in found) > 0
+
+
+def test_where_every_picture_fails_the_same_command_tries_again(engine, tmp_path: Path) -> None:
+    installed = []
+
+    def needy(inputs: DefenceInput) -> torch.Tensor:
+        return median(inputs) if installed else 1 / 0
+
+    with pytest.warns(UserWarning, match="Needy: no answer to 3 of 3"):
+        assert len(measure(engine, tmp_path, defences=needy, attack="none")) == 3
+    installed.append("a package")
+    assert len(measure(engine, tmp_path, defences=needy, attack="none")) == 6
 
 
 def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:

@@ -107,7 +107,8 @@ class PictureEvaluator:
         return warning and f"{pictures.dataset}: {warning}"
 
     def measure(self, group: CellGroup | WorkUnit, index: int, tuned_as_well: Iterable[Cell] = ()) -> int:
-        """Answer picture ``index`` by every cell of a group that lacks it; returns how many these are.
+        """Answer picture ``index`` by every cell of a group that lacks it; returns how many these are. Where a file of the
+        user's own fails, the cell stores why instead of an answer.
 
         ``tuned_as_well``: cells of the group whose prompts are tuned and stored as well.
 
@@ -119,7 +120,12 @@ class PictureEvaluator:
         due = [(cell, file) for cell, file in zip(group.cells, group.files) if file.count <= index]
         # a cell whose attack uses the cache shares its views with no other cell
         cache = group.files[0].cache if request.attacked and group.cells[0].attack_uses_cache else None
-        encoded = self.encode(request, stores, cache)
+        try:
+            encoded = self.encode(request, stores, cache)
+        except PluginError as error:  # the attack's: no method gets a picture
+            for _, file in due:
+                file.fail(request.item.id, DefenceFault(str(error), error.detail))
+            return len(due)
         for cell in (*tuned_as_well, *(cell for cell, _ in due)):  # cells with the same tuning share it
             if not DEFENCES[cell.method].baseline and (key := tuning_key(cell)) not in tuned:
                 tuned[key] = self._tune(request, encoded, cell, stores.prompts[key])
@@ -172,6 +178,7 @@ class PictureEvaluator:
 
         Raises:
             DataError: the picture cannot be used; the message names it.
+            PluginError: the user's own attack fails.
         """
         key = request.item.key
         try:
@@ -183,6 +190,8 @@ class PictureEvaluator:
                 row: Row = {"seed": own.view_seed, "attacked": asdict(outcome), "seconds": seconds}
                 stores.views.put(key, features, row)
             found = stores.views.find(key)
+        except PluginError:  # names its own file
+            raise
         except DemoError as error:
             raise with_picture_name(request.item, error) from error
         assert found is not None  # just stored
@@ -255,12 +264,9 @@ class PictureEvaluator:
         tuned: Tuned,
         decided: tuple[Trace, CacheState] | None,
     ) -> None:
-        """Write a cell's row for one picture; ``picture``: for a defence that reads pixels; ``decided``: RITA's decision, where
-        it was made ahead. RITA's time includes the tuning also where another cell has done it.
-
-        Raises:
-            PluginError: the user's own defence has no answer.
-        """
+        """Write a cell's row for one picture, or why the user's own defence has no answer; ``picture``: for a defence that
+        reads pixels; ``decided``: RITA's decision, where it was made ahead. RITA's time includes the tuning also where
+        another cell has done it."""
         views, settings, method = encoded.encoded_views, cell.settings, DEFENCES[cell.method]
         class_prompts = self.engine.encode_classes(request.names, cell.requested)
         begin, trace, change, after = time.perf_counter(), None, None, None
@@ -272,7 +278,8 @@ class PictureEvaluator:
         cache = self._carried(cell, class_prompts, writer.cache)
         answer = self.engine.answers(views, class_prompts, settings, (cell.method,), decide, pixels, cache)[cell.method]
         if isinstance(answer, DefenceFault):
-            raise PluginError(answer.sentence, detail=answer.detail)
+            writer.fail(request.item.id, answer)
+            return
         seconds = time.perf_counter() - begin
         if answer.memory is not None:
             after, change = answer.memory
@@ -334,7 +341,8 @@ def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None
     """Store the attack and the views of picture ``index``, in a batch with those of the next pictures that lack them.
 
     Does nothing where they are stored, where the attack uses the cache (which is not known ahead), and where the device
-    gains nothing. A picture that cannot be opened is left out; the error appears when it is evaluated.
+    gains nothing. A picture that cannot be opened is left out; the error appears when it is evaluated, and so does that of
+    a user's own attack.
     """
     first, cell = group.request(index), group.cells[0]
     stores, attack = group.stores[first.attacked], get_attack(cell.attack_settings.attack)
@@ -342,12 +350,14 @@ def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None
         return
     if (size := VIEW_BATCH.get(model.engine.info.device, 1)) > 1:
         for batch in _next_batches(model, group, index, stores.views.store, size):
-            _encode(model, batch, stores)
+            with suppress(PluginError):
+                _encode(model, batch, stores)
     elif stores.attacks is not None and first.item.key not in stores.attacks and attack.loop is None:
         size = model.engine.attacks_together
         if size > 1 and not access_of(model.picture_settings(first)):
             for batch in _next_batches(model, group, index, stores.attacks, size):
-                _attack(model, batch, stores)
+                with suppress(PluginError):
+                    _attack(model, batch, stores)
 
 
 def _next_batches(

@@ -40,15 +40,16 @@ Loaded = tuple[ModelFacts, list[str]]  # and a sentence on each dataset's class 
 
 def measure(
     request: Request, picture_sets: Mapping[str, PictureSet], report: Callable[[str], None], warn: Callable[[str], None]
-) -> int:
-    """Measure what a run folder lacks, which the caller has locked; returns the number of new rows."""
+) -> tuple[int, RunFolder]:
+    """Measure what a run folder lacks, which the caller has locked; returns the number of new rows and the folder."""
     with _cluster(), _raise_on_ctrl_c() as check_ctrl_c:
         pool = _WorkerPool(request, picture_sets, report, check_ctrl_c)
         try:
             facts, warnings = pool.model()
             for sentence in warnings:
                 warn(sentence)
-            return pool.run(Scheduler(RunFolder(request, picture_sets, facts).all_groups()))
+            run = RunFolder(request, picture_sets, facts)
+            return pool.run(Scheduler(run.all_groups())), run
         finally:
             pool.stop()
 

@@ -21,6 +21,7 @@ from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS, Traffic
 from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, seed_groups
+from rita_demo.evaluation.store.failed import NO_COUNT, cell_folders, failures
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
@@ -58,7 +59,7 @@ class ResultRow(MeasuredCell):
         target_hits: answers that are the attack's target; None without a target.
         gradient: median norm of the attack's first gradients; None without any.
         variant: the settings of the method and its views that differ from the recommended ones, without those of the
-            attack. pictures: their names.
+            attack. pictures: their names. failed: answers that are missing, because the user's own code failed.
     """
 
     expected_answers: int
@@ -80,6 +81,7 @@ class ResultRow(MeasuredCell):
     gradient: float | None = None
     variant: str = ""
     pictures: frozenset[str] = frozenset()
+    failed: int = 0
 
     @property
     def finished(self) -> bool:
@@ -160,6 +162,7 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         gradient=median(gradients) if gradients else None,
         variant=settings_text({n: v for n, v in header.non_default.items() if n not in _of_attacks()}),
         pictures=frozenset(row["picture"] for row in rows),
+        failed=sum(group.failed),
     )
 
 
@@ -260,7 +263,8 @@ def load_runs(*folders: str | Path) -> pandas.DataFrame:
     The columns are those of ``rows.jsonl`` (docs/result-files.md has units), with ``seconds`` as three columns, and of
     the cell ``weights`` and ``non_default``. ``attack`` is what the tables call it, such as ``adaptive:rita``; in mixed
     traffic a clean picture has ``none``. What a row of an older version does not have is missing (NaN). Where a method was
-    measured under several settings, as in a sweep, a warning says so: a mean that does not group by them is of all.
+    measured under several settings, as in a sweep, a warning says so: a mean that does not group by them is of all. Another
+    one says which pictures have no row, because the user's own code failed.
 
     Raises:
         DataError: a folder is not a run folder, or one of its files is damaged.
@@ -268,8 +272,11 @@ def load_runs(*folders: str | Path) -> pandas.DataFrame:
     import pandas
 
     groups, rows = seed_groups(*map(Path, folders)), []
-    if several := _several_settings(groups):
-        warnings.warn(several, stacklevel=2)
+    failed = failures(cell_folders(*map(Path, folders)))
+    for sentence in filter(
+        None, [_several_settings(groups), *(f"Failed: {str(one).rstrip('.')}. {NO_COUNT}" for one in failed)]
+    ):
+        warnings.warn(sentence, stacklevel=2)
     for group in groups:
         for header, found in zip(group.headers, group.rows_by_seed):
             before = {name: header.columns[name] for name in ADDED} | {"version": None}

@@ -1,6 +1,6 @@
 """The tables that a reader of measurements gets, as cells of plain text; markdown and LaTeX write them down."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
@@ -169,7 +169,16 @@ def _overview_table(group: Sequence[ResultRow]) -> Table:
         cells.append((method, memory, *values, settings))
     gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
     title = f"{first.dataset} ({first.split}), {first.backbone}, accuracy in percent"
-    return Table(title, (first.scope,), ("method", "memory", *columns, "settings"), tuple(cells), gaps)
+    below = (*gaps, *_failed_text(group, column))
+    return Table(title, (first.scope,), ("method", "memory", *columns, "settings"), tuple(cells), below)
+
+
+def _failed_text(group: Sequence[ResultRow], column: Callable[[ResultRow], str]) -> tuple[str, ...]:
+    """The answers that are missing because the user's own code failed, as a sentence; nothing where there are none."""
+    said = [
+        f"{method_text(row)} under {column(row)}, {row.failed} of {row.expected_answers}" for row in group if row.failed
+    ]
+    return (f"Failed, and counted neither as right nor as wrong: {'; '.join(said)}.",) if said else ()
 
 
 def _measured_table(group: Sequence[ResultRow], below: tuple[str, ...] = ()) -> Table:

@@ -1,4 +1,5 @@
-"""One cell on disk: ``header.json``, ``rows.jsonl`` and, for a stream, the views that entered its cache.
+"""One cell on disk: ``header.json``, ``rows.jsonl`` and, for a stream, the views that entered its cache; ``failed.jsonl``, where
+a file of the user's own failed.
 
 The header has threat model, settings, pictures and machine.
 
@@ -31,7 +32,7 @@ from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.evaluation.store import files
 from rita_demo.process.text_file import read_text
-from rita_demo.records import CacheState, CacheUpdate, ThreatModel, Trace
+from rita_demo.records import CacheState, CacheUpdate, DefenceFault, ThreatModel, Trace
 from rita_demo.records.errors import DataError, SettingError, join_names
 from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import Json, JsonValue
@@ -39,6 +40,7 @@ from rita_demo.settings import SETTINGS, Settings
 from rita_demo.settings.stored import settings_of
 
 UNTARGETED_GOAL = "away from the true class of every picture"
+FAILED = "failed.jsonl"  # instead of a row: ``picture``, ``fault``, ``detail``
 MAX_NAMED = 5  # pictures that were left out
 NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
 IN_FILE = {"settings": "knobs", "non_default": "special"}  # names of the file that are others here
@@ -250,7 +252,7 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
 @dataclass
 class RowWriter:
     """Takes the rows of a cell, in memory: ``columns`` of its tables, ``cache`` after the last row (None without a stream),
-    ``count``: index of the first picture without a row on disk; ``decided``: RITA's decisions on pictures without a row."""
+    ``count``: index of the first picture without a row or a failure on disk; ``decided``: RITA's decisions on pictures without a row."""
 
     columns: dict[str, Any]
     cache: CacheState | None
@@ -267,13 +269,18 @@ class RowWriter:
             self.cache = after
         self.write(row, features)
 
+    def fail(self, picture: str, fault: DefenceFault) -> None:
+        """The next picture has no row, because a file of the user's own failed; the cache stays as it is."""
+        self.write({"picture": picture, "fault": fault.sentence, "detail": fault.detail}, b"")
+
     def write(self, line: Row, features: bytes) -> None:
-        """Add a row as it is stored, and the features that entered the cache."""
+        """Add a row as it is stored, or a failure, and the features that entered the cache."""
         self.lines.append((line, features))
 
 
 class CellFile(RowWriter):
-    """A cell's folder, opened to resume."""
+    """A cell's folder, opened to resume; ``failed``: number of pictures without an answer; ``fault``: why the last of them
+    has none, "" before there is one."""
 
     def __init__(self, folder: Path, header: CellHeader, cache: CacheState | None) -> None:
         self._rows, self._features = folder / "rows.jsonl", folder / "memory.f32"
@@ -281,7 +288,12 @@ class CellFile(RowWriter):
         _write_header(folder / "header.json", header)
         files.truncate_partial_line(self._rows)
         rows = files.read_lines(self._rows)
-        super().__init__(header.columns, cache, len(rows))
+        self._failed = folder / FAILED
+        files.truncate_partial_line(self._failed)
+        if not rows:  # without any answer it begins anew: a package may be installed by now
+            self._failed.unlink(missing_ok=True)
+        self.failed, self.fault = files.count_lines(self._failed), ""
+        super().__init__(header.columns, cache, len(rows) + self.failed)
         if cache is not None:
             views = sum(len(row["entered"]) for row in rows)
             files.truncate(self._features, views * cache.features.shape[2] * 4)
@@ -291,8 +303,9 @@ class CellFile(RowWriter):
         """The features are written first, then the line that counts them."""
         if features:
             files.append_bytes(self._features, features)
-        files.append_line(self._rows, line)
-        self.count += 1
+        failed = "fault" in line
+        files.append_line(self._failed if failed else self._rows, line)
+        self.count, self.failed, self.fault = self.count + 1, self.failed + failed, line.get("fault", self.fault)
 
 
 def _write_header(path: Path, header: CellHeader) -> None:
@@ -314,10 +327,12 @@ def _write_header(path: Path, header: CellHeader) -> None:
 
 @dataclass(frozen=True)
 class SeedGroup:
-    """The stored cells that differ in the seed alone: the header and the rows of each."""
+    """The stored cells that differ in the seed alone: the header and the rows of each, and the number of pictures that have
+    none, because a file of the user's own failed."""
 
     headers: tuple[CellHeader, ...]
     rows_by_seed: tuple[list[Row], ...]
+    failed: tuple[int, ...] = ()
 
     @property
     def header(self) -> CellHeader:
@@ -337,12 +352,13 @@ def seed_groups(*folders: Path) -> list[SeedGroup]:
     Raises:
         DataError: a folder is not a run folder, or one of its files is damaged.
     """
-    found: dict[str, tuple[CellHeader, list[Row]]] = {}
+    found: dict[str, tuple[CellHeader, list[Row], int]] = {}
     for folder in run_folders(folders):
         for place in sorted((folder / "cells").iterdir()):
             rows = files.read_lines(place / "rows.jsonl") if (place / "header.json").is_file() else []
             if len(rows) > (len(found[place.name][1]) if place.name in found else 0):
-                found[place.name] = CellHeader.read(place, current=True), rows
+                failed = files.count_lines(place / FAILED)
+                found[place.name] = CellHeader.read(place, current=True), rows, failed
     return [SeedGroup(*zip(*same)) for same in group_by(found.values(), lambda cell: cell[0].pool).values()]
 
 

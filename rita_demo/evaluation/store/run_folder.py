@@ -22,21 +22,23 @@ from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, sett
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.artifacts import ArtifactStore, DirectoryStore, FeatureStore, Key, MemoryStore
-from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
+from rita_demo.evaluation.store.cell_file import FAILED, CellFile, CellHeader
+from rita_demo.evaluation.store.failed import Failure, failures
 
 MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 
 
 @dataclass(frozen=True)
 class EvaluationStep:
-    """A picture was measured: number ``done`` of ``total`` in its group; ``new`` rows; a ``sentence`` of progress, and
-    one on the ``pace`` of the whole request."""
+    """A picture was measured: number ``done`` of ``total`` in its group; ``new`` rows; a ``sentence`` of progress, one on the
+    ``pace`` of the whole request, and one on the ``fault`` of a user's own code, if one left out an answer."""
 
     done: int
     total: int
     new: int
     sentence: str
     pace: str
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,8 @@ class RunFolder:
         for name, seed in self.request.runs:
             total = len(self.picture_sets[name].items)
             for group in self._planned(name, seed):
-                counts = (files.count_lines(self.cell_folder(name, cell) / "rows.jsonl") for cell in group)
+                places = [self.cell_folder(name, cell) for cell in group]
+                counts = (sum(files.count_lines(at / file) for file in ("rows.jsonl", FAILED)) for at in places)
                 yield [StoredCell(name, cell, done, total) for cell, done in zip(group, counts)]
 
     def cell_folder(self, dataset: str, cell: Cell) -> Path:
@@ -219,6 +222,17 @@ class RunFolder:
         column = re.sub(r"[^\w@.-]+", "-", cell.attack_label)[:60]  # the name of a target may hold any character
         name = f"{pictures.dataset}_{cell.method}_{column}_{key}".replace(":", "-")
         return self.request.out / "cells" / name
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The faults of a user's own code in the cells of the request."""
+        places = (
+            self.cell_folder(name, cell)
+            for name, seed in self.request.runs
+            for group in self._planned(name, seed)
+            for cell in group
+        )
+        return failures(places)
 
     def artifacts(self, kind: str, key: str, item_bytes: int | None = None) -> DirectoryStore:
         """The artifacts ``looks``, ``attacked`` or ``tuned`` of a key; while they are in use, the same object."""
@@ -243,6 +257,7 @@ class CellGroup:
         self.stream = self._pictures.stream(seed, cells[0].traffic.order)
         self._attacked = self._pictures.attacked(seed, cells[0].traffic.share)
         self.files = [self._file(cell) for cell in cells]
+        self._failed = sum(file.failed for file in self.files)
         self._cells_by_attacked = {True: cells, False: [cell.clean for cell in cells]}
         run.pace.add_stored(self._kind, sum(file.count for file in self.files) / len(self.files))
 
@@ -258,13 +273,16 @@ class CellGroup:
         view_cell = self._cells_by_attacked[attacked][0]
         return PictureRequest(self._pictures.names, item, picture_seed(seed, item), attacked, view_cell)
 
-    def step(self, index: int, new: int) -> EvaluationStep:
-        """The progress after picture number ``index``, with ``new`` rows."""
-        self._run.pace.add(self._kind, new / len(self.files))
+    def step(self, index: int, decided: int) -> EvaluationStep:
+        """The progress after picture number ``index``, with ``decided`` rows and failures."""
+        self._run.pace.add(self._kind, decided / len(self.files))
+        failed = sum(file.failed for file in self.files)
+        new, self._failed = decided - (failed - self._failed), failed
         about = f"{self._pictures.dataset}, seed {self._seed}, {self._kind.attack}"
         count = f"picture {index + 1} of {len(self.stream)}"
+        said, fault = f"{about}, {self._title}: {count}", next((one.fault for one in self.files if one.fault), "")
         return EvaluationStep(
-            index + 1, len(self.stream), new, f"{about}, {self._title}: {count}", self._run.pace.sentence
+            index + 1, len(self.stream), new, said, self._run.pace.sentence, fault if new < decided else ""
         )
 
     @cached_property

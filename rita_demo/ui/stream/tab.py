@@ -13,7 +13,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, ChosenPictures, DataFolders, Request, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.figure import Figure
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
@@ -345,10 +345,14 @@ class StreamTab:
             shown: Updates = {} if new is None else {self.stored_menu: gr.update(value=None)}
             yield {self.context.error_banner: "", **self.panels.redraw(session, "run"), **shown}
             with closing(evaluation_page.stream_steps(engine, request)) as steps:
-                for done, _ in enumerate(steps, 1):
+                for done, step in enumerate(steps, 1):
                     self.context.sessions.get(visitor)  # raises when the page was closed
                     self._reload(session)
-                    yield self.panels.redraw(session, "run")
+                    fault = DemoError(
+                        f"No answer. {step.fault.rstrip('.')}.", f"The stream goes on. {evaluation_page.NO_COUNT}"
+                    )
+                    said = {self.context.error_banner: notice.error_html(fault)} if step.fault else {}
+                    yield self.panels.redraw(session, "run") | said
                     if done >= most or view.pause_requested:
                         break
                     time.sleep(PAUSE_SECONDS)
