@@ -117,9 +117,9 @@ class Attack(WithSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         for kind, names in COMPONENTS.items():
-            chosen = getattr(self, kind)
-            if not callable(chosen) and chosen not in names:
-                raise ValueError(f"{kind} is a function or one of {', '.join(names)}; got {chosen!r}")
+            component = getattr(self, kind)
+            if not callable(component) and component not in names:
+                raise ValueError(f"{kind} is a function or one of {', '.join(names)}; got {component!r}")
         grouped = (replace(one, group="attack") if one.group == "baselines" else one for one in self.settings)
         object.__setattr__(self, "settings", tuple(grouped))
 
@@ -191,8 +191,8 @@ class Attack(WithSettings):
     @property
     def knowledge_sentence(self) -> str:
         """What the attacker knows and does not know."""
-        known = f"The attacker knows {_join(self.knows)}" if self.knows else "The attacker knows nothing"
-        return f"{known}, but not {_join(self.does_not_know, 'or')}." if self.does_not_know else f"{known}."
+        sentence = f"The attacker knows {_join(self.knows)}" if self.knows else "The attacker knows nothing"
+        return f"{sentence}, but not {_join(self.does_not_know, 'or')}." if self.does_not_know else f"{sentence}."
 
     def _strength(self, settings: Settings) -> str:
         steps = self.step_count(settings)

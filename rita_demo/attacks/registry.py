@@ -42,8 +42,8 @@ class Registry(Generic[T]):
         files = pkgutil.iter_modules(sys.modules[package].__path__)
         modules = [import_module(f"{package}.{one.name}") for one in files]
         variable = self.kind.__name__.upper()
-        found = [*(getattr(module, variable) for module in modules if hasattr(module, variable)), *also]
-        for one in sorted(found, key=lambda one: order.index(one.name) if one.name in order else len(order)):
+        records = [*(getattr(module, variable) for module in modules if hasattr(module, variable)), *also]
+        for one in sorted(records, key=lambda one: order.index(one.name) if one.name in order else len(order)):
             self._add(one)
 
     def add_plugin(self, spec: str) -> T:
@@ -53,7 +53,7 @@ class Registry(Generic[T]):
         return self.add_loaded(spec, load_plugin(spec, self.kind))
 
     def add_loaded(self, spec: str, one: T, files: Sequence[str] = ()) -> T:
-        """The same for an object that is loaded. ``files``: all that it was loaded from, where it is not one file."""
+        """Register an object that is loaded from ``spec``, as :meth:`add_plugin` does. ``files``: all that it was loaded from, where it is not one file."""
         return self._add_plugin(replace(one, plugin=spec, digest=plugin_digest(spec, files)))
 
     def add_object(self, one: T) -> T:
@@ -64,16 +64,16 @@ class Registry(Generic[T]):
         return self._add_plugin(replace(one, plugin=script_spec(one), digest=object_digest(one)))
 
     def _add_plugin(self, one: T) -> T:
-        script, known = is_script(one.plugin), self.known.get(one.name)
+        script, earlier = is_script(one.plugin), self.known.get(one.name)
         where = "" if script else f"{place(one.plugin)}: "
-        if known is not None:
+        if earlier is not None:
             if not (
-                is_script(known.plugin) if script else Path(known.plugin).absolute() == Path(one.plugin).absolute()
+                is_script(earlier.plugin) if script else Path(earlier.plugin).absolute() == Path(one.plugin).absolute()
             ):
                 taken = f"{self.kind.__name__.lower()} {one.name!r} exists already."
                 raise PluginError(f"{where}the {taken}" if where else f"The {taken}", "Choose another name.")
-            if known.digest == one.digest:
-                return known
+            if earlier.digest == one.digest:
+                return earlier
             self.remove(one.name)
         try:
             self._add(one)

@@ -25,9 +25,9 @@ def typographic(logits: Logits, pixels: Tensor, request: AttackRequest) -> Attac
 
     clean, answer, leave, reach = prepare(logits, pixels, request)
     wrong = answer.scatter(1, leave[:, None], -torch.inf).argmax(1) if reach is None else reach
-    chosen = request.params["word"]
+    word = request.params["word"]
     words = [
-        chosen if chosen != WRONG_CLASS else request.names[k] if request.names else f"class {k}" for k in wrong.tolist()
+        word if word != WRONG_CLASS else request.names[k] if request.names else f"class {k}" for k in wrong.tolist()
     ]
     written = [write_word(one, word) for one, word in zip(quantise(clean), words)]
     frames = [quantise(clean), torch.stack(written)]

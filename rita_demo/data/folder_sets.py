@@ -43,7 +43,7 @@ def class_folders_in(folder: Path) -> ClassFolders:
 
 
 def classes_in(folder: Path) -> ClassFolders:
-    """The same with no class where there are fewer than two, or where a folder is missing or cannot be read."""
+    """The class folders in a folder; none where they are fewer than two, or where it is missing or cannot be read."""
     try:
         found = class_folders_in(folder)
     except OSError:

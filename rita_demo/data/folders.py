@@ -134,7 +134,7 @@ def pictures_below(folder: Path, above: frozenset[str] = frozenset()) -> list[Pa
 
 
 def skipped_below(place: str, skipped: Skipped) -> Skipped:
-    """The same, as names below the folder that holds the folder ``place``."""
+    """What is skipped in the folder ``place``, named from the folder that holds it."""
     return tuple((why, posixpath.join(place, name).removesuffix("/")) for why, name in skipped)
 
 

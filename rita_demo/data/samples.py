@@ -41,7 +41,7 @@ class Sample:
 
     @property
     def path(self) -> Path | None:
-        """Its file; None when it is drawn, or the package or the file is missing."""
+        """The sample's file; None when it is drawn, or the package or the file is missing."""
         if self.seed is not None:
             return None
         package = importlib.util.find_spec(self.place[0])  # finds it without importing it

@@ -121,7 +121,7 @@ def format_names(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def check_names(entries: Sequence[str]) -> tuple[str, ...]:
-    """The same for names that are already separated (their commas stay)."""
+    """Class names that are already separated (their commas stay), checked as :func:`parse_names` does."""
     different: dict[str, str] = {}
     for entry in entries:
         name = _clean(entry)

@@ -152,12 +152,12 @@ class Defence(WithSettings):
 
     @property
     def baseline(self) -> bool:
-        """Whether it is neither RITA nor a part of RITA."""
+        """Whether the defence is neither RITA nor a part of RITA."""
         return not self.uses_decision
 
     @property
     def ablation(self) -> bool:
-        """Whether it is a part of RITA."""
+        """Whether the defence is a part of RITA."""
         return self.uses_decision and self.name != "rita"
 
     @property

@@ -14,8 +14,8 @@ def low_pass(pixels: Tensor, radius: float) -> Tensor:
     side = pixels.shape[-1]
     frequency = torch.fft.fftfreq(side, 1 / side, dtype=pixels.dtype, device=pixels.device)
     squared = frequency.square()[:, None] + frequency.square()
-    kept = (-squared / (2 * (radius * side / REFERENCE_SIDE) ** 2)).exp()
-    return torch.fft.ifft2(torch.fft.fft2(pixels) * kept).real.clamp(0, 1).to(pixels)
+    gain = (-squared / (2 * (radius * side / REFERENCE_SIDE) ** 2)).exp()
+    return torch.fft.ifft2(torch.fft.fft2(pixels) * gain).real.clamp(0, 1).to(pixels)
 
 
 def repair(inputs: DefenceInput, pixels: Tensor) -> Tensor:

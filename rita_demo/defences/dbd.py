@@ -23,14 +23,14 @@ def versions(picture: Tensor, seed: int) -> Tensor:
 
     generator = torch.Generator().manual_seed(seed)
     boxes, flipped = draw_boxes(CROPS + 1, seed, SMALLEST_CROP)
-    found = [crop(picture, boxes, flipped, picture.shape[-1])]  # box 0 is the whole picture
+    groups = [crop(picture, boxes, flipped, picture.shape[-1])]  # box 0 is the whole picture
     hard = [(picture.detach() * (2**bits - 1)).round() / (2**bits - 1) for bits in BITS]
     hard += [_jpeg(picture.detach(), quality) for quality in JPEG_QUALITIES]
-    found.append(torch.stack([picture + (version - picture.detach()) for version in hard]))
+    groups.append(torch.stack([picture + (version - picture.detach()) for version in hard]))
     noise = [deviation * torch.randn(picture.shape, generator=generator).to(picture) for deviation in NOISES]
-    found.append(torch.stack([(picture + one).clamp(0, 1) for one in noise]))
-    found.append(torch.stack([gaussian_blur(picture, [7, 7], [width, width]) for width in BLURS]))
-    return torch.cat(found)
+    groups.append(torch.stack([(picture + one).clamp(0, 1) for one in noise]))
+    groups.append(torch.stack([gaussian_blur(picture, [7, 7], [width, width]) for width in BLURS]))
+    return torch.cat(groups)
 
 
 def _jpeg(picture: Tensor, quality: int) -> Tensor:
@@ -50,8 +50,8 @@ def moved_feature(x: Tensor, z: Tensor, temperature: float, surest: int, thresho
     mean of ``x_n - x_0`` over the ``surest`` other versions (of lowest entropy). ``s``: mean of ``cos(x_n - x_0, d)``
     over the same. The answer's feature is ``x_0 + far d`` where ``s > threshold``, else ``x_0 + d``, of unit length."""
     entropy = method.entropy_of((x[1:] @ z.T / temperature).log_softmax(-1))
-    chosen = entropy.topk(min(surest, len(entropy)), largest=False).indices
-    offset = x[1:][chosen] - x[0]
+    rows = entropy.topk(min(surest, len(entropy)), largest=False).indices
+    offset = x[1:][rows] - x[0]
     d = offset.mean(0)
     agreement = torch.nn.functional.cosine_similarity(offset, d[None], dim=-1).mean()
     return method.unit(x[0] + (far if float(agreement.detach()) > threshold else 1.0) * d)

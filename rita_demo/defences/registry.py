@@ -118,10 +118,10 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
 def plugin_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Sentences of the threat model about those of the defences that came from a user's own file."""
     plugins = [DEFENCES[name] for name in names if DEFENCES[name].plugin]
-    known = known_defence(settings) if settings.attack == "adaptive" else None
+    attacked = known_defence(settings) if settings.attack == "adaptive" else None
     return tuple(
         f"{plugin.title} is a defence from {'the file ' * ((name := file_name(plugin.plugin)) != NOTEBOOK)}{name}"
-        + ("." if plugin is known else "; the attacker does not know it.")
+        + ("." if plugin is attacked else "; the attacker does not know it.")
         for plugin in plugins
     )
 
@@ -173,14 +173,14 @@ def with_defaults(names: Iterable[str]) -> tuple[str, ...]:
 
 def validated(names: Iterable[str]) -> tuple[str, ...]:
     """The names unchanged, or a :class:`SettingError` about the first that is not a defence."""
-    found = tuple(names)
-    for name in found:
+    methods = tuple(names)
+    for name in methods:
         if not isinstance(name, str) or name not in DEFENCES:
             raise SettingError(
                 f"There is no method {str(name)[:40]!r}.",
                 did_you_mean(name, DEFENCES, f"Methods: {', '.join(DEFENCES)}."),
             )
-    return found
+    return methods
 
 
 def _wrong_with(verdict: object, classes: int) -> str | None:

@@ -48,8 +48,8 @@ def remembered(inputs: DefenceInput) -> tuple[CacheState, CacheUpdate]:
     share, K = float(entropy) / math.log(max(log_p.shape[1], 2)), log_p.shape[1]
     after, events = [], list[CacheEvent]()
     for offset, cache, enters in zip((0, K), parts(inputs.memory), (True, UNSURE[0] < share < UNSURE[1])):
-        kept = torch.tensor([enters])
-        state, change = method.update(cache, x, Confidence(log_p.exp(), entropy, label, kept, math.inf))
+        confident = torch.tensor([enters])
+        state, change = method.update(cache, x, Confidence(log_p.exp(), entropy, label, confident, math.inf))
         after.append(state)
         events += [replace(event, label=event.label + offset) for event in change.events]
     return joined(inputs.memory, *after), CacheUpdate((0,), tuple(events))

@@ -64,7 +64,7 @@ class Cell:
 
     @property
     def clean(self) -> Cell:
-        """This cell on clean pictures; the clean part of mixed traffic shares its views."""
+        """The cell on clean pictures; the clean part of mixed traffic shares its views."""
         requested = self.requested.replace(attack="none")
         settings = canonical_settings(self.method, requested, self.fixed_seeds)
         return replace(self, requested=requested, settings=settings, traffic=DEFAULT_TRAFFIC, target="")

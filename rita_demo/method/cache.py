@@ -79,8 +79,8 @@ def update(
         confidence: of the same views; only ``kept`` views are candidates.
         views_per_image: how many views of this picture may be inserted; 0: no limit."""
     entropy, labels = confidence.entropy.tolist(), confidence.label.tolist()
-    kept = torch.nonzero(confidence.kept).flatten().tolist()
-    candidates = sorted(kept, key=lambda view: (entropy[view], view))
+    confident = torch.nonzero(confidence.kept).flatten().tolist()
+    candidates = sorted(confident, key=lambda view: (entropy[view], view))
     held, born, count = state.entropy.tolist(), state.born.tolist(), state.count.tolist()
     events: list[CacheEvent] = []
     for view in candidates:

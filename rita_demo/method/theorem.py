@@ -40,8 +40,8 @@ def kl_to_one_hot(features: Tensor, labels: Tensor, z: Tensor, z_weight: Tensor,
     of views or cached views. ``labels``: (n,) their classes, 0 to K - 1. ``z``: (K, M, D) prompts. ``z_weight``:
     (K, M), rows sum to 1. ``temperature``: tau. Returns (K,) nats, at least 0; NaN for a class without features."""
     x, zhat = unit(features), unit(text_mean(z, z_weight))
-    own = (x @ zhat.T / temperature).log_softmax(-1).gather(1, labels[:, None])[:, 0]
-    mine = labels[None, :] == torch.arange(len(z), device=x.device)[:, None]
-    total = torch.where(mine, own[None, :], -math.inf).logsumexp(1)
-    count = mine.sum(1)
+    log_q = (x @ zhat.T / temperature).log_softmax(-1).gather(1, labels[:, None])[:, 0]
+    of_class = labels[None, :] == torch.arange(len(z), device=x.device)[:, None]
+    total = torch.where(of_class, log_q[None, :], -math.inf).logsumexp(1)
+    count = of_class.sum(1)
     return torch.where(count > 0, (count.to(total).log() - total).clamp(min=0), math.nan)

@@ -87,11 +87,11 @@ def _optimise(
     optimiser = torch.optim.AdamW([context], lr=rate, weight_decay=0.0, capturable=on_device)
     losses, gradients = [], []
     for step in range(steps):
-        kept = initial is not None and step == 0
-        leaf, features = initial if kept and initial else (context, encode(context))
+        reused = initial is not None and step == 0
+        leaf, features = initial if reused and initial else (context, encode(context))
         value = loss(features)
         # This gradient alone, so that the parameters of the model get none.
-        (context.grad,) = torch.autograd.grad(value, leaf, retain_graph=kept)
+        (context.grad,) = torch.autograd.grad(value, leaf, retain_graph=reused)
         losses.append(value.detach())
         gradients.append(context.grad.norm())
         optimiser.step()

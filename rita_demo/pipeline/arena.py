@@ -183,7 +183,7 @@ def _job_steps(
 ) -> Generator[tuple[str, float], None, TowerTable]:
     """Make one attack and fill the cells ``due``; yields a sentence and the share that is done."""
     yield f"{tower.backbone.title}: {f'knows {DEFENCES[against].title}' if against else columns()[attack]}", 0.0
-    found: dict[tuple[str, str], Verdict | str] = {}
+    cells: dict[tuple[str, str], Verdict | str] = {}
     settings, picture = cell_settings(run.settings, *due[0]), run.clean.picture
     try:
         prompts = engine.encode_classes(run.class_prompts.names, settings)
@@ -196,10 +196,10 @@ def _job_steps(
         for name, column in due:
             fault = result.faults.get(name, DefenceFault("No answer under these settings."))
             verdict = result.verdicts.get(name)
-            found[name, column] = fault.sentence if verdict is None else replace(verdict, added=None)
+            cells[name, column] = fault.sentence if verdict is None else replace(verdict, added=None)
     except DemoError as error:  # a package that is missing, or a plugin without a gradient: the others go on
-        found = dict.fromkeys(due, error.message)
-    return replace(tower, cells={**tower.cells, **found})
+        cells = dict.fromkeys(due, error.message)
+    return replace(tower, cells={**tower.cells, **cells})
 
 
 def masked(tower: TowerTable, name: str) -> bool:
@@ -216,15 +216,16 @@ def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
 
     A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`."""
     blind = [all(answers) for answers in _answers(tower, methods, static_columns()).values()]
-    known = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
+    informed = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
     if not blind:
         return ""
     counts = [
-        f"{'so far ' * (len(found) < len(methods))}{sum(found) or 'none'} of {len(found)}" for found in (blind, known)
+        f"{'so far ' * (len(right) < len(methods))}{sum(right) or 'none'} of {len(right)}"
+        for right in (blind, informed)
     ]
-    stand = ["stands" if sum(found) == 1 else "stand" for found in (blind, known)]
+    stand = ["stands" if sum(right) == 1 else "stand" for right in (blind, informed)]
     text = f"{counts[0]} defences {stand[0]} against all attackers who do not know them"
-    if known:
+    if informed:
         text += f"; {counts[1]} {stand[1]} against one who does"
     return f"{text.capitalize()}."
 
@@ -236,17 +237,17 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
         return ()
     plain, robust = (table.towers[name].right for name in TOWERS)
     counts: dict[str, tuple[int, int, int]] = {}  # right in the plain tower, in the robust one, of how many
-    for words, asked in (
+    for words, attackers in (
         ("without an attack", ("none",)),
         ("against attackers who do not know the row", static_columns()),
         ("against one who knows it", ("adaptive",)),
     ):
-        both = [(n, c) for n in table.methods for c in asked if (n, c) in plain and (n, c) in robust]
+        both = [(n, c) for n in table.methods for c in attackers if (n, c) in plain and (n, c) in robust]
         cells = [table.towers[name].cells for name in TOWERS]
-        if any((n, c) not in one for one in cells for n in table.methods for c in asked):
-            known = [columns()[column] for column in asked if any(c == column for _, c in both)]
-            several = asked == static_columns()
-            words = f"so far, under {' and '.join(known)}," if several else f"so far, {words},"
+        if any((n, c) not in one for one in cells for n in table.methods for c in attackers):
+            titles = [columns()[column] for column in attackers if any(c == column for _, c in both)]
+            several = attackers == static_columns()
+            words = f"so far, under {' and '.join(titles)}," if several else f"so far, {words},"
         if both:
             counts[words] = sum(plain[cell] for cell in both), sum(robust[cell] for cell in both), len(both)
     sentences = []
@@ -263,7 +264,7 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
 
 def _added(table: ArenaTable) -> str:
     """How many defences have more attacked cells right than CLIP alone, in both towers; only full columns count."""
-    said = []
+    sentences = []
     for name, words in zip(TOWERS, ("Embedded model", "Robust model")):
         tower = table.towers[name]
         attacks = [column for column in columns() if column != "none" and ("clip", column) in tower.right]
@@ -275,12 +276,12 @@ def _added(table: ArenaTable) -> str:
             rest = f"{more or 'none'} of the {len(counts)} defences measured withstand{'s' * (more == 1)} more"
             if len(counts) == 1:
                 rest = f"the 1 defence measured withstands {'more' if more else 'no more'}"
-            said.append(f"{words}: CLIP withstands {alone} of {len(full)} attacks; {rest}.")
-    return " ".join(said) if len(said) == len(TOWERS) else ""
+            sentences.append(f"{words}: CLIP withstands {alone} of {len(full)} attacks; {rest}.")
+    return " ".join(sentences) if len(sentences) == len(TOWERS) else ""
 
 
 def _answers(tower: TowerTable, methods: Iterable[str], columns: Sequence[str]) -> dict[str, list[bool]]:
     """Defence -> whether its answers in these columns are right, for those with an answer in each."""
     right = tower.right
-    asked = {name: [(name, column) for column in columns] for name in methods}
-    return {name: [right[cell] for cell in cells] for name, cells in asked.items() if all(c in right for c in cells)}
+    cells_of = {name: [(name, column) for column in columns] for name in methods}
+    return {name: [right[cell] for cell in cells] for name, cells in cells_of.items() if all(c in right for c in cells)}

@@ -28,9 +28,9 @@ def stored() -> ArenaTable:
     """The table of :data:`STORED`. Raises DataError: the file, or the worked example, is missing or another."""
     _, run = example.stored()
     try:
-        found = record_file.unpack(STORED.read_bytes())
-        towers = {name: _tower(*parts) for name, parts in found["towers"].items()}
-        return ArenaTable(run, found["methods"], towers, stored=True)
+        table = record_file.unpack(STORED.read_bytes())
+        towers = {name: _tower(*parts) for name, parts in table["towers"].items()}
+        return ArenaTable(run, table["methods"], towers, stored=True)
     except Exception as error:
         raise DataError("The stored arena cannot be read.", "Restore assets/lab/arena.zip.") from error
 

@@ -34,9 +34,9 @@ def attack_step_results(engine: Engine, run: Run, max_steps: int = MAX_STEPS) ->
     """The results at :func:`sampled_steps`, in order; each costs about as much as defending the delivered picture."""
     if run.attack is None:
         return
-    known = _first_and_last(run)
+    ends = _first_and_last(run)
     for step in sampled_steps(last_step(run), max_steps):
-        result = known.get(step)
+        result = ends.get(step)
         if result is None:
             picture = picture_of(run.attack.frames[step])
             result, _ = defend(engine, picture, run.class_prompts, run.cache_before, run.settings, methods=run.methods)
@@ -51,7 +51,7 @@ def run_at_step(run: Run, results: Iterable[AttackStepResult], step: int | None)
     if run.attack is None or step is None:
         return run
     sides = {frame.step: frame.image_result for frame in results} | _first_and_last(run)
-    nearest = min(sides, key=lambda kept: (abs(kept - step), -kept))
+    nearest = min(sides, key=lambda at: (abs(at - step), -at))
     if nearest == last_step(run):
         return run
     return replace(run, attacked=sides[nearest], step=nearest, delivered=run.attacked)

@@ -129,8 +129,8 @@ def _check_members(infos: list[zipfile.ZipInfo], top: str) -> None:
         limit = MAX_FIGURE_BYTES if FIGURE_NAME.fullmatch(name) else MEMBER_LIMITS.get(name, -1)
         if _holds_nothing(name):
             continue
-        known = limit >= 0 and names.count(name) == 1 and info.orig_filename == info.filename
-        require(known, f"A saved run has no such member, or not twice: {name[:60]!r}.")
+        ours = limit >= 0 and names.count(name) == 1 and info.orig_filename == info.filename
+        require(ours, f"A saved run has no such member, or not twice: {name[:60]!r}.")
         require(info.file_size <= limit, f"In this zip {name} is larger than any of ours ({limit // MB} MB).")
         plain = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         require(plain, f"In this zip {name} is encrypted or packed in another way.")
@@ -146,25 +146,25 @@ def _holds_nothing(name: str) -> bool:
 
 def _member(file: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: str) -> bytes:
     require(name in members, f"This is no saved run, or it was changed: {name} is missing.")
-    said = members[name].file_size  # checked against the limits
+    size = members[name].file_size  # checked against the limits
     one_more = copy.copy(members[name])
     one_more.file_size += 1  # zipfile cuts at this size, and what is longer than it says shall be seen
     with file.open(one_more) as member:
-        data = member.read(said + 1)  # without a size all that is packed is inflated, and then cut
-    require(len(data) == said, f"In this zip {name} is not as long as the zip's list says.")
+        data = member.read(size + 1)  # without a size all that is packed is inflated, and then cut
+    require(len(data) == size, f"In this zip {name} is not as long as the zip's list says.")
     return data
 
 
 def _read_run(member: Callable[[str], bytes], member_names: set[str]) -> SavedRun:
-    asked = _json_object(member("settings.json"), "settings.json")
-    require(asked.get("format") == FORMAT, "This zip is not a run of this page, or of another version of it.")
-    settings, names = _settings(asked.get("settings")), _names(asked.get("classes"))
-    label, target = (_class_index(asked, part, names) for part in ("label", "target"))
+    request = _json_object(member("settings.json"), "settings.json")
+    require(request.get("format") == FORMAT, "This zip is not a run of this page, or of another version of it.")
+    settings, names = _settings(request.get("settings")), _names(request.get("classes"))
+    label, target = (_class_index(request, part, names) for part in ("label", "target"))
     attacked = settings.attack != "none"
     aimed = target is None or (target != label and attacked)
     require(aimed, "In settings.json the target is the true class, or nothing attacks.")
-    request: list[Any] = [asked.get(name) for name in ("methods", "backbone", "memory")]
-    methods, backbone, memory = request
+    parts: list[Any] = [request.get(name) for name in ("methods", "backbone", "memory")]
+    methods, backbone, memory = parts
     typed = isinstance(methods, list) and isinstance(backbone, str) and isinstance(memory, bool)
     require(typed, "In settings.json methods, backbone or memory has a wrong type.")
     present = {"memory.safetensors": memory, "attacked.png": attacked}
@@ -192,17 +192,17 @@ def _read_run(member: Callable[[str], bytes], member_names: set[str]) -> SavedRu
 
 def _json_object(data: bytes, name: str) -> dict[str, Any]:
     try:
-        found = json.loads(data)
+        value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise FileError(f"{name} in this zip is not JSON.", RETRY_HINT) from error
-    require(isinstance(found, dict), f"{name} in this zip is not a JSON object.")
-    return found
+    require(isinstance(value, dict), f"{name} in this zip is not a JSON object.")
+    return value
 
 
 def _settings(given: Any) -> Settings:
     """Every setting, checked as untrusted input: no path of this machine."""
-    known = isinstance(given, dict) and is_complete(given) and given.keys() <= SETTINGS.keys()
-    require(known, "settings.json lacks settings, or has unknown ones: it was changed, or is of a newer version.")
+    complete = isinstance(given, dict) and is_complete(given) and given.keys() <= SETTINGS.keys()
+    require(complete, "settings.json lacks settings, or has unknown ones: it was changed, or is of a newer version.")
     return settings_of({name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
 
 
@@ -222,22 +222,22 @@ def _class_index(request: Mapping[str, Any], part: str, names: tuple[str, ...]) 
 
 def _answers(result: Mapping[str, Any], methods: tuple[str, ...], names: tuple[str, ...]) -> Answers:
     try:
-        found = answers_of(result)
+        answers = answers_of(result)
     except (LookupError, TypeError, AttributeError):
-        found = {}
-    complete = set(found) == {(side, method) for side in SIDES for method in methods} and all(
-        label in names and isinstance(share, int | float) and 0 <= share <= 1.0001 for label, share in found.values()
+        answers = {}
+    complete = set(answers) == {(side, method) for side in SIDES for method in methods} and all(
+        label in names and isinstance(share, int | float) and 0 <= share <= 1.0001 for label, share in answers.values()
     )
     require(complete, "result.json does not hold an answer of every method that was asked.")
-    return found
+    return answers
 
 
 def answers_of(result: Mapping[str, Any]) -> Answers:
     """Side and method -> class name and probability, of an ``explain --json``."""
     return {
-        (side, method): (said["label"], said["probability"])
+        (side, method): (answer["label"], answer["probability"])
         for side in SIDES
-        for method, said in result[side]["methods"].items()
+        for method, answer in result[side]["methods"].items()
     }
 
 
@@ -245,21 +245,21 @@ def differences(saved: SavedRun, run: Run) -> list[str]:
     """Sentences on what differs in ``run``, the saved run made again.
 
     Compared are answers, probabilities (more than 0.000001 apart) and every pixel of the attacked picture."""
-    now, found, most = answers_of(to_json(run)), [], 0.0
+    now, sentences, most = answers_of(to_json(run)), [], 0.0
     sides = SIDES[: 1 if saved.attacked is None else 2]
     for (side, method), (label, share) in saved.answers.items():
         if side in sides:
             again, again_share = now.get((side, method), ("no answer", 0.0))
             if again != label:
-                found.append(f"{DEFENCES[method].title}, {side} picture: {label} in the file, {again} here.")
+                sentences.append(f"{DEFENCES[method].title}, {side} picture: {label} in the file, {again} here.")
             else:
                 most = max(most, abs(again_share - share))
     if most > MAX_DIFFERENCE:
-        found.append(f"Probabilities differ by up to {most:.2g}.")
+        sentences.append(f"Probabilities differ by up to {most:.2g}.")
     if saved.attacked is not None:
         side = run.attacked.picture.pixels.shape[0]
         before = open_picture(saved.attacked, square="model", side=side)
         moved = np.abs(before.pixels.astype(np.int16) - run.attacked.picture.pixels)
         if moved.any():
-            found.append(f"The attacked square differs by up to {moved.max()}/255.")
-    return found
+            sentences.append(f"The attacked square differs by up to {moved.max()}/255.")
+    return sentences

@@ -79,8 +79,8 @@ def differing(engine: Engine, run: Run, source: Source) -> Differing | None:
     )
     if not all(clean.values()) or attacked["clip"] or attacked["ensemble"] == attacked["rita"]:
         return None
-    found = rules(run, run.attacked)
-    three = {rule.name: rule for rule in (found.average, found.balanced, found.rita)}
+    compared = rules(run, run.attacked)
+    three = {rule.name: rule for rule in (compared.average, compared.balanced, compared.rita)}
     if any(three[name].lead < least for name, least in CLEAR.items()):
         return None
     right, wrong = ("rita", "average") if attacked["rita"] else ("average", "rita")
@@ -96,8 +96,8 @@ def differing(engine: Engine, run: Run, source: Source) -> Differing | None:
         _rounded(before),
         _rounded(after),
         {name: _rounded(rule.weight) for name, rule in three.items()},
-        None if found.law is None else round(found.law.drop, 4),
-        None if found.law is None else round(found.law.rise, 4),
+        None if compared.law is None else round(compared.law.drop, 4),
+        None if compared.law is None else round(compared.law.rise, 4),
         engine.weights_key()[:8],
     )
 

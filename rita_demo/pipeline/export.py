@@ -225,9 +225,9 @@ def verdict_rows(run: Run) -> list[list[Json]]:
     for method in run.answered:
         row: list[Json] = [method]
         for _, side in sides:
-            said = side.verdicts[method]
-            share = float(said.probability[said.label])
-            row += [run.class_prompts.names[said.label], share, float(said.margin)]
+            verdict = side.verdicts[method]
+            share = float(verdict.probability[verdict.label])
+            row += [run.class_prompts.names[verdict.label], share, float(verdict.margin)]
         rows.append([*row, run.clean.verdicts[method].margin_unit])
     return rows
 

@@ -73,10 +73,10 @@ def rescore(
         tuning = side.trace.tuning if same_update else engine.tune(views, prompts, settings)
         trace, after = engine.decide(views, prompts, before, settings, tuning, exclusions)
         decide = decider(engine, views, prompts, before, settings, trace, exclusions)
-        decided = engine.answers(views, prompts, settings, names, decide)
+        answers = engine.answers(views, prompts, settings, names, decide)
         earlier: dict[str, Verdict | DefenceFault] = {**side.verdicts, **side.faults}
-        kept = {name: answer for name, answer in earlier.items() if DEFENCES[name].baseline}
-        return with_answers(replace(side, trace=trace), kept | decided), after
+        baselines = {name: answer for name, answer in earlier.items() if DEFENCES[name].baseline}
+        return with_answers(replace(side, trace=trace), baselines | answers), after
 
     clean, after = decide_again(run.clean)
     attacked = clean
@@ -166,7 +166,7 @@ def leave_one_out_steps(
         views, prompts, tuning = side.encoded_views, run.class_prompts, side.trace.tuning
         return engine.decide(views, prompts, state, run.settings, tuning=tuning, exclusions=exclusions)[0]
 
-    full, found = decide([]), list[ViewContribution]()
+    full, contributions = decide([]), list[ViewContribution]()
     for slot in range(int(counts.max(initial=0))):
         classes = np.flatnonzero(counts > slot).tolist()
         without = decide([(k, slot) for k in classes])
@@ -175,6 +175,6 @@ def leave_one_out_steps(
             total[k] = without.total[k]
             gained = lead(full.total, run.label) - lead(total, run.label)
             distance = float(full.cache_distance[k] - without.cache_distance[k])
-            found.append(ViewContribution(k, slot, gained, distance, full.verdict.label, int(total.argmin())))
+            contributions.append(ViewContribution(k, slot, gained, distance, full.verdict.label, int(total.argmin())))
         yield slot + 1
-    return tuple(sorted(found, key=lambda one: (one.k, one.slot)))
+    return tuple(sorted(contributions, key=lambda one: (one.k, one.slot)))

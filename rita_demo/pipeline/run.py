@@ -69,7 +69,7 @@ def run_picture_steps(
     Raises:
         SettingError: a label or target outside the classes, a target that is the label, or an unknown method.
     """
-    asked, seconds = with_defaults(methods), dict[str, float]()
+    answering, seconds = with_defaults(methods), dict[str, float]()
     with _timed(seconds, "prompts"):
         class_prompts = engine.encode_classes(names, settings)
     check_index("label", label, class_prompts)
@@ -82,7 +82,7 @@ def run_picture_steps(
         with _timed(seconds, "views and encoding"):
             engine.encode_views(picture, settings)  # cached for defend()
         yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts, first)
-        clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=asked)
+        clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=answering)
     truth = clean.verdicts["clip"].label if label is None else label
     if target is not None and target == truth:
         raise SettingError(
@@ -96,7 +96,7 @@ def run_picture_steps(
         known = clean.verdicts["clip"], attack
         yield RunProgress("Defending the attacked picture", 0.8, class_prompts, *known)
         delivered = picture_of(attack.pixels)
-        attacked, committed = defend(engine, delivered, class_prompts, before, settings, seconds, methods=asked)
+        attacked, committed = defend(engine, delivered, class_prompts, before, settings, seconds, methods=answering)
     return Run(
         class_prompts=class_prompts,
         settings=settings,
@@ -106,11 +106,11 @@ def run_picture_steps(
         attack=attack,
         label=truth,
         label_given=label is not None,
-        threat_model=threat_model(settings, class_prompts, picture, truth, label is not None, target, asked),
+        threat_model=threat_model(settings, class_prompts, picture, truth, label is not None, target, answering),
         cache_before=before,
         cache_after=committed,
         seconds=seconds,
-        methods=asked,
+        methods=answering,
     )
 
 
@@ -148,9 +148,9 @@ def defend(
 def _clip_verdict(engine: Engine, picture: Picture, class_prompts: ClassPrompts, settings: Settings) -> Verdict:
     """CLIP's own answer, for the screen: it needs the whole picture alone, a fraction of all views."""
     one_view = settings.replace(views=1)
-    found = engine.answers(engine.encode_views(picture, one_view), class_prompts, one_view, ("clip",))["clip"]
-    assert isinstance(found, Verdict)  # only a user's own defence has none
-    return found
+    verdict = engine.answers(engine.encode_views(picture, one_view), class_prompts, one_view, ("clip",))["clip"]
+    assert isinstance(verdict, Verdict)  # only a user's own defence has none
+    return verdict
 
 
 def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFault]) -> ImageResult:

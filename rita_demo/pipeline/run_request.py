@@ -113,8 +113,8 @@ class RunRequest:
         """Run it from that cache; see :func:`rita_demo.pipeline.run.run_picture_steps`."""
         from rita_demo.pipeline.run import run_picture_steps  # loads numpy
 
-        asked: dict[str, Any] = {"label": self.label, "target": self.target, "methods": self.methods}
-        return run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **asked)
+        question: dict[str, Any] = {"label": self.label, "target": self.target, "methods": self.methods}
+        return run_picture_steps(engine, self.picture, self.names, self.settings, cache=cache, **question)
 
 
 def read_settings(path: Path) -> dict[str, JsonValue]:
@@ -126,16 +126,16 @@ def read_settings(path: Path) -> dict[str, JsonValue]:
         DataError: the file cannot be read, or holds an unknown setting or a value outside its range.
     """
     try:
-        found = json.loads(path.read_bytes())
+        stored = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(
             f"{path.name} is no readable JSON file.", "Give what explain --json wrote, or settings.json of a saved run."
         ) from error
-    found = found.get("settings", found) if isinstance(found, dict) else found
-    if not isinstance(found, dict):
+    stored = stored.get("settings", stored) if isinstance(stored, dict) else stored
+    if not isinstance(stored, dict):
         raise DataError(f"{path.name} should hold an object of settings, name: value.")
     try:
-        given = {get_setting(name).name: get_setting(name).parse(value) for name, value in found.items()}
+        given = {get_setting(name).name: get_setting(name).parse(value) for name, value in stored.items()}
         return with_missing(given) if is_complete(given) else given
     except SettingError as error:
         raise DataError(f"{path.name}: {error.message}", error.hint) from error

@@ -88,7 +88,7 @@ def budget_table_steps(
     total, done = sum(DEFENCES[name].attack_seconds for name in due), 0.0
     for name in due:
         cost, tried = DEFENCES[name].attack_seconds, {one.budget: one for one in table.probes.get(name, ())}
-        found: SmallestBudget | str
+        result: SmallestBudget | str
         try:
             steps = Steps(
                 smallest_budget_steps(engine, _answered(engine, table.run, name), name, table.most, tried.get)
@@ -100,11 +100,11 @@ def budget_table_steps(
                 stood, broke = table.bounds(name)
                 decided = 1 - math.log(broke - stood) / math.log(table.most + 1)
                 yield TableProgress(sentence, (done + cost * decided) / total, table)
-            found = replace(steps.value, probes=tuple(replace(p, pixels=NO_PIXELS) for p in steps.value.probes))
+            result = replace(steps.value, probes=tuple(replace(p, pixels=NO_PIXELS) for p in steps.value.probes))
         except DemoError as error:  # a plugin that fails: the others go on
-            found = error.message
+            result = error.message
         rest = {other: probes for other, probes in table.probes.items() if other != name}
-        table, done = replace(table, found={**table.found, name: found}, probes=rest), done + cost
+        table, done = replace(table, found={**table.found, name: result}, probes=rest), done + cost
         yield TableProgress(f"{DEFENCES[name].title} is done", done / total, table)
     return table
 

@@ -77,12 +77,12 @@ def story_steps(engine: Engine, run: Run) -> Generator[RunProgress, None, StoryC
         noise = _answers(engine, run, picture_of(noisy.pixels))
     changes = []
     for name, (title, change) in CHANGES.items():
-        found = []
+        answers = []
         for side in (run.clean, delivered)[:parts]:
             assert side is not None
             yield progress(f"Asking again: {title}")
-            found.append(_answers(engine, run, picture_of(change(side.picture.pixels))))
-        changes.append(PictureChange(name, title, found[0], found[1] if delivered else None))
+            answers.append(_answers(engine, run, picture_of(change(side.picture.pixels))))
+        changes.append(PictureChange(name, title, answers[0], answers[1] if delivered else None))
     yield progress("Measuring the drift")
     return StoryChecks(
         noise_size=size,

@@ -55,7 +55,7 @@ class PassCounter:
         return PassCounter()
 
     def count(self) -> Passes:
-        """Those so far."""
+        """The passes so far."""
         with self._lock:
             return Passes(self._forward, self._backward)
 
@@ -315,7 +315,7 @@ def failed_device_error() -> BackboneError:
 
 
 def check_finite(features: Tensor) -> Tensor:
-    """The same features. Raises BackboneError: one of them is NaN or infinite."""
+    """The features as they came. Raises BackboneError: one of them is NaN or infinite."""
     if not bool(torch.isfinite(features).all()):
         raise BackboneError(
             "The model's answer is not a number (NaN or infinity).",

@@ -72,7 +72,7 @@ def _fold(convolution: nn.Conv2d, norm: Any) -> None:
 
 
 def _symmetric_padding(convolution: Conv2dSame, size: torch.Size) -> nn.Conv2d:
-    """The same convolution of an input of this size (B, C, H, W) with equal padding on both sides, which needs no
+    """A convolution that gives the same output for an input of this size (B, C, H, W), with equal padding on both sides, which needs no
     padded copy of the input. Where TensorFlow's "same" padding is one larger at the end than at the start, a row or
     column of zeros at the start of the kernel makes up for it."""
     high, wide = (

@@ -72,7 +72,7 @@ class PromptSet:
         return torch.cat([self.encode_contexts(context), self.description_features], dim=1)
 
     def encode_contexts(self, context: Tensor) -> Tensor:
-        """The same (K, P, D) without the descriptions."""
+        """Unit features (K, P, D) of the prompts with these contexts, without the descriptions."""
 
         differentiated = torch.is_grad_enabled() and context.requires_grad
         if not differentiated or not self.encoder.keeps_graph(len(context)):

@@ -84,17 +84,17 @@ def one_by_one(loop: AttackLoop) -> AttackLoop:
     """A loop for one picture as a loop for a batch: a picture's result does not depend on the others."""
 
     def for_batch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps:
-        found = []
+        batches = []
         for n, seed in enumerate(request.seeds):
             label, target = (None if one is None else one[n, None] for one in (request.label, request.target))
             alone = replace(request, seeds=[seed], label=label, target=target)
-            found.append((yield from loop(logits, pixels[n, None], alone)))
-        gradients = [one.gradient for one in found if one.gradient is not None]
+            batches.append((yield from loop(logits, pixels[n, None], alone)))
+        gradients = [one.gradient for one in batches if one.gradient is not None]
         return AttackBatch(
-            frames=torch.cat([one.frames for one in found], 1),
-            loss=torch.cat([one.loss for one in found], 1),
-            probability=torch.cat([one.probability for one in found], 1),
-            label=torch.cat([one.label for one in found]),
+            frames=torch.cat([one.frames for one in batches], 1),
+            loss=torch.cat([one.loss for one in batches], 1),
+            probability=torch.cat([one.probability for one in batches], 1),
+            label=torch.cat([one.label for one in batches]),
             gradient=torch.cat(gradients) if gradients else None,
         )
 

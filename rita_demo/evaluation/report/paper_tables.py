@@ -172,7 +172,7 @@ def printed_blocks() -> list[PaperBlock]:
 
 
 def _select_tables(blocks: Sequence[PaperBlock], group: Sequence[ResultRow]) -> list[PaperTable]:
-    """Those of the measured backbone, then of the default ones, then of any, as long as they show a new cell."""
+    """The tables of the measured backbone, then of the default ones, then of any, as long as they show a new cell."""
     names = dict.fromkeys(block.backbone for block in blocks)
     first = [name for name in names if same_backbone(name, group[0])]
     index, shown, chosen = index_cells(group), set[str](), list[PaperTable]()

@@ -231,7 +231,7 @@ def lists_for(vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, tar
 def lists_for_typed(
     vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, target: JsonValue
 ) -> list[dict[str, Any]]:
-    """The same when a class was typed or chosen: its beginning is enough."""
+    """The lists of classes after one was typed or chosen: its beginning is enough."""
     names = _listed(vocabulary, own_names)
     found = [completed(typed, names) for typed in (truth, target)]
     updates = lists_for(vocabulary, own_names, *found)

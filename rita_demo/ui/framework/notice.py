@@ -63,7 +63,7 @@ def error_html(error: DemoError) -> str:
 
 
 def _without_seen_message(banner: ErrorBanner, updates: Updates) -> Updates:
-    """The same updates; one that empties the ``banner`` takes away the message that the visitor saw as they asked, if any."""
+    """The updates as they are sent; one that empties the ``banner`` takes away the message that the visitor saw as they asked, if any."""
     request = LocalContext.request.get(None)
     if request is None or updates.get(banner) != "":
         return updates

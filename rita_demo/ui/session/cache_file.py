@@ -280,7 +280,7 @@ def _entry(
 
 
 def _whole(value: object, below: int) -> bool:
-    """Whether it is a whole number from 0 up to, and without, ``below``."""
+    """Whether ``value`` is a whole number from 0 up to, and without, ``below``."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below
 
 

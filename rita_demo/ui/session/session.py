@@ -310,7 +310,7 @@ class Session:
         return self.crops.get(self.crops_key(side))
 
     def crops_key(self, side: str) -> str:
-        """Their key in ``crops``."""
+        """The crops' key in ``crops``."""
         return side if side == "clean" or self.run_at_step is None else self.step_key(self.run_at_step.step)
 
     def step_key(self, step: int | None) -> str:
