@@ -255,7 +255,7 @@ class Engine(protocol.Engine):
             ]
             before = method.apply_to_cache(exclusions, to_torch(cache, CPU))
             found = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
-        return [(to_numpy(trace), to_numpy(after)) for trace, after in found]
+        return list(to_numpy(tuple(found)))
 
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         with self._encoder.lock():

@@ -23,6 +23,7 @@ from rita_demo.records import BackboneInfo, Passes
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
 from rita_demo.vlm.text_tower import TextTower, text_tower
+from rita_demo.vlm.tokens_first import put_tokens_first
 
 CHUNK_SIZE = {"cpu": 16, "mps": 64, "cuda": 256}  # on a CPU the output of a layer stays below 32 MB (malloc.py)
 SMALL_TOWER = 10_000_000  # weights; on a CPU every layer of it is too little work for more than one core
@@ -126,8 +127,9 @@ class Backbone:
         self._rounded: nn.Module | None = None  # the tower in ``precision``
         with torch.no_grad():
             black = check_finite(self._encode(torch.zeros(1, 3, self.side, self.side)))
-            if self.device.type == "cuda" and self._dtype != torch.float32:
-                self._rounded = self._round_weights()
+            if self.device.type == "cuda":
+                self._rounded = None if self._dtype == torch.float32 else self._round_weights()
+                put_tokens_first(model.visual)  # and not the rounded copy, which needs no gradient
         self.info = BackboneInfo(
             name=name,
             title=title,
