@@ -1,11 +1,13 @@
 """Between numpy and torch: records have arrays above the engine and tensors below it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+
+from rita_demo.process.host_copies import copy_together
 
 T = TypeVar("T")
 
@@ -25,23 +27,6 @@ def to_numpy(value: T) -> T:
     record = _map_arrays(value, copy, torch.Tensor)
     copy_together(list(copies.values()))
     return record
-
-
-def copy_together(copies: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Fill tensors of the CPU with those of a device, of the same shapes and types: (to, from). All of one type are joined on
-    the device and copied once, because a GPU starts many small copies more slowly than it does them."""
-    arrived = []
-    for dtype in {source.dtype for _, source in copies}:
-        some = [(own, source) for own, source in copies if source.dtype == dtype]
-        joined = torch.cat([source.detach().reshape(-1) for _, source in some])
-        staged = torch.empty(joined.shape, dtype=dtype, pin_memory=joined.is_cuda)
-        staged.copy_(joined, non_blocking=joined.is_cuda)
-        arrived.append((some, staged))
-    if copies and copies[0][1].is_cuda:
-        torch.cuda.current_stream().synchronize()
-    for some, staged in arrived:  # pinned memory is not for keeping
-        for (own, _), part in zip(some, staged.split([own.numel() for own, _ in some]), strict=True):
-            own.copy_(part.view(own.shape))
 
 
 def to_torch(value: T, device: torch.device) -> T:

@@ -19,7 +19,7 @@ from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
 from rita_demo.engine import attack_models, protocol
 from rita_demo.engine.attack_models import ONE_VIEW, AttackerModels
-from rita_demo.engine.conversion import tensor_to_numpy, to_numpy, to_torch
+from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import Encoder
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
@@ -27,6 +27,7 @@ from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedView
 from rita_demo.records.errors import BackboneError
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.settings import Settings
+from rita_demo.views.boxes import area_fractions
 from rita_demo.views.crops import crop
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import name_tokens, same_prompts, unknown_words
@@ -249,7 +250,10 @@ class Engine(protocol.Engine):
             mask, weight = method.apply_to_views(exclusions, len(encoded_views[0].features), prompts.weight)
             views = [
                 method.Views(
-                    self._encoder.tensor(one.features), to_torch(tuning, device), mask, self._encoder.area_fraction(one)
+                    self._encoder.tensor(one.features),
+                    to_torch(tuning, device),
+                    mask,
+                    array_to_tensor(area_fractions(one.views.boxes), CPU),
                 )
                 for one, tuning in zip(encoded_views, tunings, strict=True)
             ]

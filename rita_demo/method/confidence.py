@@ -41,13 +41,14 @@ def view_weight(
     ``confidence`` is ``softmax(-H / 0.5)`` (AWT); ``agreement`` is :func:`agreement_weight`. Beyond the paper: ``area``
     is :func:`area_weight`, because a perturbation made for the whole square has less effect on a smaller crop;
     ``shown`` is proportional to the area, because a larger view contains more of the picture. ``area_fraction``: (N,)
-    area of each view as a share of the square, in (0, 1]; None: the same for all. ``mask``: (N,) bool; the other views
-    have weight 0."""
+    area of each view as a share of the square, in (0, 1], on any device; None: the same for all. ``mask``: (N,) bool; the
+    other views have weight 0."""
     x = unit(x)
     N = len(x)
     if mask is not None:
         weight, present = x.new_zeros(N), replace(confidence, entropy=confidence.entropy[mask])
-        weight[mask] = view_weight(x[mask], present, kind, None if area_fraction is None else area_fraction[mask])
+        shown = None if area_fraction is None else area_fraction.to(x.device)[mask]
+        weight[mask] = view_weight(x[mask], present, kind, shown)
         return weight
     if kind == "uniform":
         return x.new_full((N,), 1 / N)

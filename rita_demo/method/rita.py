@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 import torch
 from torch import Tensor
@@ -24,7 +24,8 @@ from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.process.cuda_graphs import exact_products
-from rita_demo.records import CacheState, CacheUpdate, Trace, Transport, Tuning, Verdict
+from rita_demo.process.host_copies import on_host
+from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 
 
@@ -72,21 +73,27 @@ def decide_in_turn(
     """:func:`decide` on several pictures with the same number of views, each from the cache after the one before.
 
     What enters the cache depends on the views' confidence and not on the transport: the caches come first, and then the
-    transports of all pictures are solved at once. ``seconds`` of a trace has an equal share of them."""
-    timers = [_StageTimer(one.features.device) for one in pictures]
+    transports of all pictures are solved at once. ``seconds`` of a trace has an equal share of what is done for all."""
+    timers, device = [_StageTimer(one.features.device) for one in pictures], prompts.features.device
+    together = _StageTimer(device)
     with torch.no_grad():
         moved = [_step_views_back(one, prompts, settings, stage) for one, stage in zip(pictures, timers)]
-        with single_threaded(), exact_products(prompts.features.device):  # dozens of small operations per stage
+        with single_threaded(), exact_products(device):  # dozens of small operations per stage
+            judged = [_judge(one, prompts, settings, stage) for one, stage in zip(moved, timers)]
+            with together("cache"):
+                known = _known_on_host(judged)
             prepared = []
-            for one, stage in zip(moved, timers):
-                prepared.append(_prepare(one, prompts, cache, settings, stage))
+            for one, seen, stage in zip(judged, known, timers):
+                prepared.append(_prepare(one, *seen, prompts, cache, settings, stage))
                 cache = prepared[-1].after
-            stage = _StageTimer(prompts.features.device)
-            with stage("transport"):
-                solved = iter(transports([p for one in prepared for p in one.problems], **transport_options(settings)))
+            with together("transport"):
+                solved = transports([p for one in prepared for p in one.problems], **transport_options(settings))
+                distances = torch.stack([one.distance for one in solved]).cpu()
             for timer in timers:
-                timer.add("transport", stage.seconds["transport"] / len(timers))
-            return [(one.finish(list(islice(solved, len(one.problems)))), one.after) for one in prepared]
+                for name, seconds in together.seconds.items():
+                    timer.add(name, seconds / len(timers))
+            each = iter(zip(solved, distances))
+            return [(one.finish(list(islice(each, len(one.problems)))), one.after) for one in prepared]
 
 
 @dataclass(frozen=True)
@@ -113,34 +120,68 @@ def _step_views_back(views: Views, prompts: Prompts, settings: Settings, stage: 
 
 
 @dataclass(frozen=True)
+class _Judged:
+    """What the prompts z (K, M, D), or the initial ones, say of moved views: ``judges`` are these prompts, ``zbar`` (K, D) their
+    means, ``weight`` (N,) the views' masses."""
+
+    moved: _Moved
+    judges: Tensor
+    zbar: Tensor
+    confidence: Confidence
+    weight: Tensor
+
+
+def _judge(moved: _Moved, prompts: Prompts, settings: Settings, stage: _StageTimer) -> _Judged:
+    """p_n, H_n and the pseudo-labels."""
+    x, views = moved.x, moved.views
+    judges = moved.tuning.features if settings.cache_text == "tuned" else prompts.features
+    with stage("confidence"):
+        confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
+        if views.mask is not None:
+            confidence = replace(confidence, kept=confidence.kept & views.mask)
+        zbar = text_mean(judges, prompts.weight)
+        a = view_weight(x, confidence, settings.view_weight, views.area_fraction, views.mask)
+    return _Judged(moved, judges, zbar, confidence, a)
+
+
+def _known_on_host(judged: Sequence[_Judged]) -> list[tuple[Tensor, Confidence]]:
+    """Views and confidence of each picture where the cache is kept; its bookkeeping asks for single numbers."""
+    parts = [(one.moved.x, c.entropy, c.label, c.kept) for one in judged for c in [one.confidence]]
+    host = iter(on_host(list(chain(*parts))))
+    known = zip(judged, host, host, host, host)  # four tensors of each
+    return [(x, replace(one.confidence, entropy=H, label=k, kept=kept)) for one, x, H, k, kept in known]
+
+
+@dataclass(frozen=True)
 class _Prepared:
     """A decision that waits for its transports. ``after``: the cache for the next picture. ``finish``: from the solved
-    ``problems`` to the trace."""
+    ``problems``, each with its distances (K,) on the CPU, to the trace."""
 
     problems: list[Problem]
     after: CacheState
-    finish: Callable[[list[Transport]], Trace]
+    finish: Callable[[list[tuple[Transport, Tensor]]], Trace]
 
 
-def _prepare(moved: _Moved, prompts: Prompts, cache: CacheState, settings: Settings, stage: _StageTimer) -> _Prepared:
-    """Algorithm 1 after the prompt update: confidence, cache, d_OT, d_cOT, argmin."""
-    x, tuning, mask = moved.x, moved.tuning, moved.views.mask
-    z, off = tuning.features, settings.protocol == "off"
+def _prepare(
+    judged: _Judged,
+    views: Tensor,
+    known: Confidence,
+    prompts: Prompts,
+    cache: CacheState,
+    settings: Settings,
+    stage: _StageTimer,
+) -> _Prepared:
+    """Algorithm 1 after the confidence: cache, d_OT, d_cOT, argmin. ``views``, ``known``: of the judged ones, on the CPU."""
+    moved, judges, zbar, a = judged.moved, judged.judges, judged.zbar, judged.weight
+    x, tuning, z, off = moved.x, moved.tuning, moved.tuning.features, settings.protocol == "off"
     before = cache_state.resize(cache, settings.slots)
     if settings.protocol != "stream":
         before = cache_state.cleared(before)
     cost_to = partial(_cost_to, x, prompts.temperature, settings)
-    judges = z if settings.cache_text == "tuned" else prompts.features
-    with stage("confidence"):  # p_n, H_n, pseudo-labels
-        confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
-        if mask is not None:
-            confidence = replace(confidence, kept=confidence.kept & mask)
-        zbar = text_mean(judges, prompts.weight)
-        a = view_weight(x, confidence, settings.view_weight, moved.views.area_fraction, mask)
     with stage("cache"):  # the confident views enter
         after, cache_update = before, CacheUpdate((), ())
         if not off:
-            after, cache_update = cache_state.update(before, x, confidence, views_per_image=settings.views_per_image)
+            after, cache_update = cache_state.update(before, views, known, views_per_image=settings.views_per_image)
         used = after if settings.order == "update_first" else before
         # the cache lies where its bookkeeping is done, on the CPU; its features may be needed elsewhere
         alignment = align(used.features.to(x.device), used.count.to(x.device), zbar, settings.completion)
@@ -152,13 +193,12 @@ def _prepare(moved: _Moved, prompts: Prompts, cache: CacheState, settings: Setti
             atoms, weight = cache_state.cache_atoms(used, alignment, zbar, settings.empty_class)
             problems.append((cost_to(atoms, weight), a, weight))
 
-    def finish(solved: list[Transport]) -> Trace:
+    def finish(solved: list[tuple[Transport, Tensor]]) -> Trace:
         with stage("decision"):  # argmin
-            cache_transport = None if off else solved.pop()
-            untuned, prompt_transport = solved[0], solved[-1]
-            cache_distance = x.new_zeros(len(zbar)) if cache_transport is None else cache_transport.distance
+            cache_transport, cache_distance = (None, torch.zeros_like(solved[0][1])) if off else solved.pop()
+            untuned, (prompt_transport, distance) = solved[0][0], solved[-1]
             alpha = 0.0 if off else settings.cache_weight
-            total = prompt_transport.distance + alpha * cache_distance
+            total = distance + alpha * cache_distance
             verdict = _verdict(total, alpha, prompts.temperature)
             cache_verdict = None if cache_transport is None else _verdict(cache_distance, 0.0, prompts.temperature)
             before_step = None
@@ -169,7 +209,7 @@ def _prepare(moved: _Moved, prompts: Prompts, cache: CacheState, settings: Setti
             view_features=x,
             crop_offset=moved.offset,
             step_back_distance=settings.step_back * moved.offset**3,
-            confidence=confidence,
+            confidence=judged.confidence,
             view_weight=a,
             tuning=tuning,
             prompt_features=z,

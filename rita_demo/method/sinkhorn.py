@@ -96,32 +96,60 @@ def transports(
     max_iterations: int,
 ) -> list[Transport]:
     """:func:`transport` of several problems with the same number N of views, solved at once where they fit together."""
-    given = [_problem(*one, transported_mass) for one in problems]
-    every = bool(torch.cat([has_mass for *_, has_mass in given]).all())  # the usual case: nothing to leave out
-    solved = [(C, a, b) if every else (C[some], a[some], b[some]) for C, a, b, some in given]
+
+    def prepare(cost: Tensor, row_weight: Tensor, column_weight: Tensor) -> tuple[Tensor, ...]:
+        C, rows, columns, has_mass = _problem(cost, row_weight, column_weight, transported_mass)
+        weights = (weight * has_mass[:, None] for weight in (rows, columns[:, : cost.shape[2]]))
+        return C, rows, columns, has_mass, *weights
+
+    def value(plan: Tensor, cost: Tensor) -> tuple[Tensor]:
+        return (_objective(plan, cost, entropy_weight, objective) / transported_mass,)
+
+    given = _all_classes(prepare, [(C, a.expand(C.shape[:2]), b.expand(C.shape[::2])) for C, a, b in problems])
+    every = bool(torch.cat([has_mass for *_, has_mass, _, _ in given]).all())  # the usual case: nothing to leave out
+    solved = [(C, a, b) if every else (C[some], a[some], b[some]) for C, a, b, some, *_ in given]
     with torch.no_grad():
         run = partial(solve, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
         solutions = [solution for part in _fitting(solved) for solution in _solve_together(part, run)]
+    values = _all_classes(value, [(solution.plan, C) for solution, (C, *_) in zip(solutions, solved)])
     found = []
-    for (cost, *_), (C, rows, columns, has_mass), (part, *_), solution in zip(problems, given, solved, solutions):
-        atoms, (f, g) = cost.shape[2], solution.potentials
+    for (C, *_, has_mass, rows, columns), solution, (distance,) in zip(given, solutions, values):
+        atoms, (f, g) = columns.shape[1], solution.potentials
         scatter: Callable[[Tensor], Tensor] = partial(_scatter_classes, has_mass=None if every else has_mass)
-        residual = solution.residual
         record = Transport(
             cost=C[:, :, :atoms],
             plan=scatter(solution.plan)[:, :, :atoms],
-            distance=scatter(_objective(solution.plan, part, entropy_weight, objective) / transported_mass),
-            row_weight=rows * has_mass[:, None],
-            column_weight=columns[:, :atoms] * has_mass[:, None],
+            distance=scatter(distance),
+            row_weight=rows,
+            column_weight=columns,
             mass=float(transported_mass),
             potentials=(scatter(f), scatter(g)[:, :atoms]),
-            residual=residual,
-            checks=torch.arange(len(residual), device=C.device),
+            residual=solution.residual,
+            checks=torch.arange(len(solution.residual)),
             converged=bool(solution.converged.all()),
             outcome=_outcome_sentence(solution, tolerance),
         )
         found.append(record)
     return found
+
+
+def _all_classes(
+    function: Callable[..., tuple[Tensor, ...]], items: Sequence[tuple[Tensor, ...]]
+) -> list[tuple[Tensor, ...]]:
+    """``function(*item)`` of every item: tensors whose first axis are its classes, as are those of the result. Items of one
+    shape are joined and cut again, because a GPU does a few large steps faster than many small ones."""
+    alike: dict[Any, list[int]] = {}
+    for n, item in enumerate(items):
+        alike.setdefault(tuple((one.shape, one.dtype) for one in item), []).append(n)
+    found: dict[int, tuple[Tensor, ...]] = {}
+    for numbers in alike.values():
+        if len(numbers) == 1:
+            found[numbers[0]] = function(*items[numbers[0]])
+            continue
+        whole = function(*(torch.cat(parts) for parts in zip(*(items[n] for n in numbers))))
+        sizes = [len(items[n][0]) for n in numbers]
+        found.update(zip(numbers, zip(*(one.split(sizes) for one in whole))))
+    return [found[n] for n in range(len(items))]
 
 
 def _fitting(problems: Sequence[Problem]) -> Iterator[list[Problem]]:
@@ -144,7 +172,8 @@ def _solve_together(problems: Sequence[Problem], solve: Callable[[Tensor, Tensor
         return [solve(*problems[0])]
     widths, ends = [C.shape[2] for C, *_ in problems], list(accumulate(len(C) for C, *_ in problems))
     padded = [
-        [F.pad(C, (0, max(widths) - n)), a, F.pad(b, (0, max(widths) - n))] for (C, a, b), n in zip(problems, widths)
+        (C, a, b) if n == max(widths) else (F.pad(C, (0, max(widths) - n)), a, F.pad(b, (0, max(widths) - n)))
+        for (C, a, b), n in zip(problems, widths)
     ]
     whole = solve(*(torch.cat(parts) for parts in zip(*padded)))
     if whole.stalled:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
@@ -28,6 +28,7 @@ from torch import Tensor
 from rita_demo.method.cost import to_float64
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.process.host_copies import on_host
 
 ANNEALING_START = 4.0  # annealing starts where the largest centred cost is this many lambda
 LEVEL_TOLERANCE = 0.1  # lambda is halved when every column error is below this share of the smallest column
@@ -43,7 +44,7 @@ class Solution:
     """``plan`` (K, N, M), rows exact; ``potentials`` f (K, N), g (K, M) with
     ``plan = rows * columns * exp((f + g - cost) / lambda)``; ``errors`` (T, K): every class's largest column error, before
     the first step and after each; ``steps`` (K,): how many each class took; ``converged`` (K,) bool; ``stalled``: stopped
-    because the largest error no longer fell."""
+    because the largest error no longer fell. Errors, steps and ``converged`` lie on the CPU."""
 
     plan: Tensor
     potentials: tuple[Tensor, Tensor]
@@ -52,7 +53,7 @@ class Solution:
     converged: Tensor
     stalled: bool
 
-    @property
+    @cached_property
     def residual(self) -> Tensor:
         """The largest error of all classes at each of their steps."""
         return self.errors[: int(self.steps.max()) + 1].amax(1) if len(self.steps) else self.errors.new_zeros(0)
@@ -155,8 +156,8 @@ def solve(
         on_check: for one class (K = 1): called at every check with lambda, the plan (1, N, M) and its column potentials
             (M,)."""
     if len(cost) == 0:
-        none = cost.new_zeros(0)
-        return Solution(cost, (rows, columns), cost.new_zeros(0, 1), none.long(), none.bool(), False)
+        none = cost.new_zeros(0, device="cpu")
+        return Solution(cost, (rows, columns), none[:, None], none.long(), none.bool(), False)
     # Without the means of the cost the potentials start at zero and stay small, and so does rounding. At large lambda
     # these means are the potentials, and the product plan is the first iterate.
     a, b = rows[:, None, :], columns[:, :, None]
@@ -175,6 +176,7 @@ def solve(
         plan = problem.plan(iterate)
         exponent = problem.log_b + (iterate.g - problem.cost) / entropy_weight
         f = f0.flatten(1) - entropy_weight * exponent.logsumexp(1)
+        errors, steps = on_host([errors, steps])
     return Solution(plan, (f, (iterate.g + g0).flatten(1)), errors, steps, errors[-1] <= tolerance, stalled)
 
 

@@ -33,11 +33,12 @@ def crop_offset(x: Tensor, area_fraction: Tensor | None, view_mask: Tensor | Non
 
     Args:
         x: (N, D) unit view features.
-        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: unknown.
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: unknown. On the CPU nobody waits for
+            a GPU's answer to which views are crops.
         view_mask: (N,) bool, the views that take part; None: all."""
     if area_fraction is None:
         return x.new_zeros(x.shape[1])
-    mask = torch.ones_like(area_fraction, dtype=torch.bool) if view_mask is None else view_mask
+    mask = torch.ones_like(area_fraction, dtype=torch.bool) if view_mask is None else view_mask.to(area_fraction.device)
     whole, crops = mask & (area_fraction >= WHOLE_SQUARE_FRACTION), mask & (area_fraction < WHOLE_SQUARE_FRACTION)
     if not whole.any() or not crops.any():
         return x.new_zeros(x.shape[1])

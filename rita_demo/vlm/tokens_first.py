@@ -12,7 +12,7 @@ from torch import nn
 def put_tokens_first(visual: nn.Module) -> None:
     """Change open_clip's own vision transformer to work on (T, B, E); its answers stay. Other towers stay as they are."""
     transformer = getattr(visual, "transformer", None)
-    if type(transformer) is not Transformer:
+    if not isinstance(transformer, Transformer):
         return
     if all(type(block) is ResidualAttentionBlock for block in transformer.resblocks):
         transformer.batch_first = False

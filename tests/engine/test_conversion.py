@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from rita_demo.engine import conversion
-from rita_demo.engine.conversion import copy_together, to_numpy
+from rita_demo.engine.conversion import to_numpy
+from rita_demo.process.host_copies import copy_together, on_host
 
 
 def tensors() -> list[torch.Tensor]:
@@ -35,6 +36,7 @@ def test_tensors_that_are_copied_together_have_the_numbers_of_single_copies() ->
         np.testing.assert_array_equal(own.numpy(), conversion.tensor_to_numpy(source))
         assert own.is_contiguous()
     copy_together([])
+    assert all(own.data_ptr() == source.data_ptr() for own, source in zip(on_host(given), given, strict=True))
 
 
 @dataclass(frozen=True)

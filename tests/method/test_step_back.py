@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from rita_demo.method import decide, empty, step_back
+from rita_demo.method.step_back import crop_offset
 from rita_demo.settings import RECOMMENDED
 from tests.method.toy_models import prompts, views
 
@@ -54,3 +55,10 @@ def test_the_step_recovers_the_attacked_class() -> None:
     assert plain.crop_offset == back.crop_offset == pytest.approx(float(d.norm()), abs=1e-5)
     assert plain.step_back_distance == 0
     assert back.step_back_distance == pytest.approx(2 * float(d.norm()) ** 3, abs=1e-4)
+
+
+def test_which_views_are_crops_is_known_without_the_device_of_the_features() -> None:
+    """Features without numbers stand for those of a GPU: whoever waits for one of them fails."""
+    far = torch.empty(12, 16, device="meta")
+    for present in (None, torch.arange(12) != 4):
+        assert crop_offset(far, AREA_FRACTION, present).device.type == "meta"

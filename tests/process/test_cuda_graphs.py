@@ -71,19 +71,24 @@ def test_steps_taken_together_reach_the_plan_of_single_steps(monkeypatch: pytest
 def test_problems_solved_together_have_the_records_of_single_ones(
     monkeypatch: pytest.MonkeyPatch, empty: Iterable[int], tolerance: float
 ) -> None:
-    """Some classes of the second one have no mass; or no problem comes within the tolerance."""
+    """The third one has the shape of the first; some classes of the second one have no mass; or no problem comes within the
+    tolerance."""
     generator = torch.Generator().manual_seed(1)
     x, views = torch.randn(64, 32, generator=generator), torch.full((64,), 1 / 64)
     second = torch.tensor([[1.0, 0, 0]] * 3 + [[1, 1, 1]] * 6)
     second[list(empty)] = 0
-    costs = [cosine_cost(x, torch.randn(9, M, 32, generator=generator)) for M in (5, 3)]
-    problems = [(C, views, b) for C, b in zip(costs, (torch.full((9, 5), 0.2), second))]
+    costs = [cosine_cost(x, torch.randn(9, M, 32, generator=generator)) for M in (5, 3, 5)]
+    third = torch.rand(9, 5, generator=generator)
+    problems = [(C, views, b) for C, b in zip(costs, (torch.full((9, 5), 0.2), second, third))]
     options = transport_options(RECOMMENDED) | {"tolerance": tolerance}
     together = sinkhorn.transports(problems, **options)
     monkeypatch.setitem(sinkhorn.TOGETHER, "cpu", 0)
     for one, other in zip(together, sinkhorn.transports(problems, **options), strict=True):
         torch.testing.assert_close(one.plan, other.plan, atol=1e-7, rtol=1e-4)
         torch.testing.assert_close(one.distance, other.distance, atol=1e-7, rtol=1e-5)
+        assert torch.equal(one.cost, other.cost)
+        assert torch.equal(one.row_weight, other.row_weight)
+        assert torch.equal(one.column_weight, other.column_weight)
         torch.testing.assert_close(one.residual, other.residual, atol=1e-6, rtol=1e-3)
         assert (one.converged, one.outcome.split("(")[0]) == (other.converged, other.outcome.split("(")[0])
     assert together[0].converged == (tolerance == 1e-6)
