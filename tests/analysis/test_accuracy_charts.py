@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from rita_demo import analysis, plots
 from rita_demo.paper import catalogue
+from rita_demo.plots.paper.accuracy_bars import time_text
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records.measurement import RunTime
 from rita_demo.settings import RECOMMENDED
@@ -83,6 +84,10 @@ def test_run_times_are_stacked_fastest_on_top() -> None:
     assert list(views.x) == [0.3, 0.01]
     assert (list(own.x), list(own.base)) == ([0.2, 0.0], [0.3, 0.01])
     assert list(figure.layout.yaxis.ticktext) == ["RITA", "CLIP"]
+    assert figure.meta["alt"] == "a run. Time per picture: RITA 500 ms; CLIP 10 ms."
+    assert [time_text(s) for s in (0.00043, 0.0095, 0.031, 0.994, 0.996, 9.94, 12.3)] == (
+        ["0.43 ms", "9.5 ms", "31 ms", "990 ms", "1.0 s", "9.9 s", "12 s"]
+    )
     assert "No measured run" in plots.run_times([], "x").meta["alt"]
 
 

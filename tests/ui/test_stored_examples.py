@@ -16,6 +16,7 @@ import pytest
 
 from rita_demo import Engine, stored_views
 from rita_demo.data.pictures import open_picture
+from rita_demo.data.textures import draw
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline import example
@@ -29,7 +30,7 @@ from rita_demo.ui.framework.chosen_buttons import ChosenButtons
 from rita_demo.ui.memory import html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.memory.tab import MemoryTab
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import HOME_TAB, Session
 from rita_demo.ui.session.stream_history import shipped_history
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
@@ -156,6 +157,71 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     with pytest.raises(DemoError, match="was measured with the model"):
         list(tab.decide_own(name) if kind is StreamTab else _again(tab, name, session))
     assert (session.history, session.put_aside) == before, "a press that fails changes nothing"
+
+
+def opened_picture(tab: Any, name: str) -> dict[Any, Any]:
+    updates: dict[Any, Any] = {}
+    for update in tab.open_picture(name):
+        updates |= update
+    return updates
+
+
+def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose_it_is(tabs, monkeypatch) -> None:
+    tab = tabs[MemoryTab]
+    name, session = visitor(tab, "memory")
+    textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
+    session.stream.show(textures)
+    tab.context.panels.open_tab(session, "memory")
+    born, row = session.selected_item.born, textures.rows()[session.selected_item.born]
+    updates = opened_picture(tab, name)
+    run, fields = session.run, tab.opener.show_form.__self__.form.fields
+    assert updates[tab.opener.tabs] == {"selected": HOME_TAB, "__type__": "update"}
+    assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
+    assert updates[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
+    assert updates[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
+    assert session.put_aside, "the memory of before is kept"
+    pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
+    assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
+
+    k, slot, item = next(at for at in session.history.current.items if at[2].born < born)
+    session.select(item=(k, slot), moment=None)
+    file = textures.rows()[item.born]["picture"]
+    before, asked = session.history, session.run.settings
+    opened_picture(tab, name)
+    assert np.array_equal(session.run.clean.picture.pixels, drawn_square(file, session.run))
+    assert session.run.class_prompts.names[session.run.label] == item.truth
+    attacked = textures.rows()[item.born]["attack"] != "none"
+    assert session.run.settings == (asked if attacked else asked.replace(attack="none"))
+    assert session.history.entries[: len(before.entries)] == before.entries, "decided from the memory on screen"
+
+
+def drawn_square(file: str, run: Any) -> np.ndarray:
+    drawn, _, seed = file.rpartition("/")
+    return open_picture(draw(drawn, int(seed)), square="model", side=run.clean.picture.pixels.shape[0]).pixels
+
+
+def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_opens_again(tabs) -> None:
+    tab = tabs[MemoryTab]
+    name, session = visitor(tab, "memory")
+    tab.show_own(name)
+    assert memory_panels.open_button(session)["interactive"] is False, "no view is chosen"
+    k, slot, item = session.history.current.items[0]
+    session.select(item=(k, slot))
+    assert memory_panels.open_button(session)["interactive"]
+    shown = session.run
+    assert item.picture.startswith("The example")
+    opened_picture(tab, name)
+    assert session.run is not shown
+    assert session.run.clean.picture.key == shown.clean.picture.key, "it is the picture on screen"
+    other = replace(item, picture="A picture of mine, attacked")
+    now = replace(session.history.current, items_by_class={k: (other,)})
+    session.history = session.history.with_snapshot("Another", now)
+    session.select(item=(k, 0), moment=None)
+    before = session.history, session.run
+    with pytest.raises(DemoError, match="The picture “A picture of mine” is not kept"):
+        opened_picture(tab, name)
+    assert (session.history, session.run) == before
+    assert memory_panels.says(session).startswith("<p class='says'>Your memory after ")
 
 
 def _again(tab: Any, name: str, session: Session) -> Any:

@@ -18,6 +18,7 @@ from rita_demo.evaluation.page.stored_runs import (
     live_set,
     load_cloud_steps,
     measured_points,
+    picture_called,
     run_names,
     stored_streams,
 )

@@ -5,6 +5,7 @@ Nothing here writes, because another process may be writing to the run folder.
 
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -116,6 +117,19 @@ def cloud_picture(folders: DataFolders, cloud: FeatureCloud, n: int, side: int) 
     """The clean square of picture ``n`` of a cloud. Raises DataError, PictureError: it is not there any more."""
     source = find_picture(cloud.dataset, cloud.ids[n], folders.root)
     return open_picture(source, square=cloud.settings.square, side=side)
+
+
+def picture_called(folders: DataFolders, picture: str, square: str, side: int) -> Picture:
+    """The clean square of a picture of any dataset here, by its id (untrusted). Raises DataError: there is none of that id;
+    PictureError: it cannot be read."""
+    for dataset in (TEXTURES, *(row.name for row in available(folders))):
+        with suppress(DataError):
+            source = find_picture(dataset, picture, folders.root)
+            return open_picture(source, square=square, side=side)
+    raise DataError(
+        f"The picture “{picture[:100]}” is not kept: the memory holds views, and no file of that name is in the data folder.",
+        "Give it to the Story again.",
+    )
 
 
 def stored_streams(folders: DataFolders) -> tuple[StreamRun, ...]:

@@ -87,6 +87,12 @@ def _style(name: str, cells: Sequence[MeasuredCell | None], number: int, count: 
     return name, COLOURS["defence"], PALEST + (1 - PALEST) * (number / max(count - 1, 1))
 
 
+def time_text(seconds: float) -> str:
+    """Two digits that count: 0.00043 -> "0.43 ms", 0.031 -> "31 ms", 0.9 -> "900 ms", 1.23 -> "1.2 s"."""
+    value, unit = (seconds, "s") if seconds >= 0.995 else (1000 * seconds, "ms")
+    return f"{float(f'{value:.2g}'):.0f} {unit}" if value >= 9.95 else f"{value:#.2g} {unit}"
+
+
 def run_times(times: Sequence[RunTime], about: str) -> Figure:
     """A row per method, fastest on top: the seconds of its views and its own, end to end.
 
@@ -100,9 +106,9 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
     words = f"{about}:   {legend((role, '■', name) for _, role, name in PARTS)}"
     notes = [annotation(words, 0, 1, yshift=8, xshift=-label_width(titles))]
     for row, (one, title, total) in enumerate(zip(rows, titles, seconds, strict=True)):
-        data.append([f"{title}: views {one.views:.3f} s, method {one.own:.3f} s, n = {one.n}"])
-        notes.append(annotation(f"{total:.2f} s", total, row, xref="x", yref="y", xshift=4, yanchor="middle"))
-        parts.append(f"{title} {total:.3f}")
+        data.append([f"{title}: views {time_text(one.views)}, method {time_text(one.own)}, n = {one.n}"])
+        notes.append(annotation(time_text(total), total, row, xref="x", yref="y", xshift=4, yanchor="middle"))
+        parts.append(f"{title} {time_text(total)}")
     for field, role, name in PARTS:
         figure.add_bar(
             orientation="h",
@@ -118,7 +124,7 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
     return finalise(
         figure,
         kind="run time",
-        alt=f"{about}. Seconds per picture: {'; '.join(parts)}.",
+        alt=f"{about}. Time per picture: {'; '.join(parts)}.",
         narrow_top=64,
         annotations=notes,
         barmode="overlay",

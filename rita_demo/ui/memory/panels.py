@@ -11,7 +11,7 @@ from rita_demo.plots.labels import escaped
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import ProcrustesPlane, Run, Trace
 from rita_demo.ui.framework.panels import PanelValue
-from rita_demo.ui.session.cache_history import HistoryEntry
+from rita_demo.ui.session.cache_history import IMPORTED, HistoryEntry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
@@ -35,14 +35,21 @@ def says(session: Session) -> str:
     snapshot = entry.snapshot
     known = [item.truth == snapshot.names[k] for k, _, item in snapshot.items if item.truth]
     classes = len(snapshot.items_by_class)
-    what = "Your memory" if example is None else f"The memory of a stream ({example.recording.title})"
-    after = f"after {snapshot.pictures} picture{'s' * (snapshot.pictures != 1)}"
+    what = f"The memory of {entry.origin}" if entry.origin else "Your memory"
+    here = 0
+    if entry.origin not in ("", IMPORTED):
+        here = sum(bool(one.picture_key) for one in moments(session))
+    after = _after(snapshot.pictures - here) + f" and {here} decided here" * bool(here)
     held = f"it holds {wording.view_count(snapshot.count)} under {classes} of {len(snapshot.names)} class names"
     pure = f", {sum(known)} of {len(known)} under their true class" if known else ""
     gone = sum(event.replaced_born is not None for one in moments(session) for event in one.events)
     left = f"{wording.view_count(gone)} left for a surer one" if gone else "none has left for a surer one"
     mark = wording.STORED_MARK if example is not None else ""
     return f"<p class='says'>{mark}{escape(f'{what} {after}: {held}{pure}; {left}.')}</p>"
+
+
+def _after(pictures: int) -> str:
+    return f"after {pictures} picture{'s' * (pictures != 1)}"
 
 
 def moments(session: Session) -> tuple[HistoryEntry, ...]:
@@ -62,6 +69,11 @@ def remove_button(session: Session) -> PanelValue:
     """The button that removes the selected item, which only the latest moment allows."""
     chosen = session.selected_item is not None and session.at_latest_moment
     return gr.update(interactive=chosen and session.memory.example is None)
+
+
+def open_button(session: Session) -> PanelValue:
+    """The button that opens the picture of the chosen stored view."""
+    return gr.update(interactive=session.selected_item is not None)
 
 
 def own_memory_button(session: Session) -> PanelValue:

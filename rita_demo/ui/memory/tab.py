@@ -28,6 +28,7 @@ from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.memory_table import memory_csv
 from rita_demo.ui.session.session import Contributions, MemoryExample, Session
+from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
@@ -90,6 +91,8 @@ class MemoryTab(SelectionEvents):
         left, right = build_columns(1, 2)
         with left:
             add(gr.HTML(elem_id="item-detail"), html.detail, "memory")
+            self.open_button = gr.Button("Open its picture in the Story", size="sm", elem_id="open-stored")
+            add(self.open_button, memory_panels.open_button, "memory")
         with right:
             gr.HTML("<h3>What happened</h3>")
             self.table_button = DownloadButtons({"csv": "Every stored view as CSV"}, elem_id="log-export")
@@ -152,6 +155,7 @@ class MemoryTab(SelectionEvents):
         ):
             event(safe(handler), [visitor, *more], changed, **immediate_event(handler))
         self.opener.bind_event(self.decide_button.click, self.decide_own)
+        self.opener.bind_event(self.open_button.click, self.open_picture)
         exported = [*changed, self.export_buttons]
         self.export_buttons.click(safe(self.on_export), visitor, exported, **immediate_event(self.on_export))
         saved = [context.error_banner, self.table_button]
@@ -209,6 +213,17 @@ class MemoryTab(SelectionEvents):
             return own_picture_request(session, engine, example.recording, history)
 
         yield from self.opener.steps(session, find, str(self.tab.id), "The picture with this memory")
+
+    def open_picture(self, visitor: str) -> Iterator[Updates]:
+        """The picture of the chosen stored view becomes that of the Story."""
+        session = self.context.sessions.get(visitor)
+        engine, item = self.context.engine_of(session), session.selected_item
+
+        def find() -> RunRequest:
+            return stored_picture_request(session, engine, self.folders)
+
+        what = "The picture" if item is None else item.picture or f"Picture {item.born + 1}"
+        yield from self.opener.steps(session, find, what=what)
 
     def on_compare(self, visitor: str) -> Updates:
         session, panels = self.context.sessions.get(visitor), self.context.panels

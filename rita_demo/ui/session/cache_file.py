@@ -22,7 +22,14 @@ from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, 
 from rita_demo.records import CacheEvent, ClassPrompts
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, THUMBNAIL_SIZE, CacheItem, CacheSnapshot, HistoryEntry
+from rita_demo.ui.session.cache_history import (
+    IMPORTED,
+    MAX_ENTRIES,
+    THUMBNAIL_SIZE,
+    CacheItem,
+    CacheSnapshot,
+    HistoryEntry,
+)
 
 MAX_FILE_BYTES = 32 << 20  # bytes of a file
 MAX_HEADER_BYTES = 4 << 20
@@ -261,7 +268,7 @@ def _entries(
     whole = _whole(held, len(items) + 1) and isinstance(moments, list) and len(moments) <= MAX_ENTRIES
     require(whole, "This memory was changed: its moments are not a list of them.")
     past = tuple(_entry(one, snapshot, pictures, K, metadata["slots"]) for one in moments)
-    return (*past, HistoryEntry("Imported from a file", snapshot(range(held), pictures)))
+    return (*past, HistoryEntry("Imported from a file", snapshot(range(held), pictures), origin=IMPORTED))
 
 
 def _entry(
@@ -276,7 +283,7 @@ def _entry(
         replaced = (before is None and born is None) or (math.isfinite(before) and _whole(born, pictures))
         require(numbers and replaced, "This memory was changed: a view entered where it cannot.")
         events.append(CacheEvent(label, slot, view, float(entropy), before, born))
-    return HistoryEntry(title, snapshot(one["held"], one["pictures"]), tuple(events), key)
+    return HistoryEntry(title, snapshot(one["held"], one["pictures"]), tuple(events), key, IMPORTED)
 
 
 def _whole(value: object, below: int) -> bool:

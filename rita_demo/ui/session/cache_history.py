@@ -16,6 +16,7 @@ from rita_demo.records import CacheEvent, CacheState, Run
 
 #: The first moment after other class names or another model.
 RESTARTED = "Another list of class names or another model: the memory starts empty."
+IMPORTED = "an imported file"  # whose memory it is
 MAX_ENTRIES = 200
 THUMBNAIL_SIZE = 48  # pixels
 
@@ -101,12 +102,14 @@ class CacheSnapshot:
 @dataclass(frozen=True)
 class HistoryEntry:
     """One moment: what happened (``title``), the views that entered (``events``), and the cache after it.
-    ``picture_key`` names the clean picture that was decided; "" for a reset or an import."""
+    ``picture_key`` names the clean picture that was decided; "" for a reset or an import. ``origin``: the stream or the file
+    that the memory came from, "" for the visitor's own."""
 
     title: str
     snapshot: CacheSnapshot
     events: tuple[CacheEvent, ...] = ()
     picture_key: str = ""
+    origin: str = ""
 
     @property
     def added_item_ids(self) -> set[int]:
@@ -181,12 +184,13 @@ class History:
             return replace(about, thumbnail=crop, box=tuple(boxes[item.view]))
 
         snapshot = snapshot_of(run.cache_after, names, kept[-1].snapshot, described)
-        entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key)
+        entry = HistoryEntry(title, snapshot, run.attacked.trace.cache_update.events, picture_key, kept[-1].origin)
         return History((*kept, entry)[-MAX_ENTRIES:])
 
     def with_snapshot(self, title: str, snapshot: CacheSnapshot) -> History:
         """Another cache instead of this one; :meth:`undo` restores this one."""
-        return History((*self.entries, HistoryEntry(title, snapshot))[-MAX_ENTRIES:])
+        entry = HistoryEntry(title, snapshot, origin=self.entries[-1].origin if self.entries else "")
+        return History((*self.entries, entry)[-MAX_ENTRIES:])
 
     def undo(self) -> History:
         """Without the latest moment; the first one stays."""

@@ -1,5 +1,6 @@
 """The memory of a stream over time, as *Memory* shows it: one moment per picture, with every view that entered and left."""
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from rita_demo.ui.session.session import Session
 
 MAX_THUMBNAILS = 160  # stored views with a thumbnail: those that are held, then the newest others
 BEGINNING = "The beginning of the stream"
+ATTACKED = ", attacked"  # at the end of what a picture is called
 
 
 def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTrajectory, t: int) -> History:
@@ -36,7 +38,8 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
     by_picture = group_by(views, lambda view: view.picture)
     key = class_prompts_key(one.columns["backbone"], names)
     snapshot = CacheSnapshot(key, names, trajectory.slots, features.shape[1])
-    entries, held = [HistoryEntry(BEGINNING, snapshot)], dict[int, tuple[CacheItem, ...]]()
+    origin, held = f"a stream ({one.title})", dict[int, tuple[CacheItem, ...]]()
+    entries = [HistoryEntry(BEGINNING, snapshot, origin=origin)]
     for n, name in enumerate(trajectory.pictures[:t]):
         events = []
         for view in by_picture.get(n, ()):
@@ -47,7 +50,8 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
             left = (None, None) if gone is None else (gone.entropy, gone.born)
             events.append(CacheEvent(view.label, view.slot, view.view, view.entropy, *left))
         snapshot = replace(snapshot, pictures=n + 1, items_by_class=held)
-        entries.append(HistoryEntry(_picture_title(n, name, bool(trajectory.attacked[n])), snapshot, tuple(events)))
+        title = _picture_title(n, name, bool(trajectory.attacked[n]))
+        entries.append(HistoryEntry(title, snapshot, tuple(events), origin=origin))
     return History(tuple(entries[-MAX_ENTRIES:]))
 
 
@@ -109,7 +113,13 @@ def replacing_item(history: History) -> tuple[int, int] | None:
 
 
 def _picture_title(n: int, name: str, attacked: bool) -> str:
-    return f"picture {n + 1} of the stream, {name}{', attacked' if attacked else ''}"
+    return f"picture {n + 1} of the stream, {name}{ATTACKED * attacked}"
+
+
+def called(item: CacheItem) -> tuple[str, bool]:
+    """The file or the title of a stored view's picture, and whether it arrived attacked, also of an imported one."""
+    title = re.sub(r"^picture \d+ of the stream, ", "", item.picture)
+    return title.removesuffix(ATTACKED), title.endswith(ATTACKED) if item.attacked is None else item.attacked
 
 
 def _item(one: StreamRun, view: RememberedView, feature: np.ndarray, box: tuple[float, ...]) -> CacheItem:
