@@ -7,7 +7,8 @@ to the training of the embedded model; those of four further datasets of the pap
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -55,8 +56,8 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
     if source == OFF:
         return tuple(() for _ in names)
     built_in = source in (BUILT_IN_ALL, BUILT_IN_MEAN)
-    first = _merged(BUILT_IN if built_in else (source,))
-    further = (_merged([name]) for name in FOR_PAPER if source == BUILT_IN_ALL)
+    first = _built_in(*BUILT_IN) if built_in else _by_folded_name(source)
+    further = (_built_in(name) for name in FOR_PAPER if source == BUILT_IN_ALL)
     table = next((one for one in chain([first], further) if all(_folded(name) in one for name in names)), first)
     missing = [name for name in names if _folded(name) not in table]
     if missing and built_in:
@@ -73,9 +74,12 @@ def descriptions_for(names: Sequence[str], source: str) -> tuple[tuple[str, ...]
     return found
 
 
-def _merged(sources: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def _by_folded_name(*sources: str) -> dict[str, tuple[str, ...]]:
     """The sentences of all ``sources`` by folded class name; of two that have a class the later counts."""
     return {_folded(name): rows for source in sources for name, rows in load(source).items()}
+
+
+_built_in = cache(_by_folded_name)  # of files that come with the program: every stored row asks for them
 
 
 def with_used_descriptions(settings: Settings, names: Sequence[str]) -> Settings:
