@@ -55,7 +55,7 @@ def test_an_edited_package_is_measured_again_and_the_same_one_is_not(tmp_path: P
         done = evaluate("packed,parted", **edited)
         assert done.returncode == 0, done.stderr
         assert f"4 rows, {new} of them new" in done.stdout
-    for method, place in (("packed", "packed.py, line 4"), ("parted", "part.py, line 3")):
-        failed = evaluate(method, **{method: "nothing"})
-        assert failed.returncode == 1
+    failed = evaluate("packed,parted", packed="nothing", parted="nothing")
+    assert failed.returncode == 1
+    for place in ("packed.py, line 4", "part.py, line 3"):
         assert f"{place}: NameError: name 'nothing' is not defined" in failed.stderr

@@ -35,15 +35,7 @@ def test_a_setting_of_one_defence_is_in_its_file(folder: Path, rita) -> None:
     assert "median.sharpness is a number from 0.1 to 10; got '0'." in done.err
 
 
-def package_with_field(folder: Path) -> Path:
-    """The file of the settings in a copy of the package, with the page's new field."""
-    file = copy_package(folder) / "settings" / "__init__.py"
-    head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
-    file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
-    return file
-
-
-def test_what_was_stored_before_the_field_opens_and_goes_on(folder: Path, rita) -> None:
+def test_a_setting_of_several_parts_is_one_field_and_what_was_stored_before_goes_on(folder: Path, rita) -> None:
     square = SAMPLES["coffee"].load(square="model", side=128)
     run = run_picture(Engine(), square, ("cup", "crab"), RECOMMENDED.replace(views=4, steps=1), label=0)
     (folder / "run.zip").write_bytes(write_bundle(run, "page"))
@@ -53,30 +45,25 @@ def test_what_was_stored_before_the_field_opens_and_goes_on(folder: Path, rita) 
     words = ["evaluate", "--data-root", "data", "--dataset", "toys", "--split", "all", "--methods", "clip,rita"]
     words += ["--attack", "pgd", "--budget", "4", "--steps", "1", "--set", "views=4", "--out", "runs"]
     assert rita(*words).status == 0
+    file = copy_package(folder) / "settings" / "__init__.py"
+    head, end = "    # --- own settings of single defences and attacks\n", code_blocks("A setting")[1]
+    file.write_text(file.read_text("utf-8").replace(head, end + head), encoding="utf-8")
     code = f"""
 from pathlib import Path
+import gradio as gr
 from rita_demo.cli.main import main
 from rita_demo.pipeline import bundle_read, example, run_request
+from rita_demo.settings import Settings, parse_assignment
+from rita_demo.settings.__main__ import as_markdown
+from rita_demo.ui.attack_defend.form import Form
+assert Settings(**dict([parse_assignment("view_margin=0.25")])).as_dict()["view_margin"] == 0.25
+assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
+with gr.Blocks():
+    assert Form(None).fields["view_margin"].maximum == 0.4
 assert bundle_read.read_file(Path("run.zip")).settings.view_margin == 0.0
 assert run_request.read_settings(Path("r.json"))["view_margin"] == 0.0
 assert example.stored()[1].settings.view_margin == 0.0
 assert main({words}) == 0
 assert main({[*words, "--set", "view_margin=0.1", "--methods", "rita"]}) == 0
 """
-    assert re.findall(r"(\d+) of them new", output_with(package_with_field(folder), code)) == ["0", "6"]
-
-
-def test_a_setting_of_several_parts_is_one_field(folder: Path) -> None:
-    file = package_with_field(folder)
-    code = """
-from rita_demo.settings import Settings, parse_assignment
-name, value = parse_assignment("view_margin=0.25")
-assert Settings(**{name: value}).as_dict()["view_margin"] == 0.25
-from rita_demo.settings.__main__ import as_markdown
-assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
-from rita_demo.ui.attack_defend.form import Form
-import gradio as gr
-with gr.Blocks():
-    assert Form(None).fields["view_margin"].maximum == 0.4
-"""
-    output_with(file, code)
+    assert re.findall(r"(\d+) of them new", output_with(file, code)) == ["0", "6"]

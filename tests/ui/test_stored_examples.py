@@ -268,7 +268,7 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
     ]
     with pytest.raises(DemoError, match="no stored example"):
         tab.pick_source(name, "example:../x", "pgd")
-    list(tab.jobs.collect(name, "textures", 3, 2, "pgd", 4, 16))
+    list(tab.jobs.collect(name, "textures", 2, 1, "pgd", 4, 8))
     assert "Stored example." not in feature_cloud.says(session)
 
 
