@@ -18,6 +18,7 @@ from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures import layout, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.page import build
+from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.run_request import names_of
 from rita_demo.ui.stream.tab import StreamTab
 from tests.toy_model import ToyEngine
@@ -28,14 +29,16 @@ ENGINE = ToyEngine(spread=0.2)
 
 
 class Page:
-    """Both tabs of one page, and a visitor who has collected three classes of drawn textures."""
+    """Both tabs of one page, and a visitor who has collected three classes of drawn textures, or has them from another."""
 
-    def __init__(self, figures: FiguresTab, stream: StreamTab) -> None:
+    def __init__(self, figures: FiguresTab, stream: StreamTab, collected: FiguresState | None = None) -> None:
         self.figures, self.stream, self.context = figures, stream, figures.context
         self.name = self.context.sessions.open(model="toy")
         self.session = self.context.sessions.get(self.name)
         open_tab(figures, self.name)
-        list(figures.jobs.collect(self.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+        if collected is None:
+            list(figures.jobs.collect(self.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+        self.session.figures = collected or self.session.figures
 
     @property
     def cloud(self) -> Any:
@@ -70,9 +73,14 @@ def tabs(tmp_path_factory: pytest.TempPathFactory) -> tuple[FiguresTab, StreamTa
     return made[FiguresTab], made[StreamTab]
 
 
+@pytest.fixture(scope="module")
+def collected(tabs: tuple[FiguresTab, StreamTab]) -> FiguresState:
+    return Page(*tabs).session.figures
+
+
 @pytest.fixture
-def page(tabs: tuple[FiguresTab, StreamTab]) -> Page:
-    return Page(*tabs)
+def page(tabs: tuple[FiguresTab, StreamTab], collected: FiguresState) -> Page:
+    return Page(*tabs, collected)
 
 
 def test_pictures_inside_the_lasso_are_measured_among_the_cloud_s_own_names(page: Page) -> None:
