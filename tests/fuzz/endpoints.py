@@ -20,7 +20,7 @@ from tests.ui.addresses import filled
 from tools.bench.http_client import HttpClient
 
 EVENTS_PER_ROUND = 30
-TIMEOUT = 5.0  # seconds until the visitor leaves in the middle of an answer
+TIMEOUT = 2.0  # seconds until the visitor leaves in the middle of an answer
 #: Beside every address that the app has: what leads out of a folder, or asks another machine.
 FOREIGN = (
     "gradio_api/file=/etc/passwd",
