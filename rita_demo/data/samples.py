@@ -66,7 +66,7 @@ class Sample:
 
 # Short lists of everyday words. On some samples RITA recovers the class, on two the defence fails (palace, flower),
 # and on two the model is wrong without an attack: a blurred clock, and a rocket, a word it did not see in training.
-# rita_demo/cli/measure_samples.py measures the outcomes.
+# tools/story/samples.py measures the outcomes.
 _MOTORBIKE_CREDIT = "Middlebury stereo benchmark, Scharstein et al. 2014; scikit-image"
 _COFFEE_CREDIT = "Rachel Michetti, courtesy of Pikolo Espresso Bar, CC0; scikit-image"
 _CLOCK_CREDIT = "Stefan van der Walt, public domain; scikit-image"

@@ -22,7 +22,7 @@ BUDGET_CURVES: dict[str, Path] = {square: _FOLDER / f"strength_{square}.csv" for
 ATTACKERS = _FOLDER / "attackers.csv"
 #: The arena over two datasets, on both embedded towers, with the cache off; docs/results.md has the commands.
 ARENA = _FOLDER / "arena.csv"
-#: The outcome on every sample, written by ``python -m rita_demo.cli.measure_samples``.
+#: The outcome on every sample, written by ``python -m tools.story.samples``.
 EXAMPLES = _FOLDER / "examples.csv"
 #: Drift of features without and with an attack, written by ``python -m tools.story.drift``.
 DRIFT = _FOLDER / "drift.csv"
@@ -49,7 +49,7 @@ def read(path: Path) -> tuple[MeasuredCell, ...]:
 
 def sample_outcomes() -> dict[str, SampleOutcome]:
     """Sample -> its measured outcome; DataError when the file is missing or damaged."""
-    return {one.sample: one for one in read_records(EXAMPLES, SampleOutcome, "rita_demo.cli.measure_samples")}
+    return {one.sample: one for one in read_records(EXAMPLES, SampleOutcome, "tools.story.samples")}
 
 
 def drift_rows() -> tuple[DriftRow, ...]:

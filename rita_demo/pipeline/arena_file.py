@@ -10,7 +10,7 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.records import BackboneInfo, CacheState
 from rita_demo.records.errors import DataError
 
-#: Written by ``python -m rita_demo.cli.measure_lab arena``.
+#: Written by ``python -m tools.story.lab arena``.
 STORED = ASSETS / "lab" / "arena.zip"
 
 

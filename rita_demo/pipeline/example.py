@@ -19,7 +19,7 @@ from rita_demo.settings import RECOMMENDED, Settings
 #: (sample, budget in 1/255), tried in this order: the first where CLIP is fooled and RITA is not is shown, else the
 #: first of all. The page says that it was chosen.
 CANDIDATES = (("motorcycle", 4), ("motorcycle", 2), ("motorcycle", 1), ("coffee", 4))
-#: The run of the embedded model with the recommended settings, written by ``python -m rita_demo.cli.measure_samples``.
+#: The run of the embedded model with the recommended settings, written by ``python -m tools.story.samples``.
 STORED = ASSETS / "measured" / "example.zip"
 
 

@@ -25,7 +25,7 @@ from rita_demo.records import (
 from rita_demo.records.errors import DataError
 from rita_demo.settings import SETTINGS, Settings
 
-#: The checks of the worked example, written by ``python -m rita_demo.cli.measure_samples``.
+#: The checks of the worked example, written by ``python -m tools.story.samples``.
 STORED = ASSETS / "measured" / "story.json"
 WEAK_NOISE = 4  # in 1/255, as TTC's
 SCREEN = 1.25  # size on the screen, in pixels of the picture

@@ -1,4 +1,4 @@
-"""Measure every sample: ``python -m rita_demo.cli.measure_samples`` writes the table of outcomes, the worked example and its
+"""Measure every sample: ``python -m tools.story.samples`` writes the table of outcomes, the worked example and its
 checks.
 
 The page shows beside each sample whether RITA recovers, and opens with the worked example; tests measure both again.

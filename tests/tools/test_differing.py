@@ -8,14 +8,15 @@ import pytest
 
 from rita_demo import Engine
 from rita_demo.data import samples, textures
-from rita_demo.pipeline import differing
+from rita_demo.pipeline.differing import Source, stored
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
+from tools.story import differing
 
-SOURCE = differing.Source("motorcycle", "motorbike", None)
+SOURCE = Source("motorcycle", "motorbike", None)
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +70,10 @@ def test_samples_are_tried_first_then_textures_seed_after_seed_at_the_strength_o
 
 
 def test_the_stored_pictures_still_differ_as_they_say() -> None:
-    engine, found = Engine("embedded"), differing.stored()
+    engine, found = Engine("embedded"), stored()
     assert len({one.right for one in found}) == len(found) > 0
     for one in found:
-        picture, names = one.source.open(engine)
+        picture, names = differing.opened(one.source, engine)
         settings = RECOMMENDED.replace(budget=one.budget)
         run = run_picture(engine, picture, names, settings, label=names.index(one.source.label))
         again = differing.differing(engine, run, one.source)

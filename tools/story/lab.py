@@ -1,4 +1,4 @@
-"""Measure what the Lab shows when it is opened: ``python -m rita_demo.cli.measure_lab streams|clouds|arena``.
+"""Measure what the Lab shows when it is opened: ``python -m tools.story.lab streams|clouds|arena``.
 
 ``streams`` and ``clouds`` take ``--data-root DIR`` with DTD and Caltech101; a part that is missing there is left as it is.
 """
@@ -95,7 +95,7 @@ def measure_arena(engines: list[Engine]) -> arena.ArenaTable:
 
 def main() -> None:
     """Measure one part and store it."""
-    parser = argparse.ArgumentParser(prog="python -m rita_demo.cli.measure_lab", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.story.lab", description=__doc__)
     parser.add_argument("part", choices=("streams", "clouds", "arena"))
     parser.add_argument("--data-root", metavar="DIR", type=Path, default=data_folder())
     asked = parser.parse_args()

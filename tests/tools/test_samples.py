@@ -2,10 +2,10 @@
 
 import pytest
 
-from rita_demo.cli.measure_samples import measure_sample
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
 from rita_demo.settings import RECOMMENDED
+from tools.story.samples import measure_sample
 
 TYPICAL = ("motorcycle", "coffee", "brick")  # the worked example, another object, a texture; all at night
 CLEAR_MARGIN = 0.005  # a margin (cosine distance) that another machine's rounding does not turn
