@@ -73,7 +73,9 @@ function showAnswer(event) {
   if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   const answers = [".story .headline", "#banner"].map((query) => document.querySelector(query));
-  answers.find((node) => node?.getClientRects().length)?.scrollIntoView({ behavior, block: "center" });
+  const answer = answers.find((node) => node?.getClientRects().length);
+  const { top, bottom } = answer?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
+  if (top < 60 || bottom > innerHeight) answer?.scrollIntoView({ behavior, block: "center" }); // what is in sight stays there
 }
 for (const kind of ["click", "change", "mousedown"]) document.addEventListener(kind, showAnswer, true);
 

@@ -413,6 +413,15 @@ def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page,
     expect(page.locator(".story .headline")).to_have_text(re.compile("^CLIP says .+ Change every pixel"))
     expect(page.locator(".story .answers")).not_to_contain_text("✗")
     assert page.locator(".story .rules .verdict").inner_text()[0] not in "✓✗", "nothing is right without a true class"
+    expect(page.locator(".story .which")).to_contain_text("even if none fits. Which answer is right?")
+    first = page.locator(".story .which button").first
+    name = first.inner_text()
+    first.click()
+    expect(page.locator(".story .which")).to_be_hidden()
+    expect(page.locator(".story .headline")).to_contain_text(name)
+    assert wait_until(lambda: page.locator(".story .rules .verdict").inner_text()[0] in "✓✗")
+    page.locator("#settings > button").click()
+    expect(page.locator("#truth input")).to_have_value(name)
 
 
 @pytest.mark.parametrize("page", ["?sample=motorcycle&steps=2"], indirect=True)
@@ -430,6 +439,10 @@ def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_sto
     know.click()
     expect(fresh.locator("#status")).to_contain_text("Done in", timeout=120_000)
     expect(fresh.locator(".story .claim .threat")).to_contain_text("the attacker knows the defence. n = 1.")
+    expect(know).to_be_hidden()
+    fresh.get_by_role("button", name="Back to the attack before").click()
+    expect(fresh.locator(".story .claim .threat")).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
+    expect(know).to_be_visible()
 
 
 def test_what_belongs_to_the_picture_before_is_pale_until_the_answer_is_there(fresh: Page) -> None:

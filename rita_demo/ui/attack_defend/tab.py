@@ -22,6 +22,7 @@ from rita_demo.process.generators import Steps
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.attack_defend.form import Form, lists_for, names_note, started_list, uploaded_note
 from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
@@ -108,11 +109,12 @@ class AttackDefendTab(SelectionEvents):
         listed = [context.error_banner, *classes[1:]]
         fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
+        self.story.select(safe(self.on_story_truth), [visitor], noted, **UPLOAD_EVENT)
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
         presses = [b.click for b in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button)]
-        for press in (*presses, self.story.submit):
+        for press in (*presses, self.story.submit, self.story.undo):
             press(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
@@ -126,6 +128,7 @@ class AttackDefendTab(SelectionEvents):
             job(form.run_button.click, attack, inputs, outputs, **LONG_EVENT),
             job(result.knowing_button.click, self.attack_known_defence, known, outputs, **LONG_EVENT),
             job(self.story.submit, self.attack_rita, inputs, outputs, **LONG_EVENT),
+            job(self.story.undo, self.attack_as_before, inputs, outputs, **LONG_EVENT),
             job(chosen.success, attack, inputs, outputs, **queued),
             job(self.starts.change, attack, inputs, outputs, **queued),
             job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued),
@@ -203,6 +206,12 @@ class AttackDefendTab(SelectionEvents):
     def attack_rita(self, values: FormValues) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows RITA."""
         yield from self.attack_known_defence({**values, self.result.known_defence: "rita"})
+
+    def attack_as_before(self, values: FormValues) -> Iterator[Updates]:
+        """The same picture, attacked as before somebody knew the defence."""
+        session = self.context.sessions.get(values[self.context.visitor])
+        before = session.attack_defend.attack_before or RECOMMENDED.attack
+        yield from self.attack_and_defend(values, attack=before)
 
     def attack_known_defence(self, values: FormValues) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows the chosen defence."""
@@ -355,6 +364,12 @@ class AttackDefendTab(SelectionEvents):
         if run is None or run.attack is None or run.label_given or truth not in run.class_prompts.names:
             return {}
         return {self.starts: time.monotonic_ns()} | self.queue_status.on_press(visitor)
+
+    def on_story_truth(self, visitor: str, event: gr.EventData) -> Updates:
+        """The Story's answer to "Which answer is right?"."""
+        name = event_data(event).get("name")
+        started = self.take_truth(visitor, name)
+        return started | ({self.form.fields["truth"]: name} if started else {})
 
     # --- clicks in the result
     def _bind_selection(self) -> Dependency:

@@ -52,7 +52,7 @@ function lawFigure(figure, law, kind) {
     const late = law.attack > 0.6;
     svg.append(make("text", { x: x(law.attack) + (late ? 6 : -6), y: base + 30, "text-anchor": late ? "end" : "start", class: "tick" }, "this picture’s attack"));
   }
-  const cursor_ = svg.appendChild(make("line", { y1: 8, y2: base, class: "cursor" }));
+  const cursor_ = svg.insertBefore(make("line", { y1: 8, y2: base, class: "cursor" }), svg.querySelector("text"));
   return (i, share) => {
     for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(share));
     all("text.name", svg).forEach((node) => node.remove());

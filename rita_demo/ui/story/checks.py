@@ -79,8 +79,10 @@ def _balance(name: str, drop: float, rise: float, helps: bool) -> str:
     """The law on these crops: (1/rho - 1) rise < drop. Empty where there are none to compare."""
     if np.isnan(drop):
         return ""
-    said = f"By the law, leaving out makes {name}’s lead {'larger' if helps else 'smaller'}"
-    return f"{said}: in the wrong crops the best wrong class gains {GAIN:.1f} × {_signed(rise)}, and {name} loses {_signed(drop)}."
+    return (
+        f"In the wrong crops the best wrong class gains {_signed(rise)}, which counts {GAIN:.1f} times: {_signed(GAIN * rise)}; {name} loses "
+        f"{_signed(drop)}, {'more' if helps else 'less'} than that. By the law, leaving out makes its lead {'larger' if helps else 'smaller'}."
+    )
 
 
 def _signed(value: float) -> str:

@@ -34,7 +34,13 @@ built.push(() => {
   );
   find(".claim .threat").textContent = data.threat;
   find(".claim .doubt").textContent = data.doubt;
-  find(".which").hidden = data.given;
+  const which = find(".which");
+  which.hidden = !data.which;
+  which.replaceChildren(data.which);
+  for (const name of data.choices) add(which, "button", truncated(name)).addEventListener("click", () => trigger("select", { name }));
+  const other = add(which, "button", "another one …", "door");
+  other.dataset.to = "#truth input";
+  for (const button of all("button", which)) button.type = "button";
   find(".answers tbody").replaceChildren(
     ...data.answers.map(({ name, title }) => {
       const row = document.createElement("tr");

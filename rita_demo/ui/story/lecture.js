@@ -4,11 +4,14 @@ const slides = () => [find(".hero"), ...all("[data-slide]").filter((one) => !one
 const lecturing = new URLSearchParams(location.search).has("lecture");
 let slide = 0;
 let desk = null; // the window with the notes
+let begun = 0; // when the first slide was turned
 function turn(by) {
   const now = slides()[slide];
   const open = by > 0 && all(".predict:not([hidden], .revealed)", now)[0];
   if (open) return open.dispatchEvent(new Event("reveal"));
   slide = Math.min(Math.max(slide + by, 0), slides().length - 1);
+  begun ||= Date.now();
+  if (slide > 1) (take(), (at = data.last)); // what follows is about the whole attack
   showSlide();
 }
 function showSlide() {
@@ -18,7 +21,7 @@ function showSlide() {
   const { does, says, ends } = fixed.notes[slides()[slide].classList[0]];
   find(".slide-notes").textContent = says;
   if (desk && !desk.closed) {
-    const lines = { h1: slides()[slide].querySelector("h2").textContent, em: `${does} Until ${ends}.`, p: says, small: find(".slide-count").textContent };
+    const lines = { h1: slides()[slide].querySelector("h2").textContent, em: `${does} Until ${ends}.`, p: says, small: find(".slide-count").textContent, time: "" };
     desk.document.body.replaceChildren(...Object.entries(lines).map(([tag, text]) => Object.assign(desk.document.createElement(tag), { textContent: text })));
   }
   scrollTo({ top: 0 });
@@ -33,6 +36,14 @@ function openDesk() {
   desk.document.body.style = "font: 22px/1.5 Inter, system-ui, sans-serif; margin: 28px; max-width: 40em; color-scheme: light dark";
   desk.document.onkeydown = press;
   showSlide();
+  const clock = () => {
+    if (desk.closed) return;
+    const gone = begun ? Math.floor((Date.now() - begun) / 1000) : 0;
+    const shown = desk.document.querySelector("time");
+    if (shown) shown.textContent = `${Math.floor(gone / 60)}:${String(gone % 60).padStart(2, "0")} since the first slide was turned`;
+    setTimeout(clock, 500);
+  };
+  clock();
 }
 function press(event) {
   const paged = event.key.startsWith("Page"); // a presenter's keys turn also after a slider was dragged

@@ -27,7 +27,8 @@ built.push(() => {
     find(".knows .lead").textContent = fixed.knows_sentence;
     bars(find(".bars-knows"), fixed.knows_rows, "Right answers against the attacker who knows the defence.");
   }
-  find(".know").hidden = !data.last;
+  find(".know").hidden = !data.last || !!data.knew;
+  find(".back").hidden = !data.knew;
   find("section.good").hidden = !fixed.table;
   if (!fixed.table) return;
   find(".good .lead").textContent = fixed.table.lead;
@@ -45,17 +46,18 @@ built.push(() => {
     add(th, "small", tower);
     for (const one of cells) {
       const td = add(row, "td", one ? one.share : "–");
-      if (one) add(td, "small", one.interval);
+      if (one) add(td, "small", one.interval.replaceAll(" ", "\u00a0").replace(",\u00a0", ", ")); // breaks at the comma
     }
   }
 });
 
 find(".know").addEventListener("click", () => trigger("submit", { what: "know" }));
+find(".back").addEventListener("click", () => trigger("undo", { what: "back" }));
 // The job's progress and its Stop, in the figure.
 const busy = new MutationObserver(() => {
   const running = !!document.querySelector("#status progress");
   find(".halt").hidden = !running;
-  find(".know").disabled = running;
+  for (const button of [".know", ".back"]) find(button).disabled = running;
   find(".progress-note").textContent = running ? document.querySelector("#status .progress").textContent.trim() : data?.knew || "";
 });
 if (document.querySelector("#status")) busy.observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });

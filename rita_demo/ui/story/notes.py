@@ -54,11 +54,11 @@ LECTURE = {
     "rules": Note(
         "Average or transport?",
         (("press the other class, then the three rules", 25),),
-        "Each thumbnail is a crop, and below stand the sentences of one class. A band carries the crop's weight to a sentence: this is "
-        "the plan. RITA lets each class carry only a part, from the nearest crops; the grey ones stay. The price is the mean distance. "
-        "Now the other class: it takes other crops, and pays more or less. The lower price is the answer. The average counts every crop the "
-        "same. On most pictures the rules agree: to which sentence a crop goes changes the price by much less than the lead, so the choice "
-        "of crops decides. Below stands the count over many pictures.",
+        "Each thumbnail is a crop, and below stand the sentences of one class. A band carries a crop's weight to a sentence, as the "
+        "class gets it most cheaply: this is its plan, and the price is the mean distance. RITA carries only a part, from the "
+        "nearest crops; the grey ones stay. Now the other class: it takes other crops, and pays more or less. The lower price is the "
+        "answer. The average counts every crop the same. On most pictures the rules agree. Below stand the count over many pictures, and "
+        "what makes the difference: not the plan, but how much each crop counts.",
     ),
     "law": Note(
         "How many crops may be wrong?",
@@ -69,20 +69,6 @@ LECTURE = {
         "best crops, and leaving out makes it stronger. The thick part of the axis is where a short inequality says that leaving out "
         "makes the lead larger: the sentence below has its two numbers. The triangle is the attack from before.",
     ),
-    "survive": Note(
-        "Does the change survive?",
-        (("wait while the room reads the table", 15),),
-        "Does the attack live in the file only? The attacked picture is saved as JPEG, made smaller, or taken as a screenshot, and asked "
-        "again. Read down the column of CLIP. Where the wrong answer stays, the change survived. A change that is this small can "
-        "be lost on the way, but nobody should count on it.",
-    ),
-    "drift": Note(
-        "Is this picture attacked?",
-        (("drag the threshold", 20),),
-        "Can one see an attack without knowing the answer? It moves the feature of the whole picture away from those of its own crops. "
-        "Blue are clean pictures, orange attacked ones. I drag the threshold. Further left finds more attacks and suspects more clean "
-        "pictures. There is no free choice. And an attacker who knows the detector may avoid it; we claim nothing about them.",
-    ),
     "memory": Note(
         "Does remembering help?",
         (("wait while the room looks at the crop that is kept", 10),),
@@ -92,7 +78,7 @@ LECTURE = {
     ),
     "knows": Note(
         "An attacker who knows",
-        (HANDS, REVEAL),
+        (HANDS, REVEAL, ("press Attack RITA itself only if the room may wait for half a minute", 0)),
         "So far the attacker knew CLIP, but not the defence. Now they compute through the defence: crops, rule and all. Of a hundred "
         "pictures, how many does RITA keep? The crops helped because the pattern was made for one grid. This pattern is made for many "
         "grids at once. The lower bars are another model, which was trained on attacked pictures. It keeps about half by itself, and "

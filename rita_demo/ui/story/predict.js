@@ -33,7 +33,7 @@ const QUESTIONS = {
     return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
   },
 };
-const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .lead", ".law .two", ".law .scrub", ".law .note"], knows: [".bars-knows", ".knows .lead"] };
+const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .lead", ".law .two", ".law .scrub", ".law .note"], knows: [".shares", ".knows .lead"] };
 
 // Out of sight, also for those who hear the page.
 function veil(about, veiled) {

@@ -26,12 +26,14 @@ figures.push(() => {
   find(".push .lead").textContent =
     `The push is how far ${data.names[0]} falls against ${data.names[1]}. ${data.through_crops ? "This attack was made for the crops as well" : "The pattern was made for one grid of pixels: in a crop, cut out and enlarged, its small parts no longer line up"}. Of the push, ${said}, a typical one (the median) ${percent(push.share[push.median])}.`;
   find(".gets").textContent = `What crop ${crop} gets of it`;
-  find(".sees").textContent = `What crop ${crop} sees: ${data.names[steps.at(-1).answers[crop]]}`;
+  const [before, after] = [steps[0], steps.at(-1)].map((one) => one.answers[crop]);
+  find(".sees").textContent = `What crop ${crop} sees: ${data.names[after]}${after && before === after ? ", also without the attack" : ""}`;
   for (const name of [".noise-cell", ".crop-cell"]) (cell(find(name), crop), find(name).setAttribute("aria-label", `crop ${crop}`));
   const values = [1, push.share[push.median], share];
+  const longest = Math.max(...values); // a crop may feel more than the whole picture
   all(".push .bar-row").forEach((row, i) => {
     row.querySelector(".value").textContent = percent(values[i]);
-    row.querySelector("i").style.width = `${100 * Math.min(Math.max(values[i], 0), 1)}%`;
+    row.querySelector("i").style.width = `${(100 * Math.max(values[i], 0)) / longest}%`;
   });
   find(".push .bars").setAttribute("aria-label", `Push left: whole picture 100 %, middle crop ${percent(values[1])}, crop ${crop} ${percent(share)}`);
   handle.setAttribute("aria-valuenow", crop);

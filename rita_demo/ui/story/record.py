@@ -13,7 +13,7 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.sentences import claim, doubt, remembered, threat
+from rita_demo.ui.story.sentences import claim, doubt, knew, remembered, threat, which
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
 from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
@@ -41,8 +41,9 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "threat": threat(run),
         "doubt": doubt(run),
         "through_crops": bool(access_of(run.settings)),
-        "knew": wording.heading_knowing_attacker(run) if run.settings.attack == "adaptive" else "",
-        "given": run.label_given,
+        "knew": knew(run),
+        "which": which(run),
+        "choices": _choices(run),
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
         "answers": [{"name": n, "title": _title(run, n)} for n in answers(run)],
@@ -143,6 +144,12 @@ def _sheet(crops: np.ndarray) -> str:
 def answers(run: Run) -> tuple[str, ...]:
     """Names of the defences that the first screen shows: the three, then those that were asked for besides."""
     return (*ANSWERS, *(name for name in run.answered if name not in ANSWERS))
+
+
+def _choices(run: Run) -> list[str]:
+    """The classes that the three answer without and with the attack: one of them may be the true one."""
+    verdicts = [side.verdicts[name] for name in ANSWERS for side in (run.clean, run.attacked)]
+    return list(dict.fromkeys(run.class_prompts.names[one.label] for one in verdicts))
 
 
 def _title(run: Run, name: str) -> str:

@@ -2,13 +2,18 @@
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
 const MEANS = {
   average: () => "The average counts every crop the same, and the class with the highest mean probability wins.",
-  balanced: () => "Transport: all crops are carried to the sentences of each class. A class’s price is the mean distance; the lowest price wins.",
-  rita: () => `RITA: for each class, only the crops nearest to its sentences are carried there, ${percent(data.mass)} of the weight; grey ones stay. A class’s price is the mean distance; the lowest price wins.`,
+  balanced: () => "A plan carries the crops’ weight to the sentences of a class, where they fit best; its price is the mean distance. The lowest price wins.",
+  rita: () => `A plan carries the crops’ weight to the sentences of a class; its price is the mean distance. RITA carries only ${percent(data.mass)}, from the nearest crops; grey ones stay. The lowest price wins.`,
 };
 const [BAND, NODE, LABEL] = [112, 10, 38]; // heights in pixels: of the bands, of a sentence's bar, of its words
 let tiles = [];
 let toward = 0; // the class whose plan is on screen
-find(".differing").textContent = fixed.differing;
+find(".differing").textContent = fixed.differing.text;
+for (const { text, sample } of fixed.differing.pictures) {
+  find(".differing").append(" ");
+  const one = add(find(".differing"), sample ? "button" : "span", text, sample ? "link" : "");
+  if (sample) Object.assign(one, { type: "button" }).dataset.press = `[data-sample="${sample}"]`;
+}
 let laidOut = null; // the run that the tiles are of
 let bandsOf = ""; // what the bands show
 

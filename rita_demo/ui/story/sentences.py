@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from rita_demo.attacks import ATTACKS, access_of
+from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
@@ -81,11 +82,31 @@ def doubt(run: Run) -> str:
     )
 
 
+def which(run: Run) -> str:
+    """The question for the true class, where nobody gave one; else empty."""
+    count = len(run.class_prompts.names)
+    return (
+        "" if run.label_given else f"CLIP must choose one of {count} names, even if none fits. Which answer is right?"
+    )
+
+
+def knew(run: Run) -> str:
+    """What the attacker who knew a defence did to it; of RITA also whether that is the rule (for the model whose share is
+    measured)."""
+    if run.settings.attack != "adaptive":
+        return ""
+    said, rita = wording.heading_knowing_attacker(run), run.attacked.verdicts["rita"].label
+    kept = attacked_defence(run.settings) == "rita" and run.given_label == rita and run.backbone.name == "embedded"
+    return f"{said} Few pictures are kept like this one: see the share below." if kept else said
+
+
 def _notes(run: Run) -> str:
     """Words that the model does not know, names that it cannot tell apart, defences without an answer."""
     prompts = run.class_prompts
+    unknown = wording.unknown_words(prompts.unknown)
+    guess = f"{unknown} No percentages are shown." if unknown else ""
     faults = [f"{DEFENCES[name].title}: No answer. {fault.sentence}." for name, fault in run.faults.items()]
-    return "".join(f" {said}" for said in (wording.unknown_words(prompts.unknown), prompts.warning, *faults) if said)
+    return "".join(f" {said}" for said in (guess, prompts.warning, *faults) if said)
 
 
 def _changed(run: Run) -> str:

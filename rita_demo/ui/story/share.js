@@ -38,7 +38,13 @@ function poster() {
     write(data.names[says[name].label], 860, top + 4, 30, 650, says[name].right === false ? "attack" : "text");
     write(says[name].share, 860, top + 30, 18, 400, "quiet");
   });
-  write(data.threat, 48, HIGH - 32, 16, 400, "quiet");
+  pen.font = "400 16px Inter, system-ui, sans-serif";
+  const lines = [""]; // the threat model, broken at words
+  for (const word of data.threat.split(/(?<= )/)) {
+    if (pen.measureText(lines.at(-1) + word).width > WIDE - 200) lines.push("");
+    lines[lines.length - 1] += word;
+  }
+  lines.slice(0, 3).forEach((line, i, shown) => write(line, 48, HIGH - 32 - 20 * (shown.length - 1 - i), 16, 400, "quiet"));
   write("RITA", WIDE - 48 - pen.measureText("RITA").width * 1.6, HIGH - 32, 24, 700);
   return canvas;
 }

@@ -29,8 +29,8 @@ class StoryView(JsonWidget):
     """Values, each a dict or None: ``value``: :func:`story_value`; ``steps``: :func:`story_steps`; ``crops``:
     :func:`story_crops`; ``checks``: :func:`story_checks`; ``partial``: the picture of a run that is being computed.
 
-    ``release`` reports {"step": a stored step}, ``click`` a crop as the marks of a figure do, ``submit`` {"what":
-    "know"}: the attacker who knows RITA is asked for."""
+    ``release`` reports {"step": a stored step}, ``click`` a crop as the marks of a figure do, ``select`` {"name": the
+    true class}; ``submit`` asks for the attacker who knows RITA, ``undo`` for the attack before it."""
 
     template, css = TEMPLATE, STORY_CSS
 

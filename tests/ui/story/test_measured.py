@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rita_demo.data import shipped_results
+from rita_demo.pipeline import differing
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import DifferenceRow
 from rita_demo.ui.story import measured as story_measured
@@ -72,7 +73,7 @@ def test_the_attacker_who_knows_is_told_with_the_numbers_of_the_table(found: dic
         )
     (right, n), (robust, of) = kept["embedded"], kept["embedded-robust"]
     assert found["knows_sentence"].startswith(
-        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures, and with the model that was trained on attacks "
+        f"With the embedded model RITA keeps {100 * right / n:.0f} % of {n} test pictures, its twin that was trained on attacks "
         f"{100 * robust / of:.0f} % of {of} ("
     )
     (told,) = found["knows"]
@@ -112,7 +113,12 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
     found = measured()
-    assert [found[name] for name in ("table", "memory", "knows", "differing")] == [None, "", None, ""]
+    assert [found[name] for name in ("table", "memory", "knows", "differing")] == [
+        None,
+        "",
+        None,
+        {"text": "", "pictures": []},
+    ]
     assert "knows_rows" not in found
     (shipped / "ARENA.csv").write_text("not a table\n")
     assert measured()["table"] is None
@@ -127,12 +133,12 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
     ]
     (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
     found = measured()
-    _, knows, pgd, auto = found["table"]["rows"][0]["cells"]
+    _, pgd, auto, knows = found["table"]["rows"][0]["cells"]
     assert (pgd["share"], auto, knows["share"]) == ("50 %", None, "50 %‡")
     assert "‡" in found["table"]["note"]
     assert found["knows"][0]["mark"] == "‡"
     assert [row["tower"] for row in found["table"]["rows"]] == [TOWERS["embedded"]] * 3, "no row without a number"
-    assert "with the model" not in found["knows_sentence"]
+    assert "twin" not in found["knows_sentence"]
 
 
 @pytest.mark.parametrize(
@@ -141,22 +147,36 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
         (
             (28, 6),
             (14, 13),
-            "The gain is from the weights: an average with RITA’s weights is level (only RITA 14, only it 13).",
+            "RITA’s weights do that (small crops count more), not its transport: beside an average with the same weights it is 14 to 13.",
         ),
-        ((28, 6), (20, 2), "Beside an average with RITA’s weights: only RITA 20, only it 2."),
-        ((14, 13), (14, 12), "Beside an average with RITA’s weights: only RITA 14, only it 12."),
+        ((28, 6), (20, 2), " Beside an average with the same weights it is 20 to 2."),
+        ((14, 13), (14, 12), " Beside an average with the same weights it is 14 to 12."),
     ],
 )
 def test_the_weights_have_the_gain_only_where_a_test_says_so(
     plain: tuple[int, int], weighted: tuple[int, int], said: str, shipped: Path
 ) -> None:
+    write_differences(shipped, plain, weighted)
+    assert said in measured()["differing"]["text"]
+
+
+def write_differences(shipped: Path, plain: tuple[int, int], weighted: tuple[int, int]) -> None:
     head = ",".join(field.name for field in fields(DifferenceRow))
     lines = [
         f'all,test,embedded,pgd,4,rita,{other},"0,1",300,{only},{other_only},x'
         for other, (only, other_only) in (("ensemble", plain), ("ensemble_area", weighted))
     ]
     (shipped / "DIFFERENCES.csv").write_text("\n".join([head, *lines, ""]))
-    assert said in measured()["differing"]
+
+
+def test_what_differs_has_one_shipped_picture_of_each_kind_and_leads_to_the_one_that_is_a_sample(
+    found: dict[str, Any],
+) -> None:
+    stored = differing.stored()
+    assert [one["sample"] for one in found["differing"]["pictures"]] == [one.source.sample for one in stored]
+    assert {one.right for one in stored} == {"rita", "average"}
+    for shown, one in zip(found["differing"]["pictures"], stored, strict=True):
+        assert f"{one.budget} of 255" in shown["text"]
 
 
 def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_intervals_are_apart(
@@ -179,7 +199,8 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
     ):
         assert shares[title, tower][attacker] in told
     head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
-    for clip, said in (("0", True), ("49", False)):
+    for clip, weighted, said in (("0", (14, 13), True), ("49", (14, 13), False), ("0", (20, 2), False)):
+        write_differences(shipped, (28, 6), weighted)
         lines = [
             f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x"
             for tower, rita in (("embedded", "0"), ("embedded-robust", "60"))
