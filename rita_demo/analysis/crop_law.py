@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.analysis.rules import LawPoint, law_point
-from rita_demo.process.assets import ASSETS
+from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records import Array, Run
-from rita_demo.records.errors import DataError
 from rita_demo.views.boxes import area_fractions
 
 #: Of the embedded model, written by ``python -m tools.story.bank``.
@@ -77,15 +76,12 @@ class LawCurves:
 
 def stored_bank(path: Path = STORED) -> CropBank:
     """The bank of the embedded model. Raises DataError: the file is missing or damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            features = file["features"].astype(np.float32)
-            features /= np.linalg.norm(features, axis=-1, keepdims=True)
-            weight, group = file["weight"].astype(np.float32), file["group"]
-            return CropBank(features, weight, group, str(file["backbone"]), str(file["weights"]))
-    except Exception as error:  # what numpy and zipfile raise
-        message = "The stored crops of other pictures cannot be read."
-        raise DataError(message, "Restore assets/measured/crop_bank.npz.") from error
+    reading = reading_asset("The stored crops of other pictures", "measured/crop_bank.npz")
+    with reading, np.load(path, allow_pickle=False) as file:
+        features = file["features"].astype(np.float32)
+        features /= np.linalg.norm(features, axis=-1, keepdims=True)
+        weight, group = file["weight"].astype(np.float32), file["group"]
+        return CropBank(features, weight, group, str(file["backbone"]), str(file["weights"]))
 
 
 def crop_weight(boxes: Array) -> Array:

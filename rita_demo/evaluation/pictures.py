@@ -351,10 +351,10 @@ def choose_usable(
         usable |= {item.id for item in chosen} - faults.keys()
 
 
-def unusable_text(unusable: Sequence[UnusablePicture], usable: int, most: int = MAX_NAMED) -> str:
+def unusable_text(unusable: Sequence[UnusablePicture], usable: int) -> str:
     """How many cannot be used beside ``usable`` others, and every reason with the pictures that it holds for."""
     groups = group_by(unusable, lambda one: one.reason).items()
-    reasons = (f"{why.rstrip('.')} ({join_names([one.id for one in same], most)})." for why, same in groups)
+    reasons = (f"{why.rstrip('.')} ({join_names([one.id for one in same], MAX_NAMED)})." for why, same in groups)
     return f"{len(unusable)} of {len(unusable) + usable} pictures cannot be used. {' '.join(reasons)}"
 
 

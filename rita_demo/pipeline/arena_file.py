@@ -6,9 +6,8 @@ from typing import Any
 from rita_demo.data import record_file
 from rita_demo.pipeline import example
 from rita_demo.pipeline.arena import ArenaTable, TowerTable
-from rita_demo.process.assets import ASSETS
+from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records import BackboneInfo, CacheState
-from rita_demo.records.errors import DataError
 
 #: Written by ``python -m tools.story.lab arena``.
 STORED = ASSETS / "lab" / "arena.zip"
@@ -27,12 +26,10 @@ def pack(table: ArenaTable) -> bytes:
 def stored() -> ArenaTable:
     """The table of :data:`STORED`. Raises DataError: the file, or the worked example, is missing or another."""
     _, run = example.stored()
-    try:
+    with reading_asset("The stored arena", "lab/arena.zip"):
         table = record_file.unpack(STORED.read_bytes())
         towers = {name: _tower(*parts) for name, parts in table["towers"].items()}
         return ArenaTable(run, table["methods"], towers, stored=True)
-    except Exception as error:
-        raise DataError("The stored arena cannot be read.", "Restore assets/lab/arena.zip.") from error
 
 
 def _tower(backbone: BackboneInfo, label: int, memory: CacheState, cells: dict[str, Any]) -> TowerTable:

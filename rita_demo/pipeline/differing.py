@@ -3,8 +3,7 @@
 import json
 from dataclasses import dataclass, fields
 
-from rita_demo.process.assets import ASSETS
-from rita_demo.records.errors import DataError
+from rita_demo.process.assets import ASSETS, reading_asset
 
 #: Written by ``python -m tools.story.differing``.
 STORED = ASSETS / "measured" / "differing.json"
@@ -39,11 +38,8 @@ class Differing:
 
 def stored() -> tuple[Differing, ...]:
     """The stored pictures, one of each kind that was found. Raises DataError: the file is missing or damaged."""
-    try:
+    with reading_asset("The stored pictures on which the methods differ", "measured/differing.json"):
         return tuple(_read(one) for one in json.loads(STORED.read_text("utf-8"))["pictures"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        message = "The stored pictures on which the methods differ cannot be read."
-        raise DataError(message, "Restore assets/measured/differing.json.") from error
 
 
 def tried() -> int:

@@ -11,9 +11,8 @@ import numpy as np
 from rita_demo.data import record_file, samples
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
-from rita_demo.process.assets import ASSETS
+from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records import ImageResult, Picture, Run
-from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED, Settings
 
 #: (sample, budget in 1/255), tried in this order: the first where CLIP is fooled and RITA is not is shown, else the
@@ -41,12 +40,10 @@ def choose_steps(
 
 def stored() -> tuple[str, Run]:
     """Sample and run of :data:`STORED`. Raises DataError: the file or its sample is missing or another."""
-    try:
+    with reading_asset("The stored example", "measured/example.zip"):
         data = STORED.read_bytes()
         key = record_file.title(data)
         return key, unpack(data, samples.sample(key).load())
-    except Exception as error:
-        raise DataError("The stored example cannot be read.", "Restore assets/measured/example.zip.") from error
 
 
 def pack(run: Run, title: str) -> bytes:

@@ -11,7 +11,7 @@ from PIL import Image
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, defend
-from rita_demo.process.assets import ASSETS
+from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records import (
     CheckedAnswer,
     CheckedAnswers,
@@ -22,7 +22,6 @@ from rita_demo.records import (
     Run,
     StoryChecks,
 )
-from rita_demo.records.errors import DataError
 from rita_demo.settings import SETTINGS, Settings
 
 #: The checks of the worked example, written by ``python -m tools.story.samples``.
@@ -112,11 +111,8 @@ def noise_drift(engine: Engine, picture: Picture, settings: Settings) -> float:
 
 def stored() -> StoryChecks:
     """The checks of the worked example. Raises DataError: the file is missing or damaged."""
-    try:
+    with reading_asset("The stored checks of the example", "measured/story.json"):
         return StoryChecks.from_json(json.loads(STORED.read_text("utf-8")))
-    except (OSError, ValueError) as error:
-        message = "The stored checks of the example cannot be read."
-        raise DataError(message, "Restore assets/measured/story.json.") from error
 
 
 def write(checks: StoryChecks) -> None:

@@ -254,8 +254,8 @@ async def _refuse_file(*args: Any, **kwargs: Any) -> Any:
     raise HTTPException(status_code=403, detail=FETCH_REFUSAL)
 
 
-def remove_abandoned(upload_dir: str | Path, max_age: float = ABANDONED_SECONDS) -> None:
-    """Delete what nothing was written to for ``max_age`` seconds: temporary upload folders of killed processes, and the empty
+def remove_abandoned(upload_dir: str | Path) -> None:
+    """Delete what nothing was written to for :data:`ABANDONED_SECONDS`: temporary upload folders of killed processes, and the empty
     folders of deleted uploads."""
     for folder in Path(upload_dir).glob("*"):
         arriving = folder.name.startswith(TEMP_PREFIX)
@@ -263,7 +263,7 @@ def remove_abandoned(upload_dir: str | Path, max_age: float = ABANDONED_SECONDS)
             continue
         with suppress(OSError):  # the upload is being completed, or another file has come
             last = max(path.stat().st_mtime for path in (folder, *(folder.rglob("*") if arriving else ())))
-            if time.time() - last > max_age:
+            if time.time() - last > ABANDONED_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True) if arriving else folder.rmdir()
 
 

@@ -18,7 +18,7 @@ from rita_demo.evaluation.page.feature_cloud import thumbnail
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
-from rita_demo.process.assets import ASSETS
+from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import PlacedCloud
 
@@ -68,10 +68,8 @@ def shipped_cloud(folders: DataFolders, dataset: str) -> PlacedCloud:
     DataError: there is none, or its file is missing or damaged."""
     if dataset not in EXAMPLES:
         raise DataError("There is no stored example of that name.", "Choose one from the list.")
-    try:
+    with reading_asset("The stored cloud", f"lab/clouds/{dataset}.zip"):
         cloud, coordinates, captions, kl, separability = record_file.unpack(cloud_path(dataset).read_bytes())
-    except Exception as error:
-        raise DataError("The stored cloud cannot be read.", f"Restore assets/lab/clouds/{dataset}.zip.") from error
     if cloud.thumbs is None:
         with suppress(DemoError):
             sources = [find_picture(cloud.dataset, name, folders.root) for name in cloud.ids]

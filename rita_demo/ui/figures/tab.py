@@ -36,15 +36,13 @@ LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab(SelectionEvents):
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``worker`` places points by UMAP."""
+    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
 
     tab = "figures"
 
-    def __init__(
-        self, context: AppContext, folders: DataFolders, opener: RunOpener, worker: UmapProcess | None = None
-    ) -> None:
+    def __init__(self, context: AppContext, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.folders, self.opener = context, folders, opener
-        self.jobs = FigureJobs(context, folders, worker or UmapProcess())
+        self.jobs = FigureJobs(context, folders, UmapProcess())
         self.parts: Parts = layout.build(context, folders)
         context.panels.before_draw(self.tab, self._compute_bounds)
         context.panels.on_open(self.tab, self.on_open)
