@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from rita_demo.process.host_copies import copy_together
+from rita_demo.process.host_copies import array_like, copy_together
 
 T = TypeVar("T")
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 def to_numpy(value: T) -> T:
     """A record with every tensor replaced by a numpy array; other values stay. A GPU is waited for once: its tensors arrive
     together."""
-    copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by id: a tensor that stands in two places is one array
+    copies: dict[int, tuple[np.ndarray, torch.Tensor]] = {}  # by id: a tensor that stands in two places is one array
 
     def copy(tensor: torch.Tensor) -> np.ndarray:
         if tensor.device.type == "cpu":
             return tensor_to_numpy(tensor)
-        empty = torch.empty(tensor.shape, dtype=tensor.dtype)
-        array: np.ndarray = copies.setdefault(id(tensor), (empty, tensor))[0].numpy()
-        return array
+        if id(tensor) not in copies:
+            copies[id(tensor)] = array_like(tensor), tensor
+        return copies[id(tensor)][0]
 
     record = _map_arrays(value, copy, torch.Tensor)
     copy_together(list(copies.values()))

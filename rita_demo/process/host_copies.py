@@ -2,29 +2,38 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 
 def on_host(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The tensors on the CPU, without gradients; those that are there stay. The device is waited for once."""
-    host = [one.detach() if one.device.type == "cpu" else torch.empty(one.shape, dtype=one.dtype) for one in tensors]
-    copy_together([(own, source) for own, source in zip(host, tensors) if source.device.type != "cpu"])
-    return host
+    far = [one for one in tensors if one.device.type != "cpu"]
+    arrays = [array_like(one) for one in far]
+    copy_together(list(zip(arrays, far)))
+    arrived = iter(arrays)
+    return [one.detach() if one.device.type == "cpu" else torch.from_numpy(next(arrived)) for one in tensors]
 
 
-def copy_together(copies: Sequence[tuple[Tensor, Tensor]]) -> None:
-    """Fill tensors of the CPU with those of one device, of the same shapes and types: (to, from). All of one type are joined
-    on the device and copied once."""
+def array_like(tensor: Tensor) -> np.ndarray:
+    """An array of the tensor's shape and type, not filled."""
+    return np.empty(tensor.shape, torch.empty(0, dtype=tensor.dtype).numpy().dtype)
+
+
+def copy_together(copies: Sequence[tuple[np.ndarray, Tensor]]) -> None:
+    """Fill arrays with tensors of one device, of the same shapes and types: (to, from). All of one type are joined on the
+    device and copied once."""
     arrived = []
     for dtype in {source.dtype for _, source in copies}:
         some = [(own, source) for own, source in copies if source.dtype == dtype]
         joined = torch.cat([source.detach().reshape(-1) for _, source in some])
         staged = torch.empty(joined.shape, dtype=dtype, pin_memory=joined.is_cuda)
         staged.copy_(joined, non_blocking=joined.is_cuda)
-        arrived.append((some, staged))
+        arrived.append(([own for own, _ in some], staged))
     if copies and copies[0][1].is_cuda:
         torch.cuda.current_stream().synchronize()
-    for some, staged in arrived:  # pinned memory is not for keeping
-        for (own, _), part in zip(some, staged.split([own.numel() for own, _ in some]), strict=True):
-            own.copy_(part.view(own.shape))
+    for arrays, staged in arrived:  # pinned memory is not for keeping
+        ends = np.cumsum([own.size for own in arrays])
+        for own, part in zip(arrays, np.split(staged.numpy(), ends[:-1]), strict=True):
+            np.copyto(own, part.reshape(own.shape))
