@@ -3,11 +3,13 @@
 ``W_k = argmin_{W orthogonal} ||X_k W - 1 zbar_k'||_F``. The target repeats one vector, so only the image of the mean
 direction of X_k is fixed (the direction of zbar_k); ``completion`` chooses the other dimensions."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from rita_demo.method.cost import at_least_float32, to_float64, unit
-from rita_demo.records import Alignment
+from rita_demo.records import Alignment, CacheState
 
 MIN_MEAN_LENGTH = 1e-6  # a mean of views that is shorter has no direction
 OPPOSITE_TOLERANCE = 1e-4  # unit vectors with a smaller |u + v| are opposite and define no plane of rotation
@@ -48,6 +50,20 @@ def align(features: Tensor, count: Tensor, text_mean: Tensor, completion: str = 
     )
 
 
+def align_together(caches: Sequence[CacheState], text_means: Sequence[Tensor], completion: str) -> list[Alignment]:
+    """:func:`align` of several caches of one shape, where the means of the prompts lie: their classes are rotated at once."""
+    device, classes = text_means[0].device, len(text_means[0])
+    features, count = (_joined(parts).to(device) for parts in zip(*((one.features, one.count) for one in caches)))
+    whole = align(features, count, _joined(text_means), completion)
+    tensors = (part.split(classes) for part in (whole.aligned, whole.resultant_length, whole.angle))
+    notes = [whole.notes[n : n + classes] for n in range(0, len(whole.notes), classes)]
+    return [Alignment(*one) for one in zip(*tensors, notes, strict=True)]
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+
+
 def _rotate(X: Tensor, u: Tensor, v: Tensor) -> Tensor:
     """The rotation that maps u to v and is the identity outside their plane, on rows (K, J, D). Two reflections: the
     first maps u to -u, the second, across u + v, maps -u to v. Their product is orthogonal up to rounding for all u and
@@ -73,5 +89,5 @@ def _notes(full: Tensor, flat: Tensor, opposite: Tensor) -> tuple[str, ...]:
         (True, False): "The cached views cancel out (or the prompt has no direction): nothing is rotated.",
         (False, True): "The cached views point exactly away from the prompt: nothing is rotated.",
     }
-    rows = zip((full & flat).tolist(), (full & opposite).tolist(), strict=True)
+    rows = zip(*torch.stack([full & flat, full & opposite]).tolist(), strict=True)
     return tuple(sentences.get(row, "") for row in rows)

@@ -6,7 +6,7 @@ changed; the updated one is returned beside the trace."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,14 +18,14 @@ from torch import Tensor
 from rita_demo.method import cache as cache_state
 from rita_demo.method.confidence import assess, view_weight
 from rita_demo.method.cost import text_mean, unit, view_cost, view_log_probability
-from rita_demo.method.procrustes import align
+from rita_demo.method.procrustes import align_together
 from rita_demo.method.sinkhorn import Problem, differentiable_distance, transport_options, transports
 from rita_demo.method.step_back import crop_offset, step_back
 from rita_demo.method.tuning import Prompts, tune
 from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.process.cuda_graphs import exact_products
 from rita_demo.process.host_copies import on_host
-from rita_demo.records import CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
+from rita_demo.records import Alignment, CacheState, CacheUpdate, Confidence, Trace, Transport, Tuning, Verdict
 from rita_demo.settings import Settings
 
 
@@ -73,27 +73,27 @@ def decide_in_turn(
     """:func:`decide` on several pictures with the same number of views, each from the cache after the one before.
 
     What enters the cache depends on the views' confidence and not on the transport: the caches come first, and then the
-    transports of all pictures are solved at once. ``seconds`` of a trace has an equal share of what is done for all."""
-    timers, device = [_StageTimer(one.features.device) for one in pictures], prompts.features.device
-    together = _StageTimer(device)
+    transports of all pictures are solved at once. Every stage is done for all of them, so that a GPU is waited for at its end
+    only; ``seconds`` of a trace is an equal share."""
+    stage = _StageTimer(prompts.features.device)
     with torch.no_grad():
-        moved = [_step_views_back(one, prompts, settings, stage) for one, stage in zip(pictures, timers)]
-        with single_threaded(), exact_products(device):  # dozens of small operations per stage
-            judged = [_judge(one, prompts, settings, stage) for one, stage in zip(moved, timers)]
-            with together("cache"):
-                known = _known_on_host(judged)
-            prepared = []
-            for one, seen, stage in zip(judged, known, timers):
-                prepared.append(_prepare(one, *seen, prompts, cache, settings, stage))
-                cache = prepared[-1].after
-            with together("transport"):
-                solved = transports([p for one in prepared for p in one.problems], **transport_options(settings))
+        moved = _step_views_back(pictures, prompts, settings, stage)
+        with single_threaded(), exact_products(prompts.features.device):  # dozens of small operations per stage
+            with stage("confidence"):  # p_n, H_n, pseudo-labels
+                judged = [_judge(one, prompts, settings) for one in moved]
+            with stage("cache"):  # the confident views enter
+                remembered = _remember(judged, cache, settings)
+            with stage("transport"):  # d_OT(k) and d_cOT(k) for all k
+                problems = _problems(judged, remembered, prompts, settings)
+                solved = transports([problem for own in problems for problem in own], **transport_options(settings))
                 distances = torch.stack([one.distance for one in solved]).cpu()
-            for timer in timers:
-                for name, seconds in together.seconds.items():
-                    timer.add(name, seconds / len(timers))
-            each = iter(zip(solved, distances))
-            return [(one.finish(list(islice(each, len(one.problems)))), one.after) for one in prepared]
+            with stage("decision"):  # argmin
+                each = iter(zip(solved, distances))
+                own = [list(islice(each, len(one))) for one in problems]
+                traces = [_trace(*one, prompts, settings) for one in zip(judged, remembered, own)]
+    seconds = {name: taken / len(pictures) for name, taken in stage.seconds.items()}
+    found = zip(traces, remembered, strict=True)
+    return [(replace(trace, seconds=dict(seconds)), one.next_cache) for trace, one in found]
 
 
 @dataclass(frozen=True)
@@ -108,21 +108,29 @@ class _Moved:
     views: Views
 
 
-def _step_views_back(views: Views, prompts: Prompts, settings: Settings, stage: _StageTimer) -> _Moved:
-    """The prompt update and the step back."""
+def _step_views_back(
+    pictures: Sequence[Views], prompts: Prompts, settings: Settings, stage: _StageTimer
+) -> list[_Moved]:
+    """The prompt updates and the steps back."""
     with stage("views"):
-        x = unit(views.features)  # x_1..x_N, at least float32
+        features = [unit(views.features) for views in pictures]  # x_1..x_N, at least float32
     with stage("tuning"):  # omega <- AdamW(omega), s times
-        tuning = views.tuning or tune(prompts, x if views.mask is None else x[views.mask], settings)
+        tunings = [
+            views.tuning or tune(prompts, x if views.mask is None else x[views.mask], settings)
+            for x, views in zip(features, pictures)
+        ]
     with stage("views"):
-        offset = float(crop_offset(x, views.area_fraction, views.mask).norm())
-        return _Moved(step_back(x, settings.step_back, views.area_fraction, views.mask), x, offset, tuning, views)
+        offsets = [crop_offset(x, views.area_fraction, views.mask).norm() for x, views in zip(features, pictures)]
+        return [
+            _Moved(step_back(x, settings.step_back, views.area_fraction, views.mask), x, offset, tuning, views)
+            for x, offset, tuning, views in zip(features, torch.stack(offsets).tolist(), tunings, pictures)
+        ]
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """What the prompts z (K, M, D), or the initial ones, say of moved views: ``judges`` are these prompts, ``zbar`` (K, D) their
-    means, ``weight`` (N,) the views' masses."""
+    """What the prompts ``judges`` (K, M, D), tuned or initial, say of moved views; ``zbar`` (K, D) are their means,
+    ``weight`` (N,) the views' masses."""
 
     moved: _Moved
     judges: Tensor
@@ -131,104 +139,102 @@ class _Judged:
     weight: Tensor
 
 
-def _judge(moved: _Moved, prompts: Prompts, settings: Settings, stage: _StageTimer) -> _Judged:
-    """p_n, H_n and the pseudo-labels."""
+def _judge(moved: _Moved, prompts: Prompts, settings: Settings) -> _Judged:
     x, views = moved.x, moved.views
     judges = moved.tuning.features if settings.cache_text == "tuned" else prompts.features
-    with stage("confidence"):
-        confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
-        if views.mask is not None:
-            confidence = replace(confidence, kept=confidence.kept & views.mask)
-        zbar = text_mean(judges, prompts.weight)
-        a = view_weight(x, confidence, settings.view_weight, views.area_fraction, views.mask)
-    return _Judged(moved, judges, zbar, confidence, a)
-
-
-def _known_on_host(judged: Sequence[_Judged]) -> list[tuple[Tensor, Confidence]]:
-    """Views and confidence of each picture where the cache is kept; its bookkeeping asks for single numbers."""
-    parts = [(one.moved.x, c.entropy, c.label, c.kept) for one in judged for c in [one.confidence]]
-    host = iter(on_host(list(chain(*parts))))
-    known = zip(judged, host, host, host, host)  # four tensors of each
-    return [(x, replace(one.confidence, entropy=H, label=k, kept=kept)) for one, x, H, k, kept in known]
+    confidence = assess(x, judges, prompts.weight, prompts.temperature, settings)
+    if views.mask is not None:
+        confidence = replace(confidence, kept=confidence.kept & views.mask)
+    a = view_weight(x, confidence, settings.view_weight, views.area_fraction, views.mask)
+    return _Judged(moved, judges, text_mean(judges, prompts.weight), confidence, a)
 
 
 @dataclass(frozen=True)
-class _Prepared:
-    """A decision that waits for its transports. ``after``: the cache for the next picture. ``finish``: from the solved
-    ``problems``, each with its distances (K,) on the CPU, to the trace."""
+class _Remembered:
+    """The cache that a picture is decided with, what entered, and the cache for the next picture; with the alignment."""
 
-    problems: list[Problem]
-    after: CacheState
-    finish: Callable[[list[tuple[Transport, Tensor]]], Trace]
+    cache: CacheState
+    update: CacheUpdate
+    next_cache: CacheState
+    alignment: Alignment
 
 
-def _prepare(
+def _remember(judged: Sequence[_Judged], cache: CacheState, settings: Settings) -> list[_Remembered]:
+    """The caches of pictures in turn. Their bookkeeping asks for single numbers: it is done on the CPU, where they lie."""
+    parts = [(one.moved.x, c.entropy, c.label, c.kept) for one in judged for c in [one.confidence]]
+    host = iter(on_host(list(chain(*parts))))
+    used, updates, following = [], [], []
+    for one, x, entropy, label, kept in zip(judged, host, host, host, host):  # four tensors of each
+        before = cache_state.resize(cache, settings.slots)
+        if settings.protocol != "stream":
+            before = cache_state.cleared(before)
+        after, update = before, CacheUpdate((), ())
+        if settings.protocol != "off":
+            known = replace(one.confidence, entropy=entropy, label=label, kept=kept)
+            after, update = cache_state.update(before, x, known, views_per_image=settings.views_per_image)
+            cache = after
+        used.append(after if settings.order == "update_first" else before)
+        updates.append(update)
+        following.append(cache)
+    alignments = align_together(used, [one.zbar for one in judged], settings.completion)
+    return [_Remembered(*one) for one in zip(used, updates, following, alignments, strict=True)]
+
+
+def _problems(
+    judged: Sequence[_Judged], remembered: Sequence[_Remembered], prompts: Prompts, settings: Settings
+) -> list[list[Problem]]:
+    """The transports of each picture: to the initial prompts, if these differ from the tuned ones, to those, and to the cache
+    if there is one."""
+    tuned = torch.stack([(one.moved.tuning.features != prompts.features).any() for one in judged]).tolist()
+    found = []
+    for one, own, both in zip(judged, remembered, tuned):
+        targets = [(prompts.features, prompts.weight)] if both else []
+        targets.append((one.moved.tuning.features, prompts.weight))
+        if settings.protocol != "off":
+            targets.append(cache_state.cache_atoms(own.cache, own.alignment, one.zbar, settings.empty_class))
+        cost_to = partial(_cost_to, one.moved.x, prompts.temperature, settings)
+        found.append([(cost_to(atoms, weight), one.weight, weight) for atoms, weight in targets])
+    return found
+
+
+def _trace(
     judged: _Judged,
-    views: Tensor,
-    known: Confidence,
+    remembered: _Remembered,
+    solved: list[tuple[Transport, Tensor]],
     prompts: Prompts,
-    cache: CacheState,
     settings: Settings,
-    stage: _StageTimer,
-) -> _Prepared:
-    """Algorithm 1 after the confidence: cache, d_OT, d_cOT, argmin. ``views``, ``known``: of the judged ones, on the CPU."""
-    moved, judges, zbar, a = judged.moved, judged.judges, judged.zbar, judged.weight
-    x, tuning, z, off = moved.x, moved.tuning, moved.tuning.features, settings.protocol == "off"
-    before = cache_state.resize(cache, settings.slots)
-    if settings.protocol != "stream":
-        before = cache_state.cleared(before)
-    cost_to = partial(_cost_to, x, prompts.temperature, settings)
-    with stage("cache"):  # the confident views enter
-        after, cache_update = before, CacheUpdate((), ())
-        if not off:
-            after, cache_update = cache_state.update(before, views, known, views_per_image=settings.views_per_image)
-        used = after if settings.order == "update_first" else before
-        # the cache lies where its bookkeeping is done, on the CPU; its features may be needed elsewhere
-        alignment = align(used.features.to(x.device), used.count.to(x.device), zbar, settings.completion)
-    with stage("transport"):  # d_OT(k) and d_cOT(k) for all k
-        tuned = not torch.equal(z, prompts.features)
-        both = [prompts.features, z] if tuned else [z]
-        problems = [(cost_to(one, prompts.weight), a, prompts.weight) for one in both]
-        if not off:
-            atoms, weight = cache_state.cache_atoms(used, alignment, zbar, settings.empty_class)
-            problems.append((cost_to(atoms, weight), a, weight))
-
-    def finish(solved: list[tuple[Transport, Tensor]]) -> Trace:
-        with stage("decision"):  # argmin
-            cache_transport, cache_distance = (None, torch.zeros_like(solved[0][1])) if off else solved.pop()
-            untuned, (prompt_transport, distance) = solved[0][0], solved[-1]
-            alpha = 0.0 if off else settings.cache_weight
-            total = distance + alpha * cache_distance
-            verdict = _verdict(total, alpha, prompts.temperature)
-            cache_verdict = None if cache_transport is None else _verdict(cache_distance, 0.0, prompts.temperature)
-            before_step = None
-            if settings.step_back:
-                seen = view_log_probability(moved.unmoved, judges, prompts.weight, prompts.temperature)
-                before_step = seen.argmax(-1)
-        return Trace(
-            view_features=x,
-            crop_offset=moved.offset,
-            step_back_distance=settings.step_back * moved.offset**3,
-            confidence=judged.confidence,
-            view_weight=a,
-            tuning=tuning,
-            prompt_features=z,
-            prompt_weight=prompts.weight,
-            untuned_prompt_transport=untuned,
-            prompt_transport=prompt_transport,
-            cache=used,
-            alignment=alignment,
-            cache_transport=cache_transport,
-            cache_distance=cache_distance,
-            total=total,
-            verdict=verdict,
-            cache_update=cache_update,
-            seconds=stage.seconds,
-            cache_verdict=cache_verdict,
-            label_before_step=before_step,
-        )
-
-    return _Prepared(problems, cache if off else after, finish)
+) -> Trace:
+    """The decision and all that led to it. ``solved``: the picture's transports, each with its distances (K,) on the CPU."""
+    moved, off, before_step = judged.moved, settings.protocol == "off", None
+    cache_transport, cache_distance = (None, torch.zeros_like(solved[0][1])) if off else solved.pop()
+    untuned, (prompt_transport, distance) = solved[0][0], solved[-1]
+    alpha = 0.0 if off else settings.cache_weight
+    total = distance + alpha * cache_distance
+    if settings.step_back:
+        seen = view_log_probability(moved.unmoved, judged.judges, prompts.weight, prompts.temperature)
+        before_step = seen.argmax(-1)
+    return Trace(
+        view_features=moved.x,
+        crop_offset=moved.offset,
+        step_back_distance=settings.step_back * moved.offset**3,
+        confidence=judged.confidence,
+        view_weight=judged.weight,
+        tuning=moved.tuning,
+        prompt_features=moved.tuning.features,
+        prompt_weight=prompts.weight,
+        untuned_prompt_transport=untuned,
+        prompt_transport=prompt_transport,
+        cache=remembered.cache,
+        alignment=remembered.alignment,
+        cache_transport=cache_transport,
+        cache_distance=cache_distance,
+        total=total,
+        verdict=_verdict(total, alpha, prompts.temperature),
+        cache_update=remembered.update,
+        seconds={},
+        cache_verdict=None if off else _verdict(cache_distance, 0.0, prompts.temperature),
+        label_before_step=before_step,
+    )
 
 
 def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
@@ -292,11 +298,7 @@ class _StageTimer:
         start = time.perf_counter()
         yield
         self._wait()
-        self.add(name, time.perf_counter() - start)
-
-    def add(self, name: str, seconds: float) -> None:
-        """Add seconds to a stage."""
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def _wait(self) -> None:
         if self._device.type == "cuda":

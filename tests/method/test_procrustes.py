@@ -1,9 +1,12 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
-from rita_demo.method import align
+from rita_demo.method import align, empty
+from rita_demo.method.cost import unit
+from rita_demo.method.procrustes import align_together
 from tests.method.toy_models import units
 
 
@@ -28,3 +31,20 @@ def test_opposite_directions_and_cancelling_views_are_not_rotated_and_reported()
     assert "no direction" in result.notes[2]
     assert result.angle[0] == pytest.approx(math.pi)
     assert result.aligned.isfinite().all()
+
+
+@pytest.mark.parametrize("completion", ["smallest_rotation", "svd"])
+def test_caches_that_are_aligned_together_are_aligned_as_each_alone(completion: str) -> None:
+    """Each has its own prompts; one class is empty, and one cancels out."""
+    generator = torch.Generator().manual_seed(0)
+    caches, means = [], torch.randn(3, 4, 8, generator=generator).unbind()
+    for _ in means:
+        features = unit(torch.randn(4, 2, 8, generator=generator))
+        features[1, 1] = -features[1, 0]
+        caches.append(replace(empty(4, 2, 8), features=features, count=torch.tensor([2, 2, 0, 1])))
+    for found, cache, mean in zip(align_together(caches, means, completion), caches, means, strict=True):
+        alone = align(cache.features, cache.count, mean, completion)
+        for name in ("aligned", "resultant_length", "angle"):
+            assert torch.equal(getattr(found, name), getattr(alone, name))
+        assert found.notes == alone.notes
+        assert found.notes[1]
