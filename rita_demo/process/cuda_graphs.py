@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -89,7 +90,8 @@ def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
         own = [one.detach().clone() for one in inputs]
     graph = torch.cuda.CUDAGraph()
     try:
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads may use the card meanwhile
+        # other threads may use the card meanwhile
+        with torch.cuda.graph(graph, stream=_recording_stream(), capture_error_mode="thread_local"):
             outputs = _detached(function(*own))
         graph.replay()
         if same_numbers(outputs, expected):
@@ -98,6 +100,24 @@ def _record(function: Function, inputs: Sequence[Tensor]) -> _Recorded:
     except RuntimeError as error:  # also when the card has no memory left for it
         process_logging.log_error("a step cannot be recorded for the GPU and runs without it", error)
     return _Recorded(None)
+
+
+@cache
+def _recording_stream() -> "torch.cuda.Stream":
+    return torch.cuda.Stream()
+
+
+@contextmanager
+def on_recording_stream(device: torch.device) -> Iterator[None]:
+    """What is done inside the block can be differentiated in a recording: a gradient runs where its forward pass ran."""
+    if device.type != "cuda":
+        yield
+        return
+    stream = _recording_stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        yield
+    torch.cuda.current_stream().wait_stream(stream)
 
 
 def same_numbers(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rita_demo.process.cpu_threads import single_threaded
-from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.process.cuda_graphs import CudaGraphs, on_recording_stream
 
 Encode = Callable[[Tensor], Tensor]  # contexts (P, L, E) -> features (K, P, D)
 #: Vocabularies that keep their graphs or recordings: those used last. One may take a gigabyte.
@@ -18,7 +18,7 @@ KEPT = {"cuda": 4}
 
 class InitialGraph:
     """The kept graphs of one vocabulary, one for each number P of contexts; ``recorded``: the prompt updates that a GPU
-    records instead."""
+    records, which begin with them."""
 
     used: ClassVar[list[weakref.ref["InitialGraph"]]] = []  # the one that was used last at the end
 
@@ -32,7 +32,8 @@ class InitialGraph:
         self.mark_as_used(context.device)
         if (kept := self.graphs.get(len(context))) is None:
             # on one thread: the numbers do not depend on which caller was the first
-            with torch.inference_mode(False), torch.enable_grad(), single_threaded():
+            run = on_recording_stream(context.device)
+            with torch.inference_mode(False), torch.enable_grad(), single_threaded(), run:
                 leaf = context.detach().clone().requires_grad_()
                 kept = self.graphs[len(context)] = leaf, encode(leaf)
         return kept

@@ -83,8 +83,8 @@ class PromptSet:
 
     def initial(self) -> tuple[Tensor, Tensor] | None:
         """The initial contexts (P, L, E) as a leaf, and all features (K, M, D) with the kept graph, whose gradients are taken
-        with ``retain_graph``; None where the graph is too large to be kept, or updates are recorded."""
-        if self.graph.recorded.enabled or not self.encoder.keeps_graph(len(self.context)):
+        with ``retain_graph``; None where the graph is too large to be kept."""
+        if not self.encoder.keeps_graph(len(self.context)):
             return None
         leaf, features = self.graph.of(self.encoder, self.context)
         return leaf, torch.cat([features, self.description_features], dim=1)

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -14,6 +15,7 @@ from rita_demo.process.cuda_graphs import CudaGraphs, same_numbers
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm import prompt_encoder
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.initial_graph import InitialGraph
 from rita_demo.vlm.prompt_encoder import PromptEncoder
 from rita_demo.vlm.prompts import build_prompts
 from rita_demo.vlm.registry import untrained
@@ -114,20 +116,33 @@ def test_steps_of_the_solver_need_no_number() -> None:
     assert (found[-2].shape, found[-1].shape) == ((K,), (4, K))
 
 
-def test_a_prompt_update_needs_no_number(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_prompt_update_needs_no_number(backbone: Backbone, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    """Neither with a first forward pass of its own, nor with the one that is kept."""
     monkeypatch.setitem(prompt_encoder.GRAPH_BYTES, "meta", 1 << 30)
     built = build_prompts(backbone, ("a cat", "a very long name of a class", "dog"), RECOMMENDED)
-    encoder = _on_meta(built.encoder, len(built.context))
+    encoder, graph = _on_meta(built.encoder, len(built.context)), InitialGraph(recorded=True)
     prompts = Prompts(
         encode=encoder,
         context=torch.empty_like(built.context, device=META),
         features=torch.empty_like(built.features, device=META),
         weight=torch.empty_like(built.weight, device=META),
         temperature=0.01,
+        initial=lambda: graph.of(encoder, torch.empty_like(built.context, device=META)) if kept else None,
         recorded=CudaGraphs(enabled=True),
     )
     found = tune(prompts, torch.empty(64, backbone.info.width, device=META), RECOMMENDED)
     assert (found.features.shape, found.loss.shape) == (built.features.shape, (2,))
+
+
+def test_a_recorded_prompt_update_begins_with_the_kept_forward_pass(backbone: Backbone) -> None:
+    built = build_prompts(backbone, ("a cat", "dog"), RECOMMENDED)
+    updates = replace(built, graph=InitialGraph(recorded=True))
+    first, second = updates.initial(), updates.initial()
+    assert first is not None
+    assert second is not None
+    assert first[0] is second[0]
+    torch.testing.assert_close(first[1], built.features, atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("goal", sorted(components.COMPONENTS["goal"]))
