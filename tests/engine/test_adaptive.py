@@ -16,6 +16,7 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.records import Verdict
 from rita_demo.settings import RECOMMENDED, register_choices
+from tests.toy_model import ToyEngine
 
 QUICK = RECOMMENDED.replace(square="model", views=16, attack_views=8, protocol="off", attack="adaptive")
 LESS = {"adaptive.steps": 10, "adaptive.restarts": 1}
@@ -24,6 +25,11 @@ LESS = {"adaptive.steps": 10, "adaptive.restarts": 1}
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     return Engine()
+
+
+@pytest.fixture(scope="module")
+def toy() -> ToyEngine:
+    return ToyEngine()
 
 
 @pytest.mark.slow
@@ -91,12 +97,12 @@ def counted(inputs: DefenceInput) -> Verdict:
 
 @pytest.mark.parametrize("plugin", [counted], indirect=True)
 def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_answers_with(
-    engine: Engine, plugin: str
+    toy: ToyEngine, plugin: str
 ) -> None:
     settings = QUICK.replace(views=24, attack_views=3, **{"adaptive.against": plugin, "adaptive.steps": 2})
     SEEN.clear()
     one = SAMPLES["motorcycle"]
-    run = run_picture(engine, one.load(), one.names, settings.replace(budget=1), label=one.names.index(one.label))
+    run = run_picture(toy, one.load(), one.names, settings.replace(budget=1), label=one.names.index(one.label))
     steps, judged = SEEN.count(3), SEEN.count(24)
     assert steps + judged == len(SEEN)
     assert judged % DRAWS == 0
@@ -105,27 +111,27 @@ def test_steps_draw_few_views_and_a_restart_is_judged_on_as_many_as_the_defence_
     assert "judged on 4 sets of 24 views that no step drew. The second start is aimed at the runner-up" in said
     queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 5})
     names = ("cup", "crab", "dog", "cat")
-    asked = run_picture(engine, one.load(), names, queried, label=0)
+    asked = run_picture(toy, one.load(), names, queried, label=0)
     assert "judged on" not in " ".join(asked.threat_model.sentences)
 
 
 @pytest.mark.parametrize("plugin", [rounded], indirect=True)
-def test_a_defence_without_a_gradient_is_a_sentence(engine: Engine, plugin: str) -> None:
+def test_a_defence_without_a_gradient_is_a_sentence(toy: ToyEngine, plugin: str) -> None:
     settings = QUICK.replace(**{"adaptive.against": plugin, "adaptive.steps": 2})
     with pytest.raises(PluginError, match="Plain gives an attacker who knows it no gradient") as refused:
-        run_picture(engine, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
+        run_picture(toy, SAMPLES["motorcycle"].load(), ("cup", "crab"), settings, label=0)
     assert "straight_through" in refused.value.hint
     queried = settings.replace(**{"adaptive.search": "square", "adaptive.queries": 20})
     names = ("cup", "crab", "dog", "cat")
-    assert run_picture(engine, SAMPLES["motorcycle"].load(), names, queried, label=0).attack is not None
+    assert run_picture(toy, SAMPLES["motorcycle"].load(), names, queried, label=0).attack is not None
 
 
-def test_counts_before_the_step_are_those_of_the_untouched_views(engine: Engine) -> None:
+def test_counts_before_the_step_are_those_of_the_untouched_views(toy: ToyEngine) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
     picture = open_picture(png_bytes(pixels))
     names = ("cup", "crab", "dog")
     plain = QUICK.replace(attack="none", step_back=0.0)
-    before = run_picture(engine, picture, names, plain).attacked.trace
-    after = run_picture(engine, picture, names, plain.replace(step_back=3.0)).attacked.trace
+    before = run_picture(toy, picture, names, plain).attacked.trace
+    after = run_picture(toy, picture, names, plain.replace(step_back=3.0)).attacked.trace
     assert before.label_before_step is None
     assert np.array_equal(after.label_before_step, before.confidence.label)
