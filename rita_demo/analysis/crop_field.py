@@ -131,14 +131,14 @@ def small_transport(run: Run, side: ImageResult, rival: int) -> SmallTransport:
 
 def _most_different(z: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """(2, m) the sentences of each class that are farthest apart; m is 1 where a class has only one."""
-    found = []
+    pairs = []
     for features, own in zip(z, weight, strict=True):
         real = np.flatnonzero(own > 0)
         likeness = features[real] @ features[real].T
-        found.append(real[sorted(np.unravel_index(likeness.argmin(), likeness.shape))])
-    if any(len(set(pair)) < SENTENCES for pair in found):
-        found = [pair[:1] for pair in found]
-    return np.stack(found)
+        pairs.append(real[sorted(np.unravel_index(likeness.argmin(), likeness.shape))])
+    if any(len(set(pair)) < SENTENCES for pair in pairs):
+        pairs = [pair[:1] for pair in pairs]
+    return np.stack(pairs)
 
 
 def _plane(z: np.ndarray) -> np.ndarray:
@@ -157,11 +157,11 @@ def entropies(side: ImageResult, temperature: float) -> tuple[np.ndarray, np.nda
     Computed from the costs of the trace: ``mean_m cos = 1 - mean_m C[n, m]``, or ``log p_n(k) = -C[n, m] / tau``. ``cache_text`` names the one of the two
     that decided which views are confident. ``temperature``: tau."""
     weight = np.asarray(side.trace.prompt_weight, np.float64)
-    found = []
+    both = []
     for moved in (side.trace.untuned_prompt_transport, side.trace.prompt_transport):
         logit = (1 - np.einsum("knm,km->nk", np.asarray(moved.cost, np.float64), weight)) / temperature
         logit -= logit.max(1, keepdims=True)
         share = np.exp(logit)
         total = share.sum(1, keepdims=True)
-        found.append(np.log(total[:, 0]) - (share / total * logit).sum(1))
-    return found[0], found[1]
+        both.append(np.log(total[:, 0]) - (share / total * logit).sum(1))
+    return both[0], both[1]

@@ -178,7 +178,7 @@ def _nearest(table: _Table, chosen: np.ndarray, mass: np.ndarray) -> list[np.nda
     both = np.empty((classes, size, 2), np.float32)
     both[..., 1], both[..., 0] = np.maximum(1 - table.fit.T, 0), table.mass
     packed = both.view(np.uint64)[..., 0]  # little-endian: the cost is the upper half
-    found = [np.empty((draws[0], classes), np.float32) for _ in NEAREST]
+    values = [np.empty((draws[0], classes), np.float32) for _ in NEAREST]
     step = max(1, CHUNK // (draws[1] * classes))
     for start in range(0, draws[0], step):
         part = slice(start, start + step)
@@ -186,11 +186,11 @@ def _nearest(table: _Table, chosen: np.ndarray, mass: np.ndarray) -> list[np.nda
         ordered = np.sort(picked, -1).view(np.float32).reshape(classes, -1, draws[1], 2)
         weight, cost = np.ascontiguousarray(ordered[..., 0]), ordered[..., 1]
         before = np.cumsum(weight, -1) - weight
-        for share, into in zip(NEAREST, found):
+        for share, into in zip(NEAREST, values):
             wanted = share * mass[part]
             taken = np.minimum(np.maximum(wanted[:, None] - before, 0), weight)
             into[part] = (np.einsum("kdn,kdn->kd", taken, cost) / wanted).T
-    return found
+    return values
 
 
 def _drop_and_rise(table: _Table, chosen: np.ndarray, label: int) -> tuple[float, float]:
@@ -198,8 +198,8 @@ def _drop_and_rise(table: _Table, chosen: np.ndarray, label: int) -> tuple[float
     mass, own = _counts(chosen, len(table.mass)) * table.mass, np.arange(len(table.mass)) < table.own
     if not mass[:, own].any() or not mass[:, ~own].any():
         return np.nan, np.nan
-    kept, replaced = (_mean(mass[:, part], table.fit[part]) for part in (own, ~own))
-    growth, wrong = replaced - kept, replaced.copy()
+    own_mean, replaced = (_mean(mass[:, part], table.fit[part]) for part in (own, ~own))
+    growth, wrong = replaced - own_mean, replaced.copy()
     wrong[:, label] = -np.inf
     rise = np.take_along_axis(growth, wrong.argmax(1)[:, None], 1)
     return -float(growth[:, label].mean()), float(rise.mean())

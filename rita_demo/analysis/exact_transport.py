@@ -17,10 +17,10 @@ def exact_cost(cost: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> float
 
     n, m = cost.shape
     sums = np.concatenate([np.kron(np.eye(n), np.ones((1, m))), np.kron(np.ones((1, n)), np.eye(m))])
-    found = linprog(
+    solution = linprog(
         np.asarray(cost, np.float64).ravel(), A_eq=sums, b_eq=np.concatenate([rows, columns]), method="highs"
     )
-    return float(found.fun) if found.status == 0 else float("nan")
+    return float(solution.fun) if solution.status == 0 else float("nan")
 
 
 def with_exact(bounds: TheoremBounds, trace: Trace, classes: Iterable[int]) -> TheoremBounds:

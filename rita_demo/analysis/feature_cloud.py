@@ -100,14 +100,14 @@ def separability(
     cosine = np.asarray(features, np.float64) @ np.asarray(features, np.float64).T
     other = picture[:, None] != picture[None, :]
     same = (label[:, None] == label[None, :]) & other
-    asked = same.any(1)  # a class with one picture has no neighbours of its own
-    several = [len(np.unique(picture[label == k])) for k in np.unique(label[asked])]  # pictures of a class
+    has_partner = same.any(1)  # a class with one picture has no neighbours of its own
+    several = [len(np.unique(picture[label == k])) for k in np.unique(label[has_partner])]  # pictures of a class
     enough = min(neighbours, min(several, default=1) - 1)
     purity = chance = np.nan
     if enough:
-        nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[asked, :enough]
-        purity = float((label[nearest] == label[asked, None]).mean())
-        chance = float((same.sum(1) / other.sum(1).clip(1))[asked].mean())
+        nearest = np.argsort(np.where(other, -cosine, np.inf), axis=1, kind="stable")[has_partner, :enough]
+        purity = float((label[nearest] == label[has_partner, None]).mean())
+        chance = float((same.sum(1) / other.sum(1).clip(1))[has_partner].mean())
     return Separability(what, len(label), score, purity, enough, chance)
 
 

@@ -83,11 +83,11 @@ def _above(one: MeasuredCell, other: MeasuredCell) -> bool:
 
 def masking_sentence(signs: Sequence[bool | None]) -> str:
     """The signs in a sentence: those found, and those that were not checked."""
-    found = [question for question, sign in zip(QUESTIONS, signs) if sign]
+    questions = [question for question, sign in zip(QUESTIONS, signs) if sign]
     unknown = [question for question, sign in zip(QUESTIONS, signs) if sign is None]
     if len(unknown) == len(QUESTIONS):
         return "Signs of masking: not checked."
-    parts = [f"Signs of masking: {' '.join(found)} Yes." if found else "No sign of masking was found."]
+    parts = [f"Signs of masking: {' '.join(questions)} Yes." if questions else "No sign of masking was found."]
     if unknown:
         parts.append(f"Not checked: {' '.join(unknown)}")
     return " ".join(parts)

@@ -87,20 +87,21 @@ def non_recommended(point: AblationPoint, about: dict[str, JsonValue]) -> tuple[
 def budget_by_steps(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     """RITA's accuracy by the budget of PGD, a bar per number of steps of the prompt update: one chart per dataset, split
     and backbone with at least two budgets and two numbers of steps. Budget 0 is no attack."""
-    mine = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
+    rows = [p for p in points if p.cell.method == "rita" and p.cell.attack in ("none", "pgd")]
     charts = []
-    for (dataset, split, backbone), cells in group_by(mine, BY_DATASET_AND_BACKBONE).items():
-        found = _closest(
+    for (dataset, split, backbone), cells in group_by(rows, BY_DATASET_AND_BACKBONE).items():
+        cell_at = _closest(
             cells, lambda p: (p.settings.get("tuning_steps"), p.cell.budget * (p.cell.attack != "none")), "tuning_steps"
         )
-        steps, budgets = (sorted({key[at] for key in found}) for at in (0, 1))
+        steps, budgets = (sorted({key[at] for key in cell_at}) for at in (0, 1))
         if len(steps) < 2 or len(budgets) < 2:
             continue
         bars = {
-            f"{step} step{'s' * (step != 1)}": tuple(found.get((step, budget)) for budget in budgets) for step in steps
+            f"{step} step{'s' * (step != 1)}": tuple(cell_at.get((step, budget)) for budget in budgets)
+            for step in steps
         }
         groups = tuple(f"{budget}/255" if budget else "no attack" for budget in budgets)
-        about = f"RITA, {dataset} ({split}), {backbone}, {_memory(found.values())}"
+        about = f"RITA, {dataset} ({split}), {backbone}, {_memory(cell_at.values())}"
         charts.append(AccuracyChart(about, "strength of PGD", groups, bars))
     return tuple(charts)
 
@@ -110,17 +111,17 @@ def by_backbone(points: Iterable[AblationPoint]) -> tuple[AccuracyChart, ...]:
     methods: one chart per dataset and split. A group with one method compares nothing: the chart names it as left out. What
     became of the memory is said once, or group by group where it differs."""
     charts = []
-    for (dataset, split), mine in group_by(points, BY_DATASET).items():
-        found = _closest(mine, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
-        counts = Counter(group for group, _ in found)
+    for (dataset, split), part in group_by(points, BY_DATASET).items():
+        cell_of = _closest(part, lambda p: ((p.cell.backbone, p.cell.attack_text), p.cell.method))
+        counts = Counter(group for group, _ in cell_of)
         several = {group for group in counts if counts[group] > 1} or set(counts)  # one method alone compares nothing
         groups = sorted(several, key=lambda group: (group[0], group[1] != "no attack", group[1]))
-        single = {group: (name, cell) for (group, name), cell in found.items() if group not in several}
-        known = [*compared(), *(method for _, method in found if method not in DEFENCES)]
-        methods = [name for name in dict.fromkeys(known) if any(method == name for _, method in found)]
-        bars = {name: tuple(found.get((group, name)) for group in groups) for name in methods}
+        single = {group: (name, cell) for (group, name), cell in cell_of.items() if group not in several}
+        names = [*compared(), *(method for _, method in cell_of if method not in DEFENCES)]
+        methods = [name for name in dict.fromkeys(names) if any(method == name for _, method in cell_of)]
+        bars = {name: tuple(cell_of.get((group, name)) for group in groups) for name in methods}
         using = [name for name in methods if name in DEFENCES and DEFENCES[name].uses_cache]
-        memories = [_memory(cell for name in using if (cell := found.get((group, name)))) for group in groups]
+        memories = [_memory(cell for name in using if (cell := cell_of.get((group, name)))) for group in groups]
         different = {memory for memory in memories if memory}
         each = memories if len(different) > 1 else [""] * len(groups)
         titles = tuple("<br>".join(filter(None, (*group, memory))) for group, memory in zip(groups, each))
@@ -151,10 +152,10 @@ def _closest(
         place = [*PROTOCOL_ORDER, point.cell.protocol].index(point.cell.protocol)
         return len(non_recommended(point, free)), place, -point.cell.n
 
-    found: dict[Hashable, MeasuredCell] = {}
+    cells: dict[Hashable, MeasuredCell] = {}
     for point in sorted(points, key=distance):
-        found.setdefault(key(point), point.cell)
-    return found
+        cells.setdefault(key(point), point.cell)
+    return cells
 
 
 @dataclass(frozen=True)
@@ -177,17 +178,17 @@ def attacker_table(cells: Iterable[MeasuredCell]) -> dict[str, dict[str, Correct
     for cell in cells:
         if cell.protocol == "off":
             row = table.setdefault(cell.attack, {})
-            known = row.get(cell.method, CorrectCount(0, 0, ()))
+            count = row.get(cell.method, CorrectCount(0, 0, ()))
             right = round(cell.accuracy * cell.n / 100)
-            datasets, earlier = (*known.datasets, cell.dataset), known.earlier or cell.by_earlier_attack
-            row[cell.method] = CorrectCount(known.right + right, known.n + cell.n, datasets, earlier)
+            datasets, earlier = (*count.datasets, cell.dataset), count.earlier or cell.by_earlier_attack
+            row[cell.method] = CorrectCount(count.right + right, count.n + cell.n, datasets, earlier)
     return table
 
 
 def difference_in_correct(table: dict[str, dict[str, CorrectCount]], one: str, other: str) -> dict[str, int]:
     """Attack -> right answers of ``one`` minus those of ``other``, where both have the same datasets."""
-    found = {}
+    differences = {}
     for attack, row in table.items():
         if one in row and other in row and row[one].datasets == row[other].datasets:
-            found[attack] = row[one].right - row[other].right
-    return found
+            differences[attack] = row[one].right - row[other].right
+    return differences

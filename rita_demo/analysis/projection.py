@@ -30,9 +30,9 @@ def centre_by_kind(points: CloudPoints) -> np.ndarray:
     """
     moved = np.array(points.features, np.float64)
     text = points.kind == "prompt"
-    for mine in (text, ~text):
-        if mine.any():
-            moved[mine] -= moved[mine].mean(0)
+    for group in (text, ~text):
+        if group.any():
+            moved[group] -= moved[group].mean(0)
     return moved
 
 
@@ -59,14 +59,14 @@ def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarr
     import umap as library  # imports for many seconds
 
     X = np.asarray(features, np.float32)
-    found, distance = _neighbours_elsewhere(X, neighbours, picture)
+    nearest, distance = _neighbours_elsewhere(X, neighbours, picture)
     reducer = library.UMAP(
-        n_neighbors=found.shape[1],
+        n_neighbors=nearest.shape[1],
         min_dist=0.1,
         metric="cosine",
         random_state=0,
         n_jobs=1,
-        precomputed_knn=(found, distance, None),
+        precomputed_knn=(nearest, distance, None),
     )
     # Its compiled loops change this thread's number of OpenMP threads, also torch's: restore it.
     with ThreadpoolController().select(user_api="openmp").limit(limits=None), warnings.catch_warnings():
@@ -93,12 +93,12 @@ def _neighbours_elsewhere(X: np.ndarray, neighbours: int, picture: np.ndarray) -
     owner = np.where(picture < 0, -1 - np.arange(len(X)), picture)  # a point of no picture is alone
     _, sizes = np.unique(owner, return_counts=True)
     k = max(2, min(neighbours, len(X) - int(sizes.max()) + 1))
-    found, nearest = np.empty((len(X), k), np.int32), np.empty((len(X), k), np.float32)
+    index, distances = np.empty((len(X), k), np.int32), np.empty((len(X), k), np.float32)
     for begin in range(0, len(X), ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + ROWS_AT_ONCE, len(X)))
         distance = (1 - unit[rows] @ unit.T).clip(0)
         distance[owner[rows][:, None] == owner[None]] = np.inf
         distance[np.arange(len(rows)), rows] = -1  # itself comes first
-        found[rows] = np.argsort(distance, axis=1, kind="stable")[:, :k]
-        nearest[rows] = np.take_along_axis(distance, found[rows], axis=1).clip(0)
-    return found, nearest
+        index[rows] = np.argsort(distance, axis=1, kind="stable")[:, :k]
+        distances[rows] = np.take_along_axis(distance, index[rows], axis=1).clip(0)
+    return index, distances

@@ -52,34 +52,37 @@ class Registry(Generic[T]):
         taken."""
         return self.add_loaded(spec, load_plugin(spec, self.kind))
 
-    def add_loaded(self, spec: str, one: T, files: Sequence[str] = ()) -> T:
-        """Register an object that is loaded from ``spec``, as :meth:`add_plugin` does. ``files``: all that it was loaded from, where it is not one file."""
-        return self._add_plugin(replace(one, plugin=spec, digest=plugin_digest(spec, files)))
+    def add_loaded(self, spec: str, record: T, files: Sequence[str] = ()) -> T:
+        """Register an object that is loaded from ``spec``, as :meth:`add_plugin` does. ``files``: all that it was loaded
+        from, where it is not one file."""
+        return self._add_plugin(replace(record, plugin=spec, digest=plugin_digest(spec, files)))
 
-    def add_object(self, one: T) -> T:
+    def add_object(self, record: T) -> T:
         """Register an object of a script or a notebook; one of that name from a script is replaced. Raises PluginError: its
         name, or that of a setting, is taken by another."""
-        if self.known.get(one.name) is one:
-            return one
-        return self._add_plugin(replace(one, plugin=script_spec(one), digest=object_digest(one)))
+        if self.known.get(record.name) is record:
+            return record
+        return self._add_plugin(replace(record, plugin=script_spec(record), digest=object_digest(record)))
 
-    def _add_plugin(self, one: T) -> T:
-        script, earlier = is_script(one.plugin), self.known.get(one.name)
-        where = "" if script else f"{place(one.plugin)}: "
+    def _add_plugin(self, record: T) -> T:
+        script, earlier = is_script(record.plugin), self.known.get(record.name)
+        where = "" if script else f"{place(record.plugin)}: "
         if earlier is not None:
             if not (
-                is_script(earlier.plugin) if script else Path(earlier.plugin).absolute() == Path(one.plugin).absolute()
+                is_script(earlier.plugin)
+                if script
+                else Path(earlier.plugin).absolute() == Path(record.plugin).absolute()
             ):
-                taken = f"{self.kind.__name__.lower()} {one.name!r} exists already."
+                taken = f"{self.kind.__name__.lower()} {record.name!r} exists already."
                 raise PluginError(f"{where}the {taken}" if where else f"The {taken}", "Choose another name.")
-            if earlier.digest == one.digest:
+            if earlier.digest == record.digest:
                 return earlier
-            self.remove(one.name)
+            self.remove(record.name)
         try:
-            self._add(one)
+            self._add(record)
         except SettingError as error:
             raise PluginError(f"{where}{error.message}", error.hint) from error
-        return one
+        return record
 
     def remove(self, name: str) -> None:
         """Forget one, its settings and the choice of it: as if it had never been added."""
@@ -91,16 +94,16 @@ class Registry(Generic[T]):
         """``FILE.py:NAME`` of all that came from a file."""
         return tuple(one.plugin for one in self.known.values() if one.plugin)
 
-    def _add(self, one: T) -> None:
+    def _add(self, record: T) -> None:
         added: list[str] = []
         try:
-            for setting in one.settings:
-                added.append(register(one.name, setting))
+            for setting in record.settings:
+                added.append(register(record.name, setting))
         except SettingError:
             for name in added:
                 unregister(name)
             raise
-        self.known[one.name] = one
+        self.known[record.name] = record
         self._update_choices()
 
     def _update_choices(self) -> None:

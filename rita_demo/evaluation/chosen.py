@@ -42,11 +42,11 @@ def read_pictures(path: Path) -> tuple[str, ...]:
         raise DataError(f"The list of pictures {path.name!r} cannot be read.", "Name a text or CSV file.") from error
     head = next(csv.reader(lines[:1]), [])
     column = next((name for name in PICTURE_COLUMNS if name in head), None)
-    found = (
+    names = (
         [text_of(row.get(column) or "") for row in csv.DictReader(lines)]
         if column
         else [line.strip() for line in lines]
     )
-    if not any(found):
+    if not any(names):
         raise DataError(f"The list of pictures {path.name!r} is empty.", "Write one name per line.")
-    return tuple(dict.fromkeys(name for name in found if name))
+    return tuple(dict.fromkeys(name for name in names if name))

@@ -74,8 +74,8 @@ def find_split(place: str, ids: Collection[str], root: Path | None) -> str:
 def texture_of(name: str) -> tuple[str, int] | None:
     """Class and seed of a drawn texture by its name (untrusted); None if it is no texture's."""
     word, _, seed = name.rpartition("/")
-    known = word in textures.CLASSES and seed.isdecimal() and len(seed) < MAX_DIGITS
-    return (word, int(seed)) if known else None
+    is_texture = word in textures.CLASSES and seed.isdecimal() and len(seed) < MAX_DIGITS
+    return (word, int(seed)) if is_texture else None
 
 
 def _in_split(name: str, split: str) -> bool:

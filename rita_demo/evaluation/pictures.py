@@ -109,8 +109,8 @@ class PictureSet:
     @property
     def omissions(self) -> tuple[str, ...]:
         """Sentences on what is in the dataset's folders and is not measured."""
-        found = [self.skipped, unusable_text(self.unusable, len(self.items)) if self.unusable else ""]
-        return tuple(f"{self.dataset}: {sentence}" for sentence in found if sentence)
+        sentences = [self.skipped, unusable_text(self.unusable, len(self.items)) if self.unusable else ""]
+        return tuple(f"{self.dataset}: {sentence}" for sentence in sentences if sentence)
 
     def stream(self, seed: int, order: str = "random") -> tuple[DatasetItem, ...]:
         """The pictures in an order that depends on the seed alone, not on the machine.
@@ -291,21 +291,21 @@ def _split_set(
             break
         with suppress(DataError):  # this split is missing; the others may be there
             order |= {name: label for _, label, name in load_split(base, root, other, allow_partial=True)} | order
-    found = tuple(sorted(order, key=lambda name: (order[name], name)))
-    known = VOCABULARIES[base].names if base in VOCABULARIES else listed
-    if not order.keys() <= set(known):  # a user's dataset, perhaps under a known name
-        known = listed or found
+    present = tuple(sorted(order, key=lambda name: (order[name], name)))
+    names = VOCABULARIES[base].names if base in VOCABULARIES else listed
+    if not order.keys() <= set(names):  # a user's dataset, perhaps under a known name
+        names = listed or present
     if only_present:
-        known = tuple(name for name in known if name in order)
-    elif len(found) < len(known) and not allow_partial:
+        names = tuple(name for name in names if name in order)
+    elif len(present) < len(names) and not allow_partial:
         raise DataError(
-            f"Only {len(found)} of the {len(known)} classes of {base!r} have pictures here.",
-            f"Add --allow-partial to measure them among all {len(known)} class names, or name the "
-            f"dataset {base + PRESENT_SUFFIX} to use these {len(found)} alone.",
+            f"Only {len(present)} of the {len(names)} classes of {base!r} have pictures here.",
+            f"Add --allow-partial to measure them among all {len(names)} class names, or name the "
+            f"dataset {base + PRESENT_SUFFIX} to use these {len(present)} alone.",
         )
-    label, home = {name: index for index, name in enumerate(known)}, root if base in DATASETS else root / base
+    label, home = {name: index for index, name in enumerate(names)}, root if base in DATASETS else root / base
     chosen = [DatasetItem(path.relative_to(home).as_posix(), label[name], _size(path), path) for path, _, name in items]
-    return known, chosen, len(found)
+    return names, chosen, len(present)
 
 
 def _size(path: Path) -> int:
@@ -344,10 +344,10 @@ def choose_usable(
     usable, faults = set[str](), dict[str, str]()
     while True:
         chosen = choose([item for item in items if item.id not in faults])
-        found = _faults([item for item in chosen if item.id not in usable], report)
-        if not found:
+        new = _faults([item for item in chosen if item.id not in usable], report)
+        if not new:
             return tuple(chosen), tuple(UnusablePicture(*fault) for fault in sorted(faults.items()))
-        faults |= found
+        faults |= new
         usable |= {item.id for item in chosen} - faults.keys()
 
 
@@ -361,15 +361,15 @@ def unusable_text(unusable: Sequence[UnusablePicture], usable: int) -> str:
 def _faults(items: Sequence[DatasetItem], report: Callable[[str], object]) -> dict[str, str]:
     """Picture -> why it cannot be used."""
     files = {item.id: item.path for item in items if item.path is not None}
-    found, pool = dict[str, str](), ThreadPoolExecutor(THREADS)
+    faults, pool = dict[str, str](), ThreadPoolExecutor(THREADS)
     try:
         for done, (name, fault) in enumerate(zip(files, pool.map(_fault, files.values()))):
             if done and done % REPORT_EVERY == 0:
                 report(f"Opening every picture once: {done} of {len(files)}")
-            found |= {name: fault} if fault else {}
+            faults |= {name: fault} if fault else {}
     finally:  # after Ctrl-C the others are not waited for
         pool.shutdown(cancel_futures=True)
-    return found
+    return faults
 
 
 def _fault(path: Path) -> str:

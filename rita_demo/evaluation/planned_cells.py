@@ -139,7 +139,7 @@ def dataset_defaults(request: Request, dataset: str) -> dict[str, JsonValue]:
 
 def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
     """All different cells of one dataset and seed, methods in the order of the request."""
-    found: dict[tuple[str, Settings], Cell] = {}
+    cells: dict[tuple[str, Settings], Cell] = {}
     for method in request.methods:
         for point in request.points:
             settings = canonical_settings(method, point, request.fixed_seeds)
@@ -150,8 +150,8 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
                 traffic, target = replace(traffic, share=100), ""
             cell = Cell(method, seed, point, settings, request.fixed_seeds, traffic, target)
             if cell.stochastic or seed == request.seeds[0]:
-                found.setdefault((method, settings), cell)
-    return tuple(found.values())
+                cells.setdefault((method, settings), cell)
+    return tuple(cells.values())
 
 
 def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[str]) -> Settings:
@@ -217,8 +217,8 @@ def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str
 def tuning_key(cell: Cell) -> TuningKey:
     """Cells with the same key and the same views share their tuned prompts: the values of the first settings in their
     order, and later ones as (name, value)."""
-    found = _hashed(cell.settings, in_groups(*cell.settings.prompt_update_groups))
-    return tuple(value if name in FIRST else (name, value) for name, value in found.items())
+    values = _hashed(cell.settings, in_groups(*cell.settings.prompt_update_groups))
+    return tuple(value if name in FIRST else (name, value) for name, value in values.items())
 
 
 def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
@@ -285,9 +285,9 @@ def _target_and_form(cell: Cell) -> dict[str, JsonValue]:
     """The target, and which form of the attack it is, of a plugin's the content of its file: what another form made is
     measured again."""
     attack = get_attack(cell.requested.attack)
-    found: dict[str, JsonValue] = {"target": cell.target} if cell.target else {}
-    found |= {"revision": attack.revision} if attack.revision else {}
-    return found | ({"guest": attack.digest} if attack.digest else {})
+    parts: dict[str, JsonValue] = {"target": cell.target} if cell.target else {}
+    parts |= {"revision": attack.revision} if attack.revision else {}
+    return parts | ({"guest": attack.digest} if attack.digest else {})
 
 
 def _known_code(cell: Cell) -> str:
@@ -305,32 +305,32 @@ def _description_content(cell: Cell, picture_set: PictureSet) -> Any:
 
 def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value: dict[str, Any]) -> str:
     """A hash of ``value`` and of what the pixels under the views depend on, beside the class names."""
-    asked = cell.requested
+    requested = cell.requested
     pixels = {"format": FORMAT, "model": model.name, "weights": model.weights}
-    pixels |= {"square": asked.square, "attack": asked.attack}
-    if asked.attack != "none":
-        pixels |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": asked.adversarial_roundtrip}
-        pixels["attack_seed"] = asked.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
+    pixels |= {"square": requested.square, "attack": requested.attack}
+    if requested.attack != "none":
+        pixels |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": requested.adversarial_roundtrip}
+        pixels["attack_seed"] = requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
         pixels |= _attack_dependencies(cell, picture_set, model)
-        if get_attack(asked.attack).queries_clip and asked.hand_prompt != "photo":
-            pixels["hand_prompt"] = asked.hand_prompt
-        pixels |= _hashed(asked, _later("attack")) | _target_and_form(cell)
+        if get_attack(requested.attack).queries_clip and requested.hand_prompt != "photo":
+            pixels["hand_prompt"] = requested.hand_prompt
+        pixels |= _hashed(requested, _later("attack")) | _target_and_form(cell)
     return digest(value | {"pixels": pixels, "dataset": _dataset(picture_set), "seed": cell.seed})
 
 
 def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
     """What an attack depends on beyond the settings that all attacks have."""
-    asked, through = cell.requested, access_of(cell.requested)
-    own = {name: short for short, name in get_attack(asked.attack).param_names.items()}
-    found: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
+    requested, through = cell.requested, access_of(cell.requested)
+    own = {name: short for short, name in get_attack(requested.attack).param_names.items()}
+    parts: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
     if through in ("crops", "defence"):
-        found |= {"views": asked.attack_views, "scale": asked.view_scale} | _hashed(asked, _later("views"))
+        parts |= {"views": requested.attack_views, "scale": requested.view_scale} | _hashed(requested, _later("views"))
     if through == "defence":
-        known = _hashed(cell.settings, in_groups(*DEFENCE_GROUPS))
-        if asked.attack == "adaptive":
+        defence_settings = _hashed(cell.settings, in_groups(*DEFENCE_GROUPS))
+        if requested.attack == "adaptive":
             defence = DEFENCES[attacked_defence(cell.attack_settings)]
-            known |= _hashed(asked, defence.setting_names)
+            defence_settings |= _hashed(requested, defence.setting_names)
         memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
         code = {"code": code} if (code := _known_code(cell)) else {}
-        found |= {"defence": known, "memory": memory} | code
-    return found
+        parts |= {"defence": defence_settings, "memory": memory} | code
+    return parts

@@ -130,13 +130,13 @@ def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[s
     Raises:
         SettingError: an unknown name or a value outside its range.
     """
-    found, fixed = points(**asked)
+    all_points, fixed = points(**asked)
     given = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
     paper = paper_setting_names() if asked.get("start") == "paper" else frozenset[str]()
     return Request(
         datasets=_listed(dataset, "dataset"),
         methods=validated(_listed(methods, "method")),
-        points=found,
+        points=all_points,
         seeds=_seeds(seeds),
         fixed_seeds=fixed,
         dataset_settings=paper - given - set(asked.get("saved", ())),
@@ -169,14 +169,14 @@ def points(
     axes |= {name: _values(name, text) for name, text in texts.items()}
     axes |= {name: [value] for name, value in map(parse_assignment, assignments)}
     axes |= _sweeps(sweeps)
-    found = []
+    settings = []
     for values in product(*axes.values()):
         chosen = dict(zip(axes, values))
         chosen = parse_attack(chosen.pop("attack")) | chosen
         if steps is not None:
             chosen[get_attack(chosen["attack"]).steps_setting] = chosen.pop("steps")
-        found.append(preset(start).replace(**(saved or {})).replace(**chosen))
-    return tuple(dict.fromkeys(found)), frozenset(name for name in SEEDS if name in axes)
+        settings.append(preset(start).replace(**(saved or {})).replace(**chosen))
+    return tuple(dict.fromkeys(settings)), frozenset(name for name in SEEDS if name in axes)
 
 
 def _seeds(words: Words) -> tuple[int, ...]:
@@ -194,10 +194,10 @@ def listed(words: Words) -> tuple[str, ...]:
 
 
 def _listed(words: Words, what: str) -> tuple[str, ...]:
-    found = listed(words)
-    if not found:
+    names = listed(words)
+    if not names:
         raise SettingError(f"At least one {what} is needed.")
-    return found
+    return names
 
 
 def _values(name: str, text: Words) -> list[Any]:
@@ -205,12 +205,12 @@ def _values(name: str, text: Words) -> list[Any]:
 
 
 def _sweeps(texts: Sequence[str]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    axes: dict[str, list[Any]] = {}
     for text in texts:
         name, equals, values = (part.strip() for part in text.partition("="))
         if not equals:
             raise SettingError(f"A sweep is written name=v1,v2; got {text[:60]!r}.")
-        if name in found:
+        if name in axes:
             raise SettingError(f"The sweep over {name[:40]} is given twice.", "Put its values into one list.")
-        found[name] = _values(name, values)
-    return found
+        axes[name] = _values(name, values)
+    return axes

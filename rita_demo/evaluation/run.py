@@ -144,10 +144,10 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
 
 
 def _picture_sets(request: Request, report: Report, report_omission: Report) -> dict[str, PictureSet]:
-    found = {name: _picture_set(request, name, report) for name in request.datasets}
-    for sentence in chain.from_iterable(pictures.omissions for pictures in found.values()):
+    sets = {name: _picture_set(request, name, report) for name in request.datasets}
+    for sentence in chain.from_iterable(pictures.omissions for pictures in sets.values()):
         report_omission(sentence)
-    return found
+    return sets
 
 
 def _picture_set(request: Request, name: str, report: Report) -> PictureSet:

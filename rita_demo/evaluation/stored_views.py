@@ -62,12 +62,12 @@ def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
     return tuple(streams.values())
 
 
-def view_rows(one: StreamRun, views: Sequence[RememberedView]) -> list[dict[str, Any]]:
+def view_rows(stream: StreamRun, views: Sequence[RememberedView]) -> list[dict[str, Any]]:
     """A row of :func:`stored_views` for each of the first views that entered the memory of a stream, in order."""
-    names, boxes = one.names, view_boxes(one, views)
+    names, boxes = stream.names, view_boxes(stream, views)
     return [
         {
-            "stream": one.title,
+            "stream": stream.title,
             "id": view.id,
             "picture": view.picture,
             "file": view.name,
@@ -89,6 +89,6 @@ def view_rows(one: StreamRun, views: Sequence[RememberedView]) -> list[dict[str,
     ]
 
 
-def stored_views_csv(one: StreamRun, views: Sequence[RememberedView]) -> bytes:
+def stored_views_csv(stream: StreamRun, views: Sequence[RememberedView]) -> bytes:
     """The table of a stream's first stored views as a file."""
-    return csv_bytes([COLUMNS, *(tuple(row.values()) for row in view_rows(one, views))])
+    return csv_bytes([COLUMNS, *(tuple(row.values()) for row in view_rows(stream, views))])

@@ -37,7 +37,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
     index = {name: k for k, name in enumerate(names)}
     label = np.array([index[row["label"]] for row in rows], int)
     pictures = tuple(row["picture"] for row in rows)
-    answers = {method: _answers(found, pictures, index) for method, found in by_method.items()}
+    answers = {method: _answers(own_rows, pictures, index) for method, own_rows in by_method.items()}
     insertions = _insertions(stream_run, rows, label)
     cache_size, purity, entropy = memory_after(insertions, len(rows))
     return StreamTrajectory(
@@ -74,14 +74,14 @@ def accuracy_summaries(trajectory: StreamTrajectory, t: int) -> tuple[AccuracySu
     """Every method's accuracy on the first ``t`` pictures: on all, on the clean and on the attacked ones."""
     attacked = trajectory.attacked[:t]
     subsets = {"all": np.ones(len(attacked), bool), "clean": ~attacked, "attacked": attacked}
-    found = []
+    summaries = []
     for method, curve in trajectory.curves.items():
         for name, subset in subsets.items():
             counted = subset & (trajectory.answers[method][:t] >= 0)
             right, n = int(curve.right[:t][counted].sum()), int(counted.sum())
             low, high = wilson(right, n) if n else (np.nan, np.nan)
-            found.append(AccuracySummary(method, name, right, n, right / n if n else np.nan, low, high))
-    return tuple(found)
+            summaries.append(AccuracySummary(method, name, right, n, right / n if n else np.nan, low, high))
+    return tuple(summaries)
 
 
 def classes_after(trajectory: StreamTrajectory, t: int) -> dict[int, RememberedView]:
@@ -94,12 +94,12 @@ def _insertions(stream_run: StreamRun, rows: list[Row], label: np.ndarray) -> tu
     events = [(t, *event) for t, row in enumerate(rows) for event in row["entered"]]
     features = remembered_features(stream_run)
     content: dict[int, dict[int, int]] = {}  # class -> slot -> id of the view in it
-    found: list[RememberedView] = []
+    insertions: list[RememberedView] = []
     for number, (t, k, slot, view, entropy) in enumerate(events):
         old = content.setdefault(k, {}).get(slot)
         content[k][slot] = number
         present = list(content[k].values())
-        one = RememberedView(
+        inserted = RememberedView(
             id=number,
             picture=t,
             name=rows[t]["picture"],
@@ -113,12 +113,12 @@ def _insertions(stream_run: StreamRun, rows: list[Row], label: np.ndarray) -> tu
             correct_count=sum(int(label[events[n][0]] == k) for n in present),
             resultant_length=resultant_length(features[present]),
             replaced=old,
-            gain=None if old is None else found[old].entropy - entropy,
+            gain=None if old is None else insertions[old].entropy - entropy,
         )
         if old is not None:
-            found[old] = replace(found[old], replaced_by=number, left=t)
-        found.append(one)
-    return tuple(found)
+            insertions[old] = replace(insertions[old], replaced_by=number, left=t)
+        insertions.append(inserted)
+    return tuple(insertions)
 
 
 def remembered_features(stream_run: StreamRun) -> np.ndarray:
@@ -167,9 +167,9 @@ def memory_after(views: Sequence[RememberedView], pictures: int) -> tuple[np.nda
         return np.bincount(at, change, pictures).cumsum()
 
     size = stored_sum([1.0] * len(views))
-    known = np.where(size > 0, size, np.nan)
+    held = np.where(size > 0, size, np.nan)
     right, entropy = [float(view.truth == view.label) for view in views], [view.entropy for view in views]
-    return size.astype(int), stored_sum(right) / known, stored_sum(entropy) / known
+    return size.astype(int), stored_sum(right) / held, stored_sum(entropy) / held
 
 
 def remembered_views(trajectory: StreamTrajectory, t: int) -> tuple[RememberedView, ...]:
@@ -181,13 +181,13 @@ def remembered_views(trajectory: StreamTrajectory, t: int) -> tuple[RememberedVi
     )
 
 
-def view_boxes(one: StreamRun, views: Iterable[RememberedView]) -> dict[int, tuple[float, ...]]:
+def view_boxes(stream: StreamRun, views: Iterable[RememberedView]) -> dict[int, tuple[float, ...]]:
     """Id -> left, top, right, bottom of a remembered view as fractions of its picture's square, in [0, 1]."""
-    rows, found = one.rows(), dict[int, tuple[float, ...]]()
+    rows, by_id = stream.rows(), dict[int, tuple[float, ...]]()
     for view in views:
-        drawn, _ = boxes.view_boxes(one.header.settings_for(rows[view.picture]), view.view + 1)
-        found[view.id] = tuple(drawn[view.view].tolist())
-    return found
+        drawn, _ = boxes.view_boxes(stream.header.settings_for(rows[view.picture]), view.view + 1)
+        by_id[view.id] = tuple(drawn[view.view].tolist())
+    return by_id
 
 
 def compare_answers(one: StreamRun, other: StreamRun, method: str, t: int) -> AnswerComparison | None:
@@ -222,5 +222,5 @@ def compare_caches(first: Iterable[RememberedView], second: Iterable[RememberedV
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return float(np.mean(found)) if found else float("nan")
+    numbers = list(values)
+    return float(np.mean(numbers)) if numbers else float("nan")

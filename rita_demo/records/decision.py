@@ -26,10 +26,10 @@ class SamePrompt:
         return f"The names {listed} {what}: no method can tell them apart by their names. Write {other} ones."
 
 
-def same_prompts_warning(found: tuple[SamePrompt, ...]) -> str:
+def same_prompts_warning(groups: tuple[SamePrompt, ...]) -> str:
     """A sentence on each group of names that the model cannot tell apart, three at most; "" for none."""
-    more = [f"There are {len(found) - 3} more such groups of names."] if len(found) > 3 else []
-    return " ".join([*(one.sentence for one in found[:3]), *more])
+    more = [f"There are {len(groups) - 3} more such groups of names."] if len(groups) > 3 else []
+    return " ".join([*(one.sentence for one in groups[:3]), *more])
 
 
 @dataclass(frozen=True)

@@ -147,8 +147,8 @@ class Run:
         """An answer after the last step that differs from the reference class: RITA's, else CLIP's, else the first other
         defence's; None where there is none. RITA comes first because an attacker who knows it need not change CLIP's
         answer in the same way."""
-        asked = dict.fromkeys(("rita", "clip", *self.answered))
-        labels = ((self.delivered or self.attacked).verdicts[name].label for name in asked)
+        names = dict.fromkeys(("rita", "clip", *self.answered))
+        labels = ((self.delivered or self.attacked).verdicts[name].label for name in names)
         return next((int(k) for k in labels if k != self.label), None)
 
     @property

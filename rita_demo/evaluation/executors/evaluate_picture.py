@@ -189,13 +189,13 @@ class PictureEvaluator:
                 seconds = round(time.perf_counter() - begin, 4)
                 row: Row = {"seed": own.view_seed, "attacked": asdict(outcome), "seconds": seconds}
                 stores.views.put(key, features, row)
-            found = stores.views.find(key)
+            entry = stores.views.find(key)
         except PluginError:  # names its own file
             raise
         except DemoError as error:
             raise with_picture_name(request.item, error) from error
-        assert found is not None  # just stored
-        row, features = found
+        assert entry is not None  # just stored
+        row, features = entry
         boxes, flipped = view_boxes(request.view_cell.requested, len(features), row["seed"])
         views = EncodedViews(ViewSet(boxes, flipped, row["seed"]), features, f"{stores.views.store.name}/{key[0]}")
         return EncodedPicture(views, AttackOutcome(**row["attacked"]), row["seconds"])
@@ -219,16 +219,16 @@ class PictureEvaluator:
         Losses, movements and gradients are not stored: no table shows them.
         """
         class_prompts, key = self.engine.encode_classes(request.names, cell.requested), request.item.key
-        if store is None or (found := store.find(key)) is None:
+        if store is None or (entry := store.find(key)) is None:
             begin = time.perf_counter()
             tuning = self.engine.tune(encoded.encoded_views, class_prompts, cell.settings)
             seconds = time.perf_counter() - begin
             if store is None:
                 return tuning, seconds
             store.put(key, tuning.features[:, : cell.settings.prompts], {"seconds": round(seconds, 4)})
-            found = store.find(key)
-        assert found is not None  # just stored
-        row, tuned = found
+            entry = store.find(key)
+        assert entry is not None  # just stored
+        row, tuned = entry
         frozen, nothing = class_prompts.features[:, cell.settings.prompts :], np.zeros(0, np.float32)
         return Tuning(nothing, np.concatenate([tuned, frozen], 1), nothing, nothing), row["seconds"]
 
@@ -251,8 +251,8 @@ class PictureEvaluator:
             tuned = [self._tune(one, views, cell, store)[0] for one, views, store in zip(ready, encoded, stores)]
             class_prompts = self.engine.encode_classes(ready[0].names, cell.requested)
             each = [one.encoded_views for one in encoded]
-            found = self.engine.decide_in_turn(each, class_prompts, file.cache, cell.settings, tuned)
-            file.decided = dict(zip(indices, found))
+            decisions = self.engine.decide_in_turn(each, class_prompts, file.cache, cell.settings, tuned)
+            file.decided = dict(zip(indices, decisions))
 
     def _answer(
         self,
@@ -364,14 +364,14 @@ def _next_batches(
     model: PictureEvaluator, group: CellGroup, index: int, store: ArtifactStore, size: int
 ) -> Iterable[Batch]:
     """The next ``size`` pictures that are not stored and can be opened, by the side of their square."""
-    attacked, found = group.request(index).attacked, list[tuple[PictureRequest, Picture]]()
+    attacked, opened = group.request(index).attacked, list[tuple[PictureRequest, Picture]]()
     for request in map(group.request, range(index, len(group.stream))):
-        if len(found) == size:
+        if len(opened) == size:
             break
         if request.attacked == attacked and request.item.key not in store:
             with suppress(DemoError):
-                found.append((request, model.open(request)))
-    return group_by(found, lambda one: one[1].pixels.shape[0]).values()
+                opened.append((request, model.open(request)))
+    return group_by(opened, lambda one: one[1].pixels.shape[0]).values()
 
 
 def _attack(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> None:

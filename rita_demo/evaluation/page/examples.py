@@ -30,9 +30,11 @@ PREFIX = "/"  # of a stored stream's name; a run folder's is a relative path
 
 def shipped_streams() -> tuple[StreamRun, ...]:
     """The streams that come with this project."""
-    found = {one.columns["dataset"]: one for one in stream_runs(STREAMS)}
+    by_dataset = {one.columns["dataset"]: one for one in stream_runs(STREAMS)}
     return tuple(
-        replace(found[name], name=PREFIX + found[name].name, stored=True) for name in EXAMPLES if name in found
+        replace(by_dataset[name], name=PREFIX + by_dataset[name].name, stored=True)
+        for name in EXAMPLES
+        if name in by_dataset
     )
 
 

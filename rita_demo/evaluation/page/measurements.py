@@ -73,13 +73,13 @@ def _find(folders: DataFolders, name: str) -> Measured:
 
 
 def _measured_in(name: str, place: Path) -> Iterator[Measured]:
-    found = []
+    measured = []
     for cell in sorted((place / "cells").glob("*")):
         with suppress(DataError, OSError, KeyError):
             header = CellHeader.read(cell, current=True)
             if (cell / "rows.jsonl").stat().st_size and header.names:
-                found.append((cell, header, title_of(header)))
-    for pool, same in group_by(found, lambda one: one[1].pool).items():
+                measured.append((cell, header, title_of(header)))
+    for pool, same in group_by(measured, lambda one: one[1].pool).items():
         header, cells = same[0][1], tuple(cell for cell, _, _ in same)
         split = str(header.columns["split"])
         folder = "" if name.startswith(PREFIX) else name

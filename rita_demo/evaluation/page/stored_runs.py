@@ -44,12 +44,12 @@ SHIPPED = ""  # the name that stands for the measurements shipped with this copy
 def run_names(folders: DataFolders) -> tuple[str, ...]:
     """Names of the run folders, newest first."""
     try:
-        found = [folders.runs / name for name in read_folder(folders.runs).folders]
-        found = [place for place in found if (place / "cells").is_dir()]
-        found.sort(key=lambda place: -(place / "cells").stat().st_mtime)
+        places = [folders.runs / name for name in read_folder(folders.runs).folders]
+        places = [place for place in places if (place / "cells").is_dir()]
+        places.sort(key=lambda place: -(place / "cells").stat().st_mtime)
     except OSError:  # missing, or not readable
         return ()
-    return tuple(place.name for place in found)
+    return tuple(place.name for place in places)
 
 
 def measured_points(folders: DataFolders, run: str) -> tuple[AblationPoint, ...]:

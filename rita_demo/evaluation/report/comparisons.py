@@ -100,20 +100,20 @@ def compare_with_ensembles(group: SeedGroup, others: Sequence[SeedGroup]) -> dic
     ``vs_off``: that of a kept memory with no memory, everything else alike.
     """
     header = group.header
-    method, found = header.method, dict[str, PairedComparison | None]()
+    method, comparisons = header.method, dict[str, PairedComparison | None]()
     if method not in ENSEMBLES or _ensemble_settings(header) != PLAIN_ENSEMBLE:
-        found["vs_plain"] = _compare_with(group, others, PLAIN_ENSEMBLE, exact=method in ENSEMBLES)
+        comparisons["vs_plain"] = _compare_with(group, others, PLAIN_ENSEMBLE, exact=method in ENSEMBLES)
     if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
         weight, step_back = (header.settings.get(name, SETTINGS[name].before) for name in ("view_weight", "step_back"))
         if weight not in SETTINGS["ensemble_weight"].choices:
             weight = "uniform"
         wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
         if wanted != PLAIN_ENSEMBLE:
-            found["vs_matching"] = _compare_with(group, others, wanted, exact=True)
+            comparisons["vs_matching"] = _compare_with(group, others, wanted, exact=True)
     off = (one for one in others if one.header.columns["protocol"] == "off" != header.columns["protocol"])
     if alike := next((one for one in off if _without_cache(one.header) == _without_cache(header)), None):
-        found["vs_off"] = compare_paired(group.rows, alike.rows)
-    return found
+        comparisons["vs_off"] = compare_paired(group.rows, alike.rows)
+    return comparisons
 
 
 def _without_cache(header: CellHeader) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -125,23 +125,23 @@ def _without_cache(header: CellHeader) -> tuple[dict[str, Any], dict[str, Any]]:
 def _compare_with(
     group: SeedGroup, others: Sequence[SeedGroup], wanted: Mapping[str, Any], exact: bool
 ) -> PairedComparison | None:
-    mine, found = group.header.non_default, []
+    own, candidates = group.header.non_default, []
     columns = {
         name: group.header.columns[name] for name in ("dataset", "split", "backbone", "attack", "budget", "steps")
     }
     for other in others:
-        header, theirs = other.header, other.header.non_default
+        header, other_settings = other.header, other.header.non_default
         ensemble = _ensemble_settings(header)
         same = header.method in ENSEMBLES and columns.items() <= header.columns.items()
         if same and (ensemble == wanted or not exact):
-            differing = [n for n in mine | theirs if mine.get(n) != theirs.get(n)]
+            differing = [n for n in own | other_settings if own.get(n) != other_settings.get(n)]
             # of views and attack; the attacked pictures may be the same in spite of them
             views = [n for n in differing if n in SETTINGS and SETTINGS[n].group in DEFENCES["ensemble"].groups]
             rest = [n for n in differing if n not in PLAIN_ENSEMBLE]
             difference = {name: value for name, value in ensemble.items() if value != wanted[name]}
             text = difference | {name: header.settings.get(name, "?") for name in views}
-            found.append(((len(difference), len(views), len(rest)), other, text))
-    for _, other, text in sorted(found, key=lambda one: one[0]):
+            candidates.append(((len(difference), len(views), len(rest)), other, text))
+    for _, other, text in sorted(candidates, key=lambda one: one[0]):
         if paired := compare_paired(group.rows, other.rows):
             return replace(paired, reference=", ".join(f"{name}={value}" for name, value in text.items()))
     return None
@@ -149,5 +149,5 @@ def _compare_with(
 
 def _ensemble_settings(header: CellHeader) -> dict[str, Any]:
     """Which Ensemble a cell is; a run may be older than one of these settings."""
-    asked = {name: header.settings.get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
-    return asked | ENSEMBLES.get(header.method, {})
+    stated = {name: header.settings.get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
+    return stated | ENSEMBLES.get(header.method, {})

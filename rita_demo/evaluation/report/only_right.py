@@ -99,22 +99,22 @@ def only_right(first: str | Path, second: str | Path | None = None, **columns: A
     """
     import pandas
 
-    found = compare_folders(Path(first), Path(second) if second is not None else None, columns)
-    frame = pandas.DataFrame([_row(found, one) for one in found.won], columns=list(TABLE_COLUMNS))
-    frame.attrs["sentence"] = found.sentence
+    comparison = compare_folders(Path(first), Path(second) if second is not None else None, columns)
+    frame = pandas.DataFrame([_row(comparison, one) for one in comparison.won], columns=list(TABLE_COLUMNS))
+    frame.attrs["sentence"] = comparison.sentence
     return frame
 
 
 TABLE_COLUMNS = ("dataset", "picture", "label", "first", "second", "right_first", "right_second", "same_attack")
 
 
-def _row(found: OnlyRight, one: WonPicture) -> tuple[Any, ...]:
-    return (found.dataset, one.picture, one.label, *one.answers, *one.right, one.same_attack)
+def _row(comparison: OnlyRight, picture: WonPicture) -> tuple[Any, ...]:
+    return (comparison.dataset, picture.picture, picture.label, *picture.answers, *picture.right, picture.same_attack)
 
 
-def rows_of(found: OnlyRight) -> list[tuple[Any, ...]]:
+def rows_of(comparison: OnlyRight) -> list[tuple[Any, ...]]:
     """The rows of the table, with the columns ``TABLE_COLUMNS``."""
-    return [_row(found, one) for one in found.won]
+    return [_row(comparison, one) for one in comparison.won]
 
 
 def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]) -> OnlyRight:
@@ -164,17 +164,17 @@ def compare(first: SeedGroup, second: SeedGroup) -> OnlyRight:
 
 def title_of(header: CellHeader) -> str:
     """A measurement in words: "RITA (PGD 4/255, memory kept)"."""
-    columns, known = header.columns, DEFENCES.get(header.method)
-    memory = MEMORY_TEXT[columns["protocol"]] if known is not None and known.uses_cache else ""
+    columns, defence = header.columns, DEFENCES.get(header.method)
+    memory = MEMORY_TEXT[columns["protocol"]] if defence is not None and defence.uses_cache else ""
     changed = [f"{name}={value}" for name, value in header.non_default.items() if name not in IN_TITLE]
-    title = header.title if known is None else known.title
+    title = header.title if defence is None else defence.title
     return f"{title} ({', '.join(filter(None, [traffic_words(columns), memory, *changed]))})"
 
 
-def _won_picture(name: str, mine: Sequence[Row], theirs: Sequence[Row]) -> WonPicture:
-    answers = (_most_frequent(mine), _most_frequent(theirs))
-    pixels = {picture_key(row) for row in mine} == {picture_key(row) for row in theirs}
-    return WonPicture(name, mine[0]["label"], answers, (_share(mine), _share(theirs)), pixels)
+def _won_picture(name: str, first: Sequence[Row], second: Sequence[Row]) -> WonPicture:
+    answers = (_most_frequent(first), _most_frequent(second))
+    pixels = {picture_key(row) for row in first} == {picture_key(row) for row in second}
+    return WonPicture(name, first[0]["label"], answers, (_share(first), _share(second)), pixels)
 
 
 def _share(rows: Sequence[Row]) -> float:
@@ -210,6 +210,6 @@ def _the_one(groups: Sequence[SeedGroup], which: str) -> SeedGroup:
     if not groups:
         raise DataError(f"Nothing in the {which} run fits.", "See with the command tables what it holds.")
     values = {name: sorted({_column(one, name) for one in groups}) for name in SELECTORS}
-    open_columns = {name: found for name, found in values.items() if len(found) > 1}
-    told = "; ".join(f"{name}: {', '.join(found[:MAX_CHOICES])}" for name, found in open_columns.items())
-    raise DataError(f"{len(groups)} measurements of the {which} run fit.", f"Choose by {told}.")
+    open_columns = {name: choices for name, choices in values.items() if len(choices) > 1}
+    text = "; ".join(f"{name}: {', '.join(choices[:MAX_CHOICES])}" for name, choices in open_columns.items())
+    raise DataError(f"{len(groups)} measurements of the {which} run fit.", f"Choose by {text}.")

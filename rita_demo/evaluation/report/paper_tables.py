@@ -166,8 +166,8 @@ def printed_blocks() -> list[PaperBlock]:
     parts = group_by(paper_results.paper_results(), lambda c: (c.table, c.backbone, c.attack, c.budget))
     for (table, backbone, attack, budget), part in parts.items():
         key = (backbone, attack, budget, frozenset((c.method, c.dataset, c.accuracy) for c in part))
-        known = blocks.get(key, PaperBlock((), backbone, attack, budget, tuple(part)))
-        blocks[key] = replace(known, tables=(*known.tables, table))
+        block = blocks.get(key, PaperBlock((), backbone, attack, budget, tuple(part)))
+        blocks[key] = replace(block, tables=(*block.tables, table))
     return list(blocks.values())
 
 
@@ -224,14 +224,14 @@ class PaperTable:
 
     def measured_cells(self) -> set[str]:
         """The measured cells as "method dataset"; an average counts when all of its datasets are measured."""
-        found: set[str] = set()
+        cells: set[str] = set()
         for cell in self.block.cells:
             parts = [self.measured[cell.method][name] for name in self.block.columns[cell.dataset]]
             if cell.dataset not in paper_results.AVERAGES:
-                found.update(f"{one.method} {one.dataset}" for one in parts[0])
+                cells.update(f"{one.method} {one.dataset}" for one in parts[0])
             elif all(parts):
-                found.add(f"{cell.method} {cell.dataset}")
-        return found
+                cells.add(f"{cell.method} {cell.dataset}")
+        return cells
 
     def build(self, differences: bool = False) -> Table:
         """``differences``: as of :func:`paper_tables`."""

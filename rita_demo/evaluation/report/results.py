@@ -102,8 +102,8 @@ def result_rows(*folders: Path) -> tuple[ResultRow, ...]:
         return (*place, order.get(row.method, 99), row.protocol, row.non_default, row.settings)
 
     groups = seed_groups(*folders)
-    found = (result_row(group, **compare_with_ensembles(group, groups)) for group in groups)
-    return tuple(sorted(found, key=reading_order))
+    rows = (result_row(group, **compare_with_ensembles(group, groups)) for group in groups)
+    return tuple(sorted(rows, key=reading_order))
 
 
 def _scope(header: CellHeader) -> str:
@@ -179,12 +179,12 @@ def _of_attacks() -> set[str]:
 def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
     """The time of every method: of its cell with the fewest other settings than the recommended ones, then with most
     pictures. CLIP needs one view of all that are cut. Cells without times are left out."""
-    found: dict[str, RunTime] = {}
+    times: dict[str, RunTime] = {}
     timed = (row for row in rows if isinstance(row, ResultRow))
     for row in sorted(timed, key=lambda r: (len(r.non_default.split(", ")) if r.non_default else 0, -r.n)):
         views = row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
-        found.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n, row.title))
-    return tuple(found.values())
+        times.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n, row.title))
+    return tuple(times.values())
 
 
 def ablation_points(*folders: Path) -> tuple[AblationPoint, ...]:
@@ -196,7 +196,7 @@ def ablation_points(*folders: Path) -> tuple[AblationPoint, ...]:
     Raises:
         DataError: not a run folder, or a damaged one.
     """
-    found = []
+    points = []
     for group in seed_groups(*folders):
         header = group.header
         try:
@@ -208,8 +208,8 @@ def ablation_points(*folders: Path) -> tuple[AblationPoint, ...]:
             settings = {name: value for name, value in header.non_default.items() if name in SETTINGS}
         if Traffic.from_header(header.traffic).share != 100 or header.target:
             continue
-        found.append(AblationPoint(result_row(group), settings))
-    return tuple(found)
+        points.append(AblationPoint(result_row(group), settings))
+    return tuple(points)
 
 
 def _relevant(method: str) -> list[str]:

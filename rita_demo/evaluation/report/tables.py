@@ -80,12 +80,12 @@ def all_datasets(
             *(p[0].method, p[0].protocol, p[0].non_default, p[1].reference),
         ),
     )
-    found = []
+    sums = []
     for group in alike.values():
         datasets = group_by(group, lambda p: p[0].dataset.partition(":")[0])
         if len(datasets) > 1:
-            found.append((group[0][0], len(datasets), _summed([same[0][1] for same in datasets.values()])))
-    return found
+            sums.append((group[0][0], len(datasets), _summed([same[0][1] for same in datasets.values()])))
+    return sums
 
 
 def attack_text(attack: str, budget: int) -> str:
@@ -175,10 +175,10 @@ def _overview_table(group: Sequence[ResultRow]) -> Table:
 
 def _failed_text(group: Sequence[ResultRow], column: Callable[[ResultRow], str]) -> tuple[str, ...]:
     """The answers that are missing because the user's own code failed, as a sentence; nothing where there are none."""
-    said = [
+    counts = [
         f"{method_text(row)} under {column(row)}, {row.failed} of {row.expected_answers}" for row in group if row.failed
     ]
-    return (f"Failed, and counted neither as right nor as wrong: {'; '.join(said)}.",) if said else ()
+    return (f"Failed, and counted neither as right nor as wrong: {'; '.join(counts)}.",) if counts else ()
 
 
 def _measured_table(group: Sequence[ResultRow], below: tuple[str, ...] = ()) -> Table:

@@ -154,8 +154,8 @@ class CellHeader:
     @property
     def title(self) -> str:
         """The method's title in this version, or the stored one where this version does not have the method."""
-        known = DEFENCES.get(self.method)
-        return known.full_title if known is not None else self.method_title or self.method
+        defence = DEFENCES.get(self.method)
+        return defence.full_title if defence is not None else self.method_title or self.method
 
     @property
     def requested(self) -> Settings:
@@ -352,14 +352,14 @@ def seed_groups(*folders: Path) -> list[SeedGroup]:
     Raises:
         DataError: a folder is not a run folder, or one of its files is damaged.
     """
-    found: dict[str, tuple[CellHeader, list[Row], int]] = {}
+    cells: dict[str, tuple[CellHeader, list[Row], int]] = {}
     for folder in run_folders(folders):
         for place in sorted((folder / "cells").iterdir()):
             rows = files.read_lines(place / "rows.jsonl") if (place / "header.json").is_file() else []
-            if len(rows) > (len(found[place.name][1]) if place.name in found else 0):
+            if len(rows) > (len(cells[place.name][1]) if place.name in cells else 0):
                 failed = files.count_lines(place / FAILED)
-                found[place.name] = CellHeader.read(place, current=True), rows, failed
-    return [SeedGroup(*zip(*same)) for same in group_by(found.values(), lambda cell: cell[0].pool).values()]
+                cells[place.name] = CellHeader.read(place, current=True), rows, failed
+    return [SeedGroup(*zip(*same)) for same in group_by(cells.values(), lambda cell: cell[0].pool).values()]
 
 
 def run_folders(paths: Iterable[Path]) -> list[Path]:
@@ -368,7 +368,7 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
     Raises:
         DataError: a path is neither.
     """
-    found: list[Path] = []
+    folders: list[Path] = []
     for path in paths:
         below = [place.parent for place in sorted(path.glob("*/cells")) if not is_leftover(place.parent.name)]
         if not (path / "cells").is_dir() and not below:
@@ -376,8 +376,8 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
                 f"There are no measurements in the folder {path.name or path}.",
                 "Name the folder that evaluate wrote to.",
             )
-        found += [path] if (path / "cells").is_dir() else below
-    return list(dict.fromkeys(found))
+        folders += [path] if (path / "cells").is_dir() else below
+    return list(dict.fromkeys(folders))
 
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[Row]) -> CacheState:

@@ -42,12 +42,12 @@ def failures(cells: Iterable[Path]) -> tuple[Failure, ...]:
     Raises:
         DataError: a file is damaged.
     """
-    found: list[tuple[CellHeader, Row]] = []
+    failed: list[tuple[CellHeader, Row]] = []
     for folder in cells:
         if rows := read_lines(folder / FAILED):
             header = CellHeader.read(folder)
-            found += [(header, row) for row in rows]
-    alike = group_by(found, lambda one: (one[0].columns["dataset"], one[0].columns["attack"], one[1]["fault"]))
+            failed += [(header, row) for row in rows]
+    alike = group_by(failed, lambda one: (one[0].columns["dataset"], one[0].columns["attack"], one[1]["fault"]))
     return tuple(map(_failure, alike.values()))
 
 

@@ -117,10 +117,10 @@ class Kind(NamedTuple):
     @classmethod
     def of(cls, group: Sequence[Cell]) -> Kind:
         """The kind of a group of cells that share their views."""
-        asked = group[0].requested
-        fresh = asked.attack_views if access_of(asked) in ("crops", "defence") else 1
+        requested = group[0].requested
+        fresh = requested.attack_views if access_of(requested) in ("crops", "defence") else 1
         methods = tuple(dict.fromkeys(cell.method for cell in group))
-        return cls(asked.attack, methods, group[0].steps * fresh + asked.views / 3)
+        return cls(requested.attack, methods, group[0].steps * fresh + requested.views / 3)
 
 
 class Pace:
@@ -187,10 +187,10 @@ class RunFolder:
         return self._open(self.request.runs)
 
     def _open(self, runs: Iterable[tuple[str, int]]) -> Iterator[CellGroup]:
-        found = [(run, group) for run in runs for group in self._planned(*run)]
-        found.sort(key=lambda one: Kind.of(one[1]).passes)
-        for number, (run, group) in enumerate(found, start=1):
-            yield CellGroup(self, *run, group, f"part {number} of {len(found)}")
+        groups = [(run, group) for run in runs for group in self._planned(*run)]
+        groups.sort(key=lambda one: Kind.of(one[1]).passes)
+        for number, (run, group) in enumerate(groups, start=1):
+            yield CellGroup(self, *run, group, f"part {number} of {len(groups)}")
 
     def _planned(self, dataset: str, seed: int) -> list[list[Cell]]:
         pictures, model = self.picture_sets[dataset], self.facts
@@ -200,11 +200,11 @@ class RunFolder:
     @property
     def totals(self) -> Counter[Kind]:
         """Kind of group -> pictures to measure, once per group of cells: over all datasets and seeds."""
-        found: Counter[Kind] = Counter()
+        totals: Counter[Kind] = Counter()
         for name, seed in self.request.runs:
             for group in self._planned(name, seed):
-                found[Kind.of(group)] += len(self.picture_sets[name].items)
-        return found
+                totals[Kind.of(group)] += len(self.picture_sets[name].items)
+        return totals
 
     def stored(self) -> Iterator[list[StoredCell]]:
         """For every group of cells, how much of each is stored. Reads alone, so it needs no lock."""

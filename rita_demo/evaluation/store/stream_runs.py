@@ -111,7 +111,7 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
 
     Damaged folders are left out.
     """
-    folders, found = [run] if run is not None else [], list[StreamRun]()
+    folders, streams = [run] if run is not None else [], list[StreamRun]()
     if run is None and root.is_dir():
         folders = [root, *(root / name for name in read_folder(root).folders)]
     for headers in map(_headers, folders):
@@ -121,8 +121,8 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
                 rows = place / "rows.jsonl"
                 decided = rows.read_bytes().count(b"\n")
                 name = place.relative_to(root).as_posix()
-                found.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
-    return tuple(sorted(found, key=lambda one: -one.last_modified))
+                streams.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
+    return tuple(sorted(streams, key=lambda one: -one.last_modified))
 
 
 def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
@@ -149,27 +149,27 @@ def find_stream_run(root: Path, name: str) -> StreamRun:
 
 def _headers(run: Path) -> dict[Path, CellHeader]:
     """Cell folder -> its header; cells without rows or with a damaged header are left out."""
-    found: dict[Path, CellHeader] = {}
+    headers: dict[Path, CellHeader] = {}
     for place in sorted((run / "cells").glob("*")):
         try:
             header = CellHeader.read(place)
             complete = {*STREAM_COLUMNS, "method", "protocol"} <= header.columns.keys() and header.names is not None
             if complete and header.requested and (place / "rows.jsonl").stat().st_size > 0:
-                found[place] = header
+                headers[place] = header
         except (OSError, AttributeError, TypeError, DataError, SettingError):
             continue
-    return found
+    return headers
 
 
 def _matching_cells(header: CellHeader, headers: dict[Path, CellHeader]) -> dict[str, Path]:
     """The other methods' cells on the same pictures and the same views."""
-    found: dict[str, Path] = {}
+    cells: dict[str, Path] = {}
     for place, other in headers.items():
         same = all(other.columns[n] == header.columns[n] for n in STREAM_COLUMNS)
         same = same and all(getattr(other, n) == getattr(header, n) for n in STREAM_FACTS)
         if same and other.method != "rita" and _same_conditions(header, other):
-            found.setdefault(other.method, place)
-    return {method: found[method] for method in DEFENCES if method in found}
+            cells.setdefault(other.method, place)
+    return {method: cells[method] for method in DEFENCES if method in cells}
 
 
 def _same_conditions(header: CellHeader, other: CellHeader) -> bool:
