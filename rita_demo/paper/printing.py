@@ -47,14 +47,15 @@ def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int)
     """The figure in one width, as SVG and as PDF.
 
     Args:
-        width_mm: in millimetres. height: of the figure on the page in pixels; ``narrow_height`` where it is narrow.
+        width_mm: in millimetres. height: of the figure on the page in pixels; ``narrow_height`` where it is narrow; a figure
+            may need more.
 
     Raises:
         DataError: no Chromium is installed, or it fails.
     """
     path = require_chromium()
     width = round(width_mm * PIXELS_PER_MM)
-    pixels = (width, narrow_height if width < NARROW else height)
+    pixels = (width, max(narrow_height if width < NARROW else height, figure.meta.get("height", 0)))
     with tempfile.TemporaryDirectory() as folder:
         page, pdf = Path(folder) / "figure.html", Path(folder) / "figure.pdf"
         page.write_text(page_html(figure, width_mm, *pixels), encoding="utf-8")

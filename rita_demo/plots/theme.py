@@ -136,6 +136,7 @@ def finalise(
     narrow: Spec | None = None,
     wrap: Sequence[int] = (),
     legend_below: str = "",
+    height: int = 0,
     **layout: Any,
 ) -> Figure:
     """Set the layout of a figure and the data that ``PlotlyView`` needs.
@@ -148,6 +149,7 @@ def finalise(
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
         wrap: numbers of the annotations that are broken into lines of the view's width.
         narrow_top: the top margin in a narrow view, where annotation 0 is broken into lines.
+        height: pixels that it needs, where that is more than it is given.
         legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
         **layout: Plotly layout of this figure.
     """
@@ -158,6 +160,7 @@ def finalise(
         "pickable": pickable,
         "select": select,
         "below": legend_below,
+        "height": height,
     }
     meta["narrow"] = (narrow or {}) | ({"margin.t": narrow_top} if narrow_top else {})
     common = {

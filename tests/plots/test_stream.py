@@ -115,3 +115,15 @@ def test_every_view_is_a_bar_from_its_picture_to_the_one_it_left_at_in_the_row_o
     assert "&lt;b&gt;dog" in wrong.customdata[0][1]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;dog&lt;/b&gt;", "cat"]  # cat on top
     assert figure.layout.shapes[0].x0 == 2
+
+
+@pytest.mark.parametrize(("classes", "named"), [(3, 3), (47, 47), (100, 50)])
+def test_a_timeline_is_as_high_as_its_names_need(trajectory, classes: int, named: int) -> None:
+    many = replace(trajectory, names=tuple(f"class {k:03d}" for k in range(classes)))
+    views = tuple(RememberedView(k, 0, "a", 0, False, k, 0, 5, 0.5, 1, 1, 1.0) for k in range(classes))
+    figure = class_timeline(many, views, 1)
+    assert len(figure.layout.yaxis.ticktext) == named
+    high = max(figure.meta["height"], 480)
+    margin = figure.layout.margin
+    assert (high - margin.t - margin.b) / named >= 12, "no name touches the next"
+    assert high <= 1000, "and the figure fits a printed page"

@@ -16,7 +16,7 @@ from rita_demo.records.measurement import RememberedView, StreamTrajectory
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 MAX_BARS = 40  # symbols of one line
 MAX_CLASSES = 10
-MAX_TIMELINE_NAMES = 30  # of a timeline's rows; of more classes every second or third is named
+ROW_HEIGHT, FRAME_HEIGHT, MOST_HEIGHT = 13, 78, 960  # pixels of a timeline: of a row, of what is around them, in all
 NO_INSERTIONS = "Nothing has entered the memory yet."
 
 
@@ -158,7 +158,8 @@ def class_timeline(
             hovertemplate="%{customdata[1]}<extra></extra>",
         )
     wrong, left = sum(view.truth != view.label for view in views), sum(view.left is not None for view in views)
-    step = -(-len(rows) // MAX_TIMELINE_NAMES)
+    height = min(ROW_HEIGHT * len(rows) + FRAME_HEIGHT, MOST_HEIGHT)
+    step = math.ceil(ROW_HEIGHT * len(rows) / (height - FRAME_HEIGHT))  # of more classes every second is named
     named, names = range(len(rows) - 1, -1, -step), [escaped(name, 14) for name in trajectory.names]
     return _finalise(
         figure,
@@ -168,6 +169,7 @@ def class_timeline(
         kind="class_timeline",
         alt=f"{len(views)} views entered under {len(rows)} classes, {wrong} of them wrong; {left} left again.",
         barmode="overlay",
+        height=height,
         margin={"l": 116, "r": 16, "t": 34, "b": 44},
         yaxis=axis(range=[-0.6, len(rows) - 0.4], **ticks(named, (names[rows[row]] for row in named))),
     )

@@ -132,7 +132,9 @@ function paint() {
   const { data, layout } = JSON.parse(recoloured(props.value));
   const meta = layout.meta || {};
   alt.textContent = meta.alt || "";
-  fit({ data, layout }, width / LARGER, height);
+  const high = Math.max(height, meta.height || 0);
+  figure.style.height = high > height ? `${high}px` : "";
+  fit({ data, layout }, width / LARGER, high);
   if (narrow) layout.margin.t += 26; // Plotly's buttons stand above the legend
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };
