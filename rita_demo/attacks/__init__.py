@@ -2,4 +2,4 @@
 loads no torch; the functions that run an attack are in :mod:`rita_demo.attacks.loop.run`."""
 
 from rita_demo.attacks.contract import Attack
-from rita_demo.attacks.registry import ATTACKS, access_of, get_attack
+from rita_demo.attacks.registry import ATTACKS, differentiated, get_attack

@@ -191,7 +191,7 @@ ATTACK = Attack(
     steps_setting="adaptive.steps",
     progress="step {} of at most {}",
     loss_unit="logits",
-    access="defence",
+    differentiates="defence",
     settings=(
         Setting(
             "against",

@@ -186,7 +186,7 @@ ATTACK = Attack(
     steps_note=" of each gradient attack",
     progress="query {} of at most {}",
     seconds=90,
-    access=lambda settings: "crops" if settings.autoattack == "rand" else "",
+    differentiates=lambda settings: "crops" if settings.autoattack == "rand" else "model",
     settings=(
         Setting(
             name="version",

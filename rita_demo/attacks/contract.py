@@ -4,7 +4,8 @@ Nothing here imports torch: names, titles and threat models are read without it.
 loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
+from typing import Any, Literal
 
 from rita_demo.attacks.loop.components import COMPONENTS, Goal, Projection, Start, Step, StepWithState
 from rita_demo.attacks.loop.request import AttackLoop, Logits, SampledLogits
@@ -12,6 +13,7 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
+Differentiated = Literal["model", "crops", "defence"]
 KNOWS_MODEL = ("the model and its weights", "the class names", "the prompt", "the strength")
 DEFENCE_UNKNOWN = ("the crops of the defence", "the memory", "the view seed")
 RAISES_ERROR = "raises CLIP's error most"  # what the gradient's direction does without a target
@@ -69,8 +71,8 @@ class Attack(WithSettings):
     (otherwise ``default_steps``). ``loss_unit``: of its goal. ``steps_note`` and ``progress``: words for its steps.
     ``seconds``: about its processor time with the embedded model: the Arena makes cheap attacks first.
 
-    ``access``: what the attacker differentiates. "" the model with one view; "crops" the model on fresh random
-    crops; "defence" a defence as a whole. A function of the settings where they decide it.
+    ``differentiates``: what the attacker does. "model": the model with one view; "crops": the model on fresh random
+    crops; "defence": a defence as a whole. A function of the settings where they decide it.
 
     ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
     of the threat model.
@@ -106,16 +108,19 @@ class Attack(WithSettings):
     steps_note: str = ""
     progress: str = "step {} of {}"
     seconds: float = 1
-    access: str | Callable[[Settings], str] = ""
+    differentiates: Differentiated | Callable[[Settings], Differentiated] = "model"
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None
     earlier: tuple[str, ...] = ()
     plugin: str = ""
     digest: str = ""
     direction: str = "away from"  # the label, where there is no target
+    access: InitVar[Any] = None  # ``differentiates`` in plugins that were written before it was renamed
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, access: Any) -> None:
         super().__post_init__()
+        if access is not None:
+            object.__setattr__(self, "differentiates", access)
         for kind, names in COMPONENTS.items():
             component = getattr(self, kind)
             if not callable(component) and component not in names:
@@ -150,11 +155,12 @@ class Attack(WithSettings):
     @property
     def queries_clip(self) -> bool:
         """Whether the result depends on the prompt that plain CLIP has."""
-        return bool(self.victim) and self.access != "defence"
+        return bool(self.victim) and self.differentiates != "defence"
 
-    def access_with(self, settings: Settings) -> str:
-        """What the attacker differentiates with these settings: "", "crops" or "defence"."""
-        return self.access(settings) if callable(self.access) else self.access
+    def differentiated(self, settings: Settings) -> Differentiated:
+        """What the attacker differentiates with these settings."""
+        part = self.differentiates(settings) if callable(self.differentiates) else self.differentiates
+        return part or "model"
 
     def sentence_for(self, target: str | None) -> str:
         """The sentence of an attack towards the class ``target``; None: away from the label."""
@@ -197,7 +203,7 @@ class Attack(WithSettings):
     def _strength(self, settings: Settings) -> str:
         steps = self.step_count(settings)
         taken = f"in {steps} step{'s' * (steps != 1)}{self.steps_note}"
-        if self.access_with(settings) in ("crops", "defence"):
+        if self.differentiated(settings) != "model":
             crops = settings.attack_views
             taken += f" with {crops} fresh view{'s' * (crops != 1)} each"
         if not self.bounded:

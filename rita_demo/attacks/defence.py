@@ -20,5 +20,5 @@ ATTACK = Attack(
     start="uniform",
     relative_step_size=0.25,
     iterative=True,
-    access="defence",
+    differentiates="defence",
 )

@@ -17,5 +17,5 @@ ATTACK = Attack(
     start="uniform",
     relative_step_size=0.25,
     iterative=True,
-    access="crops",
+    differentiates="crops",
 )

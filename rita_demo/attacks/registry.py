@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.contract import Attack, Differentiated
 from rita_demo.process.plugin_file import (
     PluginError,
     is_script,
@@ -124,9 +124,9 @@ def get_attack(name: str) -> Attack:
     return ATTACKS[name]
 
 
-def access_of(settings: Settings) -> str:
-    """What the attack of these settings differentiates: "" the model, "crops" or "defence"."""
-    return get_attack(settings.attack).access_with(settings)
+def differentiated(settings: Settings) -> Differentiated:
+    """What the attack of these settings differentiates."""
+    return get_attack(settings.attack).differentiated(settings)
 
 
 _registry.discover(__name__, ORDER.split())

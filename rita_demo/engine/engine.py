@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rita_demo import method, records
-from rita_demo.attacks import access_of
+from rita_demo.attacks import differentiated
 from rita_demo.attacks.loop import run
 from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.data.vocabularies import prompt_template
@@ -130,7 +130,7 @@ class Engine(protocol.Engine):
         models, seeds = self._attacker_models(class_prompts, settings, cache), [settings.attack_seed]
         begin = None if start is None else self._encoder.pixels(replace(picture, pixels=start))[None]
         loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models, begin)
-        return (yield from self._finished([loop], one_core=not access_of(settings)))[0]
+        return (yield from self._finished([loop], one_core=differentiated(settings) == "model"))[0]
 
     @property
     def attacks_together(self) -> int:
@@ -185,11 +185,11 @@ class Engine(protocol.Engine):
     def _attacker_models(
         self, class_prompts: ClassPrompts, settings: Settings, cache: CacheState | None
     ) -> AttackerModels:
-        access = access_of(settings)
-        if access == "crops":
+        part = differentiated(settings)
+        if part == "crops":
             hand = self._encoder.tensor(class_prompts.template_features)
             return AttackerModels(attack_models.random_crop_logits(self._backbone, hand, settings))
-        if access != "defence":
+        if part != "defence":
             return ONE_VIEW
         inputs = replace(
             self._defence_input(None, class_prompts, settings),

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rita_demo.attacks import ATTACKS, access_of, get_attack
+from rita_demo.attacks import ATTACKS, differentiated, get_attack
 from rita_demo.attacks.adaptive import AGAINST, EACH, attack_text, attacked_defence
 from rita_demo.data.datasets import paper_settings
 from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, with_used_descriptions
@@ -97,7 +97,7 @@ class Cell:
     @property
     def attack_uses_cache(self) -> bool:
         """Whether the attack depends on the cache of this cell."""
-        through = access_of(self.requested) == "defence" and self.settings.protocol == "stream"
+        through = differentiated(self.requested) == "defence" and self.settings.protocol == "stream"
         return through and DEFENCES[attacked_defence(self.attack_settings)].uses_cache
 
     @property
@@ -158,7 +158,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     """The settings as the method changes them; those that it does not depend on are as before they existed."""
     row, attack = DEFENCES[method], get_attack(requested.attack)
     requested = requested.replace(**row.setting_changes)
-    through = access_of(requested)
+    through = differentiated(requested)
     used = set(row.used_settings(requested))
     if requested.attack == "adaptive":
         used |= {*attack.setting_names, *DEFENCES[attacked_defence(requested)].setting_names}
@@ -173,7 +173,7 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
         irrelevant.add("attack_seed")
     if not attack.iterative or attack.steps_setting != "steps":
         irrelevant.add("steps")
-    if through in ("crops", "defence"):
+    if through != "model":
         irrelevant -= {"view_scale", *_later("views")}
     else:
         irrelevant.add("attack_views")
@@ -320,10 +320,10 @@ def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value
 
 def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
     """What an attack depends on beyond the settings that all attacks have."""
-    requested, through = cell.requested, access_of(cell.requested)
+    requested, through = cell.requested, differentiated(cell.requested)
     own = {name: short for short, name in get_attack(requested.attack).param_names.items()}
     parts: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
-    if through in ("crops", "defence"):
+    if through != "model":
         parts |= {"views": requested.attack_views, "scale": requested.view_scale} | _hashed(requested, _later("views"))
     if through == "defence":
         defence_settings = _hashed(cell.settings, in_groups(*DEFENCE_GROUPS))

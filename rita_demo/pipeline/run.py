@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rita_demo.attacks import access_of, get_attack
+from rita_demo.attacks import differentiated, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sentences, plugin_sentences, with_defaults
@@ -223,7 +223,7 @@ def attack_picture_steps(
 ) -> Generator[RunProgress, None, AttackTrace]:
     """Attack the clean picture; yields every step, returns the attack."""
     steps = Steps(engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache))
-    victim = DEFENCES[attacked_defence(settings)].title if access_of(settings) == "defence" else "CLIP"
+    victim = DEFENCES[attacked_defence(settings)].title if differentiated(settings) == "defence" else "CLIP"
     attack = get_attack(settings.attack)
     for done, total, *loss in steps:
         reached = f", loss {loss[0]:.2f} {attack.loss_unit}" if loss else ""

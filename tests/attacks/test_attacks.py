@@ -69,7 +69,7 @@ def noisy(model: nn.Module, samples: int = 3) -> SampledLogits:
 
 
 def sampled_logits_of(model: nn.Module, name: str) -> SampledLogits | None:
-    return noisy(model) if name in ATTACKS and ATTACKS[name].access_with(RECOMMENDED) else None
+    return noisy(model) if name in ATTACKS and ATTACKS[name].differentiated(RECOMMENDED) != "model" else None
 
 
 def run(model: nn.Module, name: str, **changes: object) -> tuple[list[tuple[int, int]], AttackTrace]:

@@ -67,7 +67,7 @@ def attack_steps(
             f"The attack {row.name!r} cannot be aimed at a class.",
             f"Leave the target out, or choose {', '.join(n for n, r in ATTACKS.items() if r.targetable)}.",
         )
-    if row.access in ("crops", "defence") and sampled_logits is None:
+    if row.differentiates in ("crops", "defence") and sampled_logits is None:
         raise ValueError(f"the attack {row.name!r} needs sampled_logits")
 
     def to_tensor(values: Sequence[int | None]) -> Tensor | None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import rita_demo
-from rita_demo.attacks import access_of
+from rita_demo.attacks import differentiated
 from rita_demo.attacks.registry import get_attack
 from rita_demo.data.pictures import open_picture, picture_of, png_bytes
 from rita_demo.defences.registry import DEFENCES
@@ -354,7 +354,7 @@ def prepare_ahead(model: PictureEvaluator, group: CellGroup, index: int) -> None
                 _encode(model, batch, stores)
     elif stores.attacks is not None and first.item.key not in stores.attacks and attack.loop is None:
         size = model.engine.attacks_together
-        if size > 1 and not access_of(model.picture_settings(first)):
+        if size > 1 and differentiated(model.picture_settings(first)) == "model":
             for batch in _next_batches(model, group, index, stores.attacks, size):
                 with suppress(PluginError):
                     _attack(model, batch, stores)
@@ -380,7 +380,7 @@ def _attack(model: PictureEvaluator, batch: Batch, stores: PictureStores) -> Non
         return
     missing = [one for one in batch if one[0].item.key not in attacks]
     requests = [request for request, _ in missing]
-    if len(missing) < 2 or access_of(model.picture_settings(requests[0])):
+    if len(missing) < 2 or differentiated(model.picture_settings(requests[0])) != "model":
         return
     traces = model.engine.attack_batch(
         [picture for _, picture in missing],

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.attacks import access_of, get_attack
+from rita_demo.attacks import differentiated, get_attack
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.folders import is_leftover
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
@@ -240,7 +240,7 @@ def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     if cell.target not in ("", NEXT_CLASS):
         sentences += (f"Pictures of {cell.target!r} itself are left out of everything measured with it.",)
     sentences += attacker_sentences(cell.attack_settings)
-    if access_of(settings) == "defence" and not cell.attack_uses_cache:
+    if differentiated(settings) == "defence" and not cell.attack_uses_cache:
         sentences += ("The attack uses an empty memory for every picture.",)
     if (share := cell.traffic.share) != 100:
         sentences += (

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from rita_demo.attacks import access_of
+from rita_demo.attacks import differentiated
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
@@ -118,7 +118,7 @@ class Kind(NamedTuple):
     def of(cls, group: Sequence[Cell]) -> Kind:
         """The kind of a group of cells that share their views."""
         requested = group[0].requested
-        fresh = requested.attack_views if access_of(requested) in ("crops", "defence") else 1
+        fresh = requested.attack_views if differentiated(requested) != "model" else 1
         methods = tuple(dict.fromkeys(cell.method for cell in group))
         return cls(requested.attack, methods, group[0].steps * fresh + requested.views / 3)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from rita_demo.attacks import ATTACKS, access_of
+from rita_demo.attacks import ATTACKS, differentiated
 from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
@@ -95,7 +95,7 @@ class StreamRun:
     def attack_uses_cache(self) -> bool:
         """Whether the attack uses RITA's cache: the pictures of the other methods were then attacked with an empty
         one, and differ."""
-        return access_of(self.header.requested) == "defence"
+        return differentiated(self.header.requested) == "defence"
 
     def rows(self, method: str = "rita") -> list[Row]:
         """The rows of a method that are written so far."""

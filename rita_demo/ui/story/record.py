@@ -7,7 +7,7 @@ import numpy as np
 from rita_demo.analysis import crop_field as positions
 from rita_demo.analysis.push_left import push_left
 from rita_demo.analysis.rules import Rule, rules
-from rita_demo.attacks import access_of
+from rita_demo.attacks import differentiated
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
@@ -40,7 +40,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "claim": claim(run),
         "threat": threat(run),
         "doubt": doubt(run),
-        "through_crops": bool(access_of(run.settings)),
+        "through_crops": differentiated(run.settings) != "model",
         "knew": knew(run),
         "which": which(run),
         "choices": _choices(run),

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from rita_demo.attacks import ATTACKS, access_of
+from rita_demo.attacks import ATTACKS, differentiated
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
@@ -14,7 +14,7 @@ from rita_demo.records import Run
 from rita_demo.ui.widgets import wording
 
 #: What the attacker differentiates -> what they know.
-KNOWS = {"": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
+KNOWS = {"model": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
 DOUBT = 1 / 3  # CLIP's probability below which no name fits well
 Part = tuple[str, str]  # words and their css class
 #: How a name begins that sounds like a vowel: not as "unicycle", "euphonium" and "one-way street" do.
@@ -68,7 +68,7 @@ def threat(run: Run) -> str:
 def _knows(run: Run) -> str:
     attack = ATTACKS[run.settings.attack]
     if attack.knows[:1] == KNOWS_MODEL[:1]:
-        return KNOWS[access_of(run.settings)]
+        return KNOWS[differentiated(run.settings)]
     return f"only {' and '.join(attack.knows)}" if attack.knows else "nothing of CLIP"
 
 
