@@ -68,12 +68,12 @@ def forget_plugins() -> None:
 
 @pytest.fixture
 def add_setting() -> Iterator[Callable[..., str]]:
-    """Adds a number from 0 to 1 called ``margin`` (or, with ``flat_name=""``, ``later.margin``) to a group of settings for
+    """Adds a number from 0 to 1 called ``margin`` (or, with ``stored_name=""``, ``later.margin``) to a group of settings for
     the time of a test; returns its name."""
     names = []
 
     def add(group: str, **more: Any) -> str:
-        given = {"kind": "float", "default": 0.1, "low": 0, "high": 1, "flat_name": "margin"} | more
+        given = {"kind": "float", "default": 0.1, "low": 0, "high": 1, "stored_name": "margin"} | more
         names.append(settings.register("later", Setting("margin", label="Margin", help="Cut.", group=group, **given)))
         return names[-1]
 

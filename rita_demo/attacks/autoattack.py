@@ -190,7 +190,7 @@ ATTACK = Attack(
     settings=(
         Setting(
             name="version",
-            flat_name="autoattack",
+            stored_name="autoattack",
             kind="choice",
             default="standard",
             label="Version of AutoAttack",

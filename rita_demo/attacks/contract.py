@@ -39,7 +39,7 @@ class WithSettings:
     @property
     def param_names(self) -> dict[str, str]:
         """Short name -> full name of its own settings."""
-        return {one.name: one.flat_name or f"{self.name}.{one.name}" for one in self.settings}
+        return {one.name: one.stored_name or f"{self.name}.{one.name}" for one in self.settings}
 
     def param_values(self, settings: Settings) -> dict[str, JsonValue]:
         """Short names and values of its own settings."""

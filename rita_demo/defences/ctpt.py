@@ -26,7 +26,7 @@ DEFENCE = replace(
             low=0.0,
             high=1000.0,
             symbol="w",
-            flat_name="ctpt_weight",
+            stored_name="ctpt_weight",
         ),
     ),
 )

@@ -66,7 +66,7 @@ DEFENCE = Defence(
             "What Ensemble averages",
             "The crops' answers as probabilities, their logits, or the crops' features.",
             choices=("probability", "logit", "feature"),
-            flat_name="ensemble_average",
+            stored_name="ensemble_average",
         ),
         Setting(
             "weight",
@@ -75,7 +75,7 @@ DEFENCE = Defence(
             "Ensemble's weight of a crop",
             "Every crop alike, or by what it leaves out or shows of the picture, as RITA may weigh them.",
             choices=("uniform", "area", "shown"),
-            flat_name="ensemble_weight",
+            stored_name="ensemble_weight",
         ),
         Setting(
             "step_back",
@@ -85,7 +85,7 @@ DEFENCE = Defence(
             "The same step for Ensemble's crops: how much of RITA's gain an average has as well.",
             low=0.0,
             high=10.0,
-            flat_name="ensemble_step_back",
+            stored_name="ensemble_step_back",
         ),
         Setting(
             "text",
@@ -94,7 +94,7 @@ DEFENCE = Defence(
             "Ensemble's sentences",
             "One hand-written sentence per class, or the mean of its descriptions.",
             choices=("template", "descriptions"),
-            flat_name="ensemble_text",
+            stored_name="ensemble_text",
         ),
     ),
 )

@@ -159,8 +159,8 @@ class Settings:
         object.__setattr__(self, "own", tuple(changed))
 
     def __getattr__(self, name: str) -> Any:
-        """The value of an own setting: ``getattr(settings, "ensemble.average")``, or by its flat name."""
-        name = _FLAT_NAMES.get(name, name)
+        """The value of an own setting: ``getattr(settings, "ensemble.average")``, or by its stored name."""
+        name = _STORED_NAMES.get(name, name)
         if name in SETTINGS:
             return dict(self.own).get(name, SETTINGS[name].default)
         raise AttributeError(name)
@@ -200,7 +200,7 @@ def _sentences_below_fields(owner: type) -> dict[str, str]:
 
 
 _CORE: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.metadata)
-_FLAT_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
+_STORED_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
 #: Every setting by name: the fields of Settings, then the own settings that defences and attacks register.
 _HELP = _sentences_below_fields(Settings)
 SETTINGS = Table(
@@ -214,7 +214,7 @@ SETTINGS = Table(
 
 def get_setting(name: str) -> Setting:
     """The setting of that name (flat or dotted), or a :class:`SettingError` that lists the valid ones."""
-    name = _FLAT_NAMES.get(name, name)
+    name = _STORED_NAMES.get(name, name)
     if name not in SETTINGS:
         hint = did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}.")
         raise SettingError(f"There is no setting {short_repr(name)}.", hint)
@@ -241,25 +241,25 @@ GROUPS: dict[str, str] = {
 
 
 def register(owner: str, setting: Setting) -> str:
-    """Add an own setting of a defence or attack and return its full name, ``owner.name`` (or ``setting.flat_name``).
+    """Add an own setting of a defence or attack and return its full name, ``owner.name`` (or ``setting.stored_name``).
     Raises SettingError: the name is taken, or the group does not exist."""
     dotted = f"{owner}.{setting.name}"
-    name = setting.flat_name or dotted
-    if name in SETTINGS.known or dotted in _FLAT_NAMES:
+    name = setting.stored_name or dotted
+    if name in SETTINGS.known or dotted in _STORED_NAMES:
         raise SettingError(f"There already is a setting {name}.", "Choose another name.")
     if setting.group not in GROUPS:
         raise SettingError(f"The group of the setting {name} is one of {', '.join(GROUPS)}.")
     SETTINGS[name] = replace(setting, name=name, paper=setting.default)
     if name != dotted:
-        _FLAT_NAMES[dotted] = name
+        _STORED_NAMES[dotted] = name
     return name
 
 
 def unregister(name: str) -> None:
     """Forget an own setting under both of its names."""
     del SETTINGS[name]
-    for dotted in [dotted for dotted, flat in _FLAT_NAMES.items() if flat == name]:
-        del _FLAT_NAMES[dotted]
+    for dotted in [dotted for dotted, stored in _STORED_NAMES.items() if stored == name]:
+        del _STORED_NAMES[dotted]
 
 
 def register_choices(name: str, choices: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """One setting: how it is shown, parsed and checked. The settings themselves are in ``__init__.py``."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 from rita_demo.records.errors import SettingError, did_you_mean
@@ -21,7 +21,7 @@ class Setting:
     where a class name goes) or ``"word"`` (one of ``choices``, or a short text). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
     logarithmic slider. ``paper`` is the preset "paper"'s value, without one the default. ``before`` is the value that
     stood for the setting before it existed, without one the default: what it is in a stored file that lacks it.
-    ``flat_name`` replaces ``defence.name`` in stored files of an own setting.
+    ``stored_name`` replaces ``defence.name`` in stored files of an own setting.
     """
 
     name: str
@@ -38,9 +38,12 @@ class Setting:
     high: float = math.inf
     choices: tuple[str, ...] = ()
     log: bool = False
-    flat_name: str = ""
+    stored_name: str = ""
+    flat_name: InitVar[str] = ""  # ``stored_name`` in plugins that were written before it was renamed
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, flat_name: str) -> None:
+        if flat_name:
+            object.__setattr__(self, "stored_name", flat_name)
         for name in ("paper", "before"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, self.default)

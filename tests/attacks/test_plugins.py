@@ -179,7 +179,7 @@ def test_a_device_without_memory_is_not_the_plugins_fault(tmp_path: Path) -> Non
 
 
 def test_a_removed_plugin_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
-    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, flat_name='plugin_far'),)"
+    own = "settings=(Setting('far', 'float', 1.0, 'Far', 'How far.', low=0, high=2, stored_name='plugin_far'),)"
     spec = plugin(tmp_path, own, "from rita_demo.settings.setting import Setting\n")
     before = dict(ATTACKS), dict(settings.SETTINGS), attack_choices()
     for _ in range(2):

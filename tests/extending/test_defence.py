@@ -72,7 +72,7 @@ def test_an_error_in_the_file_stops_no_other_method(folder: Path, rita) -> None:
     words += ["--data-root", "data", "--dataset", "toys", "--methods", "median,clip", "--out", "runs"]
     done = rita("evaluate", "--defence", "median.py:DEFENCE", *words)
     assert done.status == 1
-    assert done.err.splitlines()[-1].endswith("median.py, line 9: ZeroDivisionError: division by zero")
+    assert done.err.splitlines()[-2].endswith("median.py, line 9: ZeroDivisionError: division by zero")
     (rows,) = [path for path in folder.glob("runs/cells/*clip*/rows.jsonl") if path.stat().st_size]
     assert len(rows.read_text("utf-8").splitlines()) == 2
 

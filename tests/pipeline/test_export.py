@@ -93,7 +93,7 @@ def test_every_difference_is_reported(example_run: Run, bundle_bytes: bytes) -> 
 
 
 def test_the_bundle_holds_no_local_path(example_run: Run, add_setting) -> None:
-    own = add_setting("baselines", kind="file", default="none", choices=("none",), flat_name="")
+    own = add_setting("baselines", kind="file", default="none", choices=("none",), stored_name="")
     for name in ("descriptions", own):
         named = replace(example_run, settings=example_run.settings.replace(**{name: "/home/me/words.json"}))
         with pytest.raises(SettingError) as refused:

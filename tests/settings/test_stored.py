@@ -19,11 +19,11 @@ def test_the_first_settings_are_in_every_stored_run() -> None:
     assert not is_complete({"views": 8})
 
 
-@pytest.mark.parametrize("flat_name", ["margin", ""])
+@pytest.mark.parametrize("stored_name", ["margin", ""])
 @pytest.mark.parametrize(("more", "missing"), [({}, 0.1), ({"before": 0.0}, 0.0)])
-def test_a_missing_name_is_the_value_before_the_setting_existed(add_setting, flat_name, more, missing) -> None:
+def test_a_missing_name_is_the_value_before_the_setting_existed(add_setting, stored_name, more, missing) -> None:
     stored = Settings(views=8, ctpt_weight=20).as_dict()
-    name = add_setting("views", flat_name=flat_name, **more)
+    name = add_setting("views", stored_name=stored_name, **more)
     again = settings_of(stored)
     assert (again.views, again.ctpt_weight, getattr(again, name)) == (8, 20, missing)
     assert hashed(again, SETTINGS).keys() == FIRST
