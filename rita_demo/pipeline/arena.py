@@ -276,6 +276,10 @@ def _added(table: ArenaTable) -> str:
             rest = f"{more or 'none'} of the {len(counts)} defences measured withstand{'s' * (more == 1)} more"
             if len(counts) == 1:
                 rest = f"the 1 defence measured withstands {'more' if more else 'no more'}"
+            elif alone == len(full):  # nothing can withstand more
+                rest = (
+                    f"{sum(count == alone for count in counts.values())} of the {len(counts)} defences measured as well"
+                )
             sentences.append(f"{words}: CLIP withstands {alone} of {len(full)} attacks; {rest}.")
     return " ".join(sentences) if len(sentences) == len(TOWERS) else ""
 

@@ -17,7 +17,8 @@ from tests.e2e.conftest import open_lab, saved, upload
 from tests.live_server import start_server
 
 pytestmark = pytest.mark.e2e
-READ_ROW_JS = "(row) => [...row.cells].slice(0, 3).map((cell) => cell.innerText)"
+#: Also of what a narrow view hides.
+READ_ROW_JS = "(row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent)"
 
 
 def verdicts(page: Page) -> list[list[str]]:

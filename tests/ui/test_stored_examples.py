@@ -193,6 +193,10 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     attacked = textures.rows()[item.born]["attack"] != "none"
     assert session.run.settings == (asked if attacked else asked.replace(attack="none"))
     assert session.history.entries[: len(before.entries)] == before.entries, "decided from the memory on screen"
+    k, slot, _ = next(at for at in session.history.current.items if at[2].picture.startswith("Picture "))
+    session.select(item=(k, slot), moment=None)
+    opened_picture(tab, name)
+    assert np.array_equal(session.run.clean.picture.pixels, drawn_square(row["picture"], session.run))
 
 
 def drawn_square(file: str, run: Any) -> np.ndarray:

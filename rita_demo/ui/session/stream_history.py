@@ -118,7 +118,7 @@ def _picture_title(n: int, name: str, attacked: bool) -> str:
 
 def called(item: CacheItem) -> tuple[str, bool]:
     """The file or the title of a stored view's picture, and whether it arrived attacked, also of an imported one."""
-    title = re.sub(r"^picture \d+ of the stream, ", "", item.picture)
+    title = re.sub(r"^[Pp]icture \d+ of (the stream, |a stream: )", "", item.picture)
     return title.removesuffix(ATTACKED), title.endswith(ATTACKED) if item.attacked is None else item.attacked
 
 

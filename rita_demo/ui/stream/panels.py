@@ -130,9 +130,12 @@ def accuracy_table(shown: ShownStream) -> str:
             cells = (_accuracy_cell(mine[p]) for p in parts)
             rows.append(table_row(wording.term_html(defence.title), *cells, css=method))
     columns = ("<span class='sr'>method</span>", *(SUBSET_TEXT[p] for p in parts))
+    decided = {s.method: s.n for s in found if s.subset == "all"}
+    fewer = [DEFENCES[method].title for method, n in decided.items() if n < decided["rita"] and method in DEFENCES]
+    missing = f" {escape(', '.join(fewer))} has no answer to some pictures: they are not counted." if fewer else ""
     return (
         f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in brackets Wilson’s 95 % interval, "
-        "which is wide with few pictures.</p>"
+        f"which is wide with few pictures.{missing}</p>"
     )
 
 
