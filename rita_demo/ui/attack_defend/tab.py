@@ -125,7 +125,7 @@ class AttackDefendTab(SelectionEvents):
         defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
         attack, known = self.attack_and_defend, inputs | {result.known_defence}
         for run_event in (
-            job(form.run_button.click, attack, inputs, outputs, **LONG_EVENT),
+            job(form.run_button.click, attack, inputs, outputs, **queued),  # what was changed meanwhile is run next
             job(result.knowing_button.click, self.attack_known_defence, known, outputs, **LONG_EVENT),
             job(self.story.submit, self.attack_rita, inputs, outputs, **LONG_EVENT),
             job(self.story.undo, self.attack_as_before, inputs, outputs, **LONG_EVENT),
@@ -148,6 +148,7 @@ class AttackDefendTab(SelectionEvents):
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
         begin, shown, shown_at = time.perf_counter(), False, 0.0
+        choice = session.attack_defend.choice
         try:
             reading = self._progress("Reading the class names", 0.02, begin, stale=True)
             yield {context.error_banner: ""} | reading
@@ -173,6 +174,7 @@ class AttackDefendTab(SelectionEvents):
             raise
         session.show(run, sample=request.sample)
         session.crops = crops
+        session.attack_defend.shown_choice = choice
         session.add_to_history(run, request.title)
         if request.selection:  # before anything is drawn: a tab that is opened meanwhile draws it, too
             session.select(**valid_selection(request.selection, run))
@@ -233,7 +235,7 @@ class AttackDefendTab(SelectionEvents):
         """Another list of class names: true class and target are of it; one's own begins with the answer on screen."""
         session, fields = self.context.sessions.get(visitor), self.form.fields
         run, state, own = session.run, session.attack_defend, vocabulary == OWN_CLASSES
-        if own and run is not None:
+        if own and run is not None and state.shown_choice == state.choice:  # not that of the picture before
             own_names = started_list(own_names, run.class_prompts.names[run.label])
         typed, *menus = lists_for(vocabulary, own_names, *chosen)
         if (
@@ -325,7 +327,8 @@ class AttackDefendTab(SelectionEvents):
         if one is None:
             raise PictureError("There is no such sample.", "Choose one from the gallery.")
         kind = values[self.form.fields["attack"]]
-        return self._choose(values[self.context.visitor], one.key, None, kind) | self.form.show_sample(one)
+        chosen = self._choose(values[self.context.visitor], one.key, None, kind) | self.form.show_sample(one)
+        return chosen | {self.story: loading(one.load())}
 
     def _choose(self, visitor: str, sample: str | None, source: bytes | None, attack: JsonValue = "") -> Updates:
         """The picture of the next run; the visitor joins the queue. ``attack``: the form's, which the picture takes over."""

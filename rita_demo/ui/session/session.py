@@ -73,11 +73,13 @@ class AttackDefendState:
     """The form: the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
     knowing attacker took its place; the results of the run on screen with new sets of crops; and whether the form asks for
-    another run. ``list_begun``: the own list was opened and has its first name."""
+    another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
+    first name."""
 
     source: bytes | None = None
     sample: str | None = None
     choice: int = 0
+    shown_choice: int = 0
     attack_before: str = ""
     view_seed_results: tuple[ViewSeedResult, ...] = ()
     form_differs: bool = False

@@ -23,6 +23,7 @@ let cursor = null;
 built.push(() => {
   find("section.attack").hidden = !data.last;
   if (!data.last) return;
+  find(".attack .does").textContent = data.does;
   const svg = find(".curve");
   const [width, height] = [svg.clientWidth || 560, 232];
   const [x, y] = axis(svg, { width, height, right: 110 }, [0, data.curve.length - 1], [0, 1], percent);

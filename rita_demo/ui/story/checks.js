@@ -11,6 +11,7 @@ function showChecks() {
 function awaited(name, value) {
   const section = find(`section.${name}`);
   const coming = !checks && data.last > 0;
+  section.style.minHeight = !value && coming && section.offsetHeight ? `${section.offsetHeight}px` : ""; // what is below stays there
   section.hidden = !value && !coming;
   section.classList.toggle("awaited", !value && coming);
   return value;
@@ -38,12 +39,12 @@ built.push(() => {
 function lawFigure(figure, law, kind) {
   const [svg, replaced, keys] = ["svg", ".replaced", ".keys"].map((query) => find(query, figure));
   const shown = sheets ? Array.from({ length: Math.min(DRAWN, data.boxes.length) }, (_, i) => Math.floor((i * data.boxes.length) / Math.min(DRAWN, data.boxes.length))) : [];
-  const [width, height] = [svg.clientWidth || 560, lecturing ? 140 : 240];
+  const [width, height] = [svg.clientWidth || 560, 240];
   const below = width < 480; // the rules' names stand below the figure
   const [x, y] = axis(svg, { width, height, left: 44, right: below ? 8 : 174, bottom: 36 }, [0, 1], [0, 1], percent);
   const base = y(0);
   law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: `helps${law.shares[i] > law.exact ? " beyond" : ""}` })));
-  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "the law: leaving out makes the lead larger"));
+  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "here the law favours leaving out"));
   for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
   if (law.attack === null || law.attack > 0.12) svg.append(make("text", { x: x(0), y: base + 16, class: "tick" }, "0 %"));
   svg.append(make("text", { x: x(1), y: base + 16, "text-anchor": "end", class: "tick" }, "100 % replaced"));
@@ -65,7 +66,9 @@ function lawFigure(figure, law, kind) {
     replaced.replaceChildren();
     shown.forEach((n, k) => (k < kept ? cell(add(replaced, "i"), n) : add(replaced, "i", kind === "clutter" ? String.fromCharCode(65 + k - kept) : "A")));
     replaced.setAttribute("aria-label", `${kept} of ${shown.length} crops show this picture`);
-    find(".balance", figure).textContent = law[kind].says[i];
+    const best = said.reduce((most, one) => (one.y < most.y ? one : most)); // y goes down
+    const level = said.filter((one) => one.y === best.y).length > 1;
+    find(".balance", figure).textContent = `${level ? "Several rules are level." : `Most often right: ${best.text}.`} ${law[kind].says[i]}`;
   };
 }
 

@@ -43,18 +43,14 @@ def story_checks(session: Session) -> dict[str, Any] | None:
 def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     name = truncated(run.class_prompts.names[run.label], 24)
     note = (
-        f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the "
-        f"crops. A wrong class picks its best ones, too: what it gains there counts 1/0.35 − 1 = {GAIN:.1f} times. Against "
-        f"transport of all crops the lead grows where {name} loses more than that. The curves are measured; the law is exact only where "
-        "the crops of a picture are alike and at most 35 % are replaced."
+        f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the crops, "
+        f"the cheapest tenth its best 10 %. The law says when RITA’s lead is larger than that of transport of all crops: a wrong class picks "
+        f"its best crops, too, so that its gain counts 1/0.35 − 1 = {GAIN:.1f} times. The curves are measured; the law is exact only where the "
+        "crops of a picture are alike and at most 35 % are replaced."
     )
     if law.attack is not None:
-        at = law.attack
-        helps = "helps" if at.partial_helps else "does not help"
-        note += (
-            f" Against the attack above, which turns {wording.percent(at.share)} of the crops by weight, leaving out {helps} by the law: "
-            f"{1 / at.rho - 1:.1f} × {_signed(at.rise)} against {_signed(at.drop)}."
-        )
+        helps = "helps" if law.attack.partial_helps else "does not help"
+        note += f" Against the attack above, which turns {wording.percent(law.attack.share)} of the crops’ weight, leaving out {helps} by the law."
     return {
         "shares": (law.shares / 100).tolist(),
         "clutter": _curves(name, law.clutter),
@@ -80,8 +76,8 @@ def _balance(name: str, drop: float, rise: float, helps: bool) -> str:
     if np.isnan(drop):
         return ""
     return (
-        f"In the wrong crops the best wrong class gains {_signed(rise)}, which counts {GAIN:.1f} times: {_signed(GAIN * rise)}; {name} loses "
-        f"{_signed(drop)}, {'more' if helps else 'less'} than that. By the law, leaving out makes its lead {'larger' if helps else 'smaller'}."
+        f"Leaving out makes {name}’s lead {'larger' if helps else 'smaller'}, by the law: in the wrong crops it loses {_signed(drop)}, "
+        f"{'more' if helps else 'less'} than what the best wrong class gains there ({_signed(rise)}, counted {GAIN:.1f} times: {_signed(GAIN * rise)})."
     )
 
 

@@ -22,6 +22,8 @@ const first = props.value ? JSON.parse(props.value).key : null; // the run that 
 const parsed = (name) => (props[name] ? JSON.parse(props[name]) : null);
 const between = (a, b, t) => a + (b - a) * t;
 const percent = (value) => `${Math.round(100 * value)} %`;
+// A probability: the same words as in Python.
+const surely = (value) => (value > 0.995 && value < 1 ? "> 99 %" : percent(value));
 const truncated = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
 const side = (index) => (index === 0 ? "reference" : index === 1 ? "rival" : "other");
 function make(tag, attributes = {}, text) {

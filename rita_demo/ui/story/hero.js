@@ -72,7 +72,7 @@ figures.push(() => {
     const text = `${data.names[says.label]}${says.right === null ? "" : says.right ? "" : " ✗"}`;
     if (answer.textContent !== text) answer.textContent = text;
     answer.className = `answer ${says.right === null ? (says.label ? "other" : "") : says.right ? "" : "wrong"}`;
-    number.textContent = data.known ? percent(value) : says.share;
+    number.textContent = data.known ? surely(value) : says.share;
   });
   const before = steps[0].says.clip.label;
   const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before);

@@ -4,13 +4,15 @@ const slides = () => [find(".hero"), ...all("[data-slide]").filter((one) => !one
 const lecturing = new URLSearchParams(location.search).has("lecture");
 let slide = 0;
 let desk = null; // the window with the notes
-let begun = 0; // when the first slide was turned
+let begun = 0; // when the first slide was turned, or something on it was pressed
+let waitedFor = null; // the slide whose question is being computed
 function turn(by) {
   const now = slides()[slide];
   const open = by > 0 && all(".predict:not([hidden], .revealed)", now)[0];
   if (open) return open.dispatchEvent(new Event("reveal"));
+  const waits = by > 0 && data.last && !checks && all(".predict[hidden]", now)[0]; // the question comes in a moment
+  if (waits && waitedFor !== now) return void (waitedFor = now);
   slide = Math.min(Math.max(slide + by, 0), slides().length - 1);
-  begun ||= Date.now();
   if (slide > 1) (take(), (at = data.last)); // what follows is about the whole attack
   showSlide();
 }
@@ -34,13 +36,14 @@ function openDesk() {
   if (!desk) return;
   desk.document.title = "Notes";
   desk.document.body.style = "font: 22px/1.5 Inter, system-ui, sans-serif; margin: 28px; max-width: 40em; color-scheme: light dark";
+  desk.document.head.append(Object.assign(desk.document.createElement("style"), { textContent: "time, small, em { display: block }" }));
   desk.document.onkeydown = press;
   showSlide();
   const clock = () => {
     if (desk.closed) return;
     const gone = begun ? Math.floor((Date.now() - begun) / 1000) : 0;
     const shown = desk.document.querySelector("time");
-    if (shown) shown.textContent = `${Math.floor(gone / 60)}:${String(gone % 60).padStart(2, "0")} since the first slide was turned`;
+    if (shown) shown.textContent = `${Math.floor(gone / 60)}:${String(gone % 60).padStart(2, "0")} since the start`;
     setTimeout(clock, 500);
   };
   clock();
@@ -49,6 +52,7 @@ function press(event) {
   const paged = event.key.startsWith("Page"); // a presenter's keys turn also after a slider was dragged
   if ((!paged && event.target.closest?.("input, textarea, [role=slider]")) || !story.getClientRects().length) return;
   const by = { PageDown: 1, ArrowRight: 1, ArrowDown: 1, PageUp: -1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (by || event.key === " " || event.key === "Enter") begun ||= Date.now();
   if (by) (event.preventDefault(), event.stopPropagation(), turn(by));
   else if (event.key === "Home") ((slide = 0), showSlide());
   else if (event.key === "b") document.documentElement.classList.toggle("black");
@@ -60,6 +64,7 @@ if (lecturing) {
   add(story, "p", "", "slide-count");
   add(story, "aside", "", "slide-notes").hidden = true;
   document.addEventListener("keydown", press, true);
+  document.addEventListener("pointerdown", () => (begun ||= Date.now()));
   document.addEventListener("pointerup", () => document.activeElement.matches("input[type=range], [role=slider]") && document.activeElement.blur());
   built.push(showSlide);
 }

@@ -84,7 +84,7 @@ built.push(() => {
   strip.replaceChildren();
   after.forEach((v, n) => cell(add(strip, "i", "", v > 0 ? "reference" : "rival"), n));
   const count = (values) => values.filter((v) => v > 0).length;
-  add(strip, "span", `${count(before)} of ${before.length} crops fit ${data.names[0]} better than ${data.names[1]} before this attack, ${count(after)} after it.`);
+  add(strip, "span", `${count(before)} of ${before.length} crops of the clean picture fit ${data.names[0]} better than ${data.names[1]}, ${count(after)} after this attack.`);
 });
 
 watch("value", show);

@@ -71,7 +71,7 @@ def _table(towers: dict[str, Counts]) -> dict[str, Any] | None:
         "rows": rows,
         "lead": f"Right answers on test pictures of Caltech101 and DTD, at most {budget} per pixel. Compare within a column.",
         "short": _short(towers),
-        "note": f"Below each share: n and Wilson's 95 % interval. {NOT_ZERO_SHOT}{_earlier(towers)} RITA: Robust test-tIme prompt Adaptation.",
+        "note": f"Below each share: n and Wilson's 95 % interval. {NOT_ZERO_SHOT}{_earlier(towers)} RITA: robust test-time prompt adaptation.",
     }
 
 
@@ -204,8 +204,8 @@ def _differing() -> dict[str, Any]:
     said = []
     if average := rows.get("ensemble"):
         said.append(
-            f"Of {average.n} attacked test pictures only RITA is right on {average.only_method}, only the average on {average.only_other} "
-            f"(PGD, crops drawn {len(average.seeds.split(','))} times, embedded model)."
+            f"On {average.only_method} of {average.n} attacked test pictures RITA is right and the average is not, on {average.only_other} it is "
+            f"the other way round (PGD; each picture decided with {len(average.seeds.split(','))} draws of crops; embedded model)."
         )
     if level := rows.get("ensemble_area"):
         cause = "RITA’s weights do that (small crops count more), not its transport: " if _weights_alone_help() else ""
@@ -217,7 +217,7 @@ def _differing() -> dict[str, Any]:
     shown = [
         {
             "text": f"{samples.SAMPLES[one.source.sample].title if one.source.sample else f'A drawn texture ({one.source.label})'}, "
-            f"{one.budget} of 255: only {NAMES[one.right]} is right.",
+            f"{one.budget} of 255: {NAMES[one.right]} is right, {NAMES['average' if one.right == 'rita' else 'rita']} is not.",
             "sample": one.source.sample,
         }
         for one in pictures

@@ -4,7 +4,8 @@ same, printed by ``python -m tools.story.lecture``."""
 from dataclasses import dataclass
 from itertools import accumulate
 
-WORDS_PER_MINUTE = 130
+WORDS_PER_MINUTE = 100  # to a room
+PAUSE = 25  # seconds on each slide in which nobody speaks
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Note:
 
     @property
     def seconds(self) -> float:
-        return 60 * len(self.says.split()) / WORDS_PER_MINUTE + sum(seconds for _, seconds in self.does)
+        return PAUSE + 60 * len(self.says.split()) / WORDS_PER_MINUTE + sum(seconds for _, seconds in self.does)
 
 
 HANDS, REVEAL = ("ask for hands", 30), ("reveal", 10)
@@ -39,35 +40,26 @@ LECTURE = {
         "This is the change, twenty times stronger. It looks like noise, but it is computed. For each pixel the gradient says "
         "whether brighter or darker raises CLIP's error, and the attack moves the pixel that way. One pixel does almost nothing, but "
         "thousands push in the same direction, and their pushes add up. Now take noise of the same size, with random signs. What does "
-        "CLIP say? As a rule random pushes cancel. So it is the direction that fools CLIP, not the size. The curve shows how few steps "
+        "CLIP say? (Hands, then reveal.) As a rule random pushes cancel. So it is the direction that fools CLIP, not the size. The curve shows how few steps "
         "it takes.",
     ),
     "push": Note(
         "Why do crops help?",
         (HANDS, REVEAL, ("drag the crop", 20)),
         "Here is the same change, and a crop of the picture. The push is how far the right class falls against the wrong one. The whole "
-        "picture feels all of it. Guess how much is left in a typical crop. The reason is the grid. The attacker computed "
+        "picture feels all of it. Guess how much is left in a typical crop. (Hands, then reveal.) The reason is the grid. The attacker computed "
         "the pattern for the pixels of the whole picture. A crop shifts them, scales them and computes new ones, so the small pushes no "
         "longer line up. I drag the crop: look at the pattern that it gets, and at its bar. Some crops keep more of the push than "
         "others.",
     ),
     "rules": Note(
         "Average or transport?",
-        (("press the other class, then the three rules", 25),),
+        (("press the other class and back, then average, transport and RITA", 25),),
         "Each thumbnail is a crop, and below stand the sentences of one class. A band carries a crop's weight to a sentence, as the "
         "class gets it most cheaply: this is its plan, and the price is the mean distance. RITA carries only a part, from the "
         "nearest crops; the grey ones stay. Now the other class: it takes other crops, and pays more or less. The lower price is the "
         "answer. The average counts every crop the same. On most pictures the rules agree. Below stand the count over many pictures, and "
         "what makes the difference: not the plan, but how much each crop counts.",
-    ),
-    "law": Note(
-        "How many crops may be wrong?",
-        (HANDS, REVEAL, ("move the share of replaced crops", 25)),
-        "Suppose that most crops show something else. Which rule still finds the right class? There are two cases. In the left "
-        "figure each replaced crop shows another picture: clutter. Wrong crops then disagree, and leaving out the dearest ones forgives "
-        "them. In the right figure all replaced crops show the same other picture: an impostor. Now the wrong class may also choose its "
-        "best crops, and leaving out makes it stronger. The thick part of the axis is where a short inequality says that leaving out "
-        "makes the lead larger: the sentence below has its two numbers. The triangle is the attack from before.",
     ),
     "memory": Note(
         "Does remembering help?",
@@ -80,7 +72,7 @@ LECTURE = {
         "An attacker who knows",
         (HANDS, REVEAL, ("press Attack RITA itself only if the room may wait for half a minute", 0)),
         "So far the attacker knew CLIP, but not the defence. Now they compute through the defence: crops, rule and all. Of a hundred "
-        "pictures, how many does RITA keep? The crops helped because the pattern was made for one grid. This pattern is made for many "
+        "pictures, how many does RITA keep? (Hands, then reveal.) The crops helped because the pattern was made for one grid. This pattern is made for many "
         "grids at once. The lower bars are another model, which was trained on attacked pictures. It keeps about half by itself, and "
         "crops add a little. Whenever you read that a model is robust, ask which attacker it was tested with.",
     ),

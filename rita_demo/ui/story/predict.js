@@ -9,7 +9,7 @@ const QUESTIONS = {
     const because = kept
       ? `CLIP says ${says.name}${says.share && ` ${says.share}`}: random pushes cancel.`
       : `CLIP says ${says.name}${says.share && ` ${says.share}`}: this picture is so near a border that noise is enough.`;
-    return [["the same as before", "something else"], kept ? 0 : 1, because];
+    return [["the same as for the clean picture", "something else"], kept ? 0 : 1, because];
   },
   push() {
     if (!data.push) return null;
@@ -30,7 +30,7 @@ const QUESTIONS = {
   knows() {
     const found = fixed.knows?.find((one) => one.tower === "embedded");
     if (!found) return null;
-    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
+    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `With the embedded model, the small one of this page, RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
   },
 };
 const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .lead", ".law .two", ".law .scrub", ".law .note"], knows: [".shares", ".knows .lead"] };
@@ -48,7 +48,7 @@ for (const box of all(".predict")) box.addEventListener("reveal", () => box.onre
 
 // A new picture: nothing is predicted yet.
 function forget() {
-  for (const box of all(".predict")) box.classList.remove("revealed");
+  for (const box of all(".predict")) (box.classList.remove("revealed"), (box.guess = null));
 }
 
 built.push(() => {
@@ -64,19 +64,17 @@ built.push(() => {
     const shown = box.classList.contains("revealed");
     find(".because", box).textContent = "";
     box.onreveal = () => {
+      const { guess = null } = box; // null: a presenter's key reveals without one
+      const answer = guess === null ? `${choices[right][0].toUpperCase()}${choices[right].slice(1)}.` : guess === right ? "Yes." : `No: ${choices[right]}.`;
       box.classList.add("revealed");
-      find(".because", box).textContent = `${choices[right][0].toUpperCase()}${choices[right].slice(1)}. ${because}`;
-      all("button", box).forEach((one, m) => one.classList.toggle("right", m === right));
+      find(".because", box).textContent = `${answer} ${because}`;
+      all("button", box).forEach((one, m) => (one.classList.toggle("right", m === right), guess !== null && one.setAttribute("aria-pressed", String(m === guess))));
       veil(about, false);
     };
     find(".choices", box).replaceChildren(
       ...choices.map((text, n) => {
         const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-        button.addEventListener("click", () => {
-          box.onreveal();
-          find(".because", box).textContent = `${n === right ? "Yes." : `No: ${choices[right]}.`} ${because}`;
-          all("button", box).forEach((one, m) => one.setAttribute("aria-pressed", String(m === n)));
-        });
+        button.addEventListener("click", () => ((box.guess = n), box.onreveal()));
         return button;
       }),
     );

@@ -13,7 +13,7 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.sentences import claim, doubt, knew, remembered, threat, which
+from rita_demo.ui.story.sentences import claim, does, doubt, knew, remembered, threat, which
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
 from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
@@ -67,6 +67,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         value["curve"] = [[_share(p[k]) for k in shown] for p in np.asarray(attack.probability)]
         value["curve_names"] = [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in shown]
         value["push"] = _push(run)
+        value["does"] = does(run)
     return value
 
 

@@ -30,12 +30,13 @@ function buttons(query, texts, press) {
 // Which of the two classes a rule prefers: the more probable one, or the cheaper one.
 const answerOf = ({ unit, values: [one, two] }) => (unit === "probability" ? +(one < two) : +(one > two));
 built.push(() => {
-  buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass)}` }) }, (key) => {
+  buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass).replace(" ", "\u00a0")}` }) }, (key) => {
     rule = key;
     toward = answerOf(data.rules.find((one) => one.name === key));
   });
   buttons(".switch.toward", data.names.slice(0, 2), (key) => (toward = Number(key)));
   if (laidOut === data.key) return; // tiles that are made anew would fly in again
+  rule = "rita";
   [laidOut, bandsOf] = [data.key, ""];
   toward = answerOf(data.rules[2]); // RITA's
   const field = find(".rules .carried");

@@ -15,6 +15,14 @@ from rita_demo.ui.widgets import wording
 
 #: What the attacker differentiates -> what they know.
 KNOWS = {"model": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
+AIMED = {"clip": "CLIP", "ensemble": "the average of the crops"}
+#: Attack -> what it does, where that is something else than most do.
+DOES = {
+    "noise": "It changes every pixel a little, in no special direction.",
+    "reverse": "It changes every pixel a little, and all the changes push towards the true class.",
+    "patch": "It changes the pixels of one patch by any amount, and all the changes push one way.",
+    "typographic": "It writes a wrong word on the picture.",
+}
 DOUBT = 1 / 3  # CLIP's probability below which no name fits well
 Part = tuple[str, str]  # words and their css class
 #: How a name begins that sounds like a vowel: not as "unicycle", "euphonium" and "one-way street" do.
@@ -23,14 +31,16 @@ SINGULAR = ("us", "ss", "is")  # ends of names that are no plurals
 
 
 def claim(run: Run) -> list[Part]:
-    """The sentence of the first screen: what the picture is, what the attack may do, what CLIP sees then."""
-    before, after = (_says(run, side) for side in ("clean", "attacked"))
+    """The sentence of the first screen: what the picture is, what the attack may do, what CLIP sees then, or the defence
+    that the attacker knew."""
+    aimed_at, title = _aimed_at(run)
+    before, after = (_says(run, side, aimed_at) for side in ("clean", "attacked"))
+    first = _subject(run, before, title)
     if run.attack is None:
-        return [*_subject(run, before), (" Nothing was changed yet.", "")]
-    first = _subject(run, before)
+        return [*first, (" Nothing was changed yet.", "")]
     if before != run.class_prompts.names[run.label]:  # wrong from the start
-        first = [*first[:-1], (". CLIP says ", ""), (_name(before), "attack"), (" from the start.", "")]
-    cause = f" {_changed(run)} CLIP "
+        first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
+    cause = f" {_changed(run)} {title} "
     if after == before:
         kept = "clean" if after == _truth(run) else "attack"
         return [*first, (f"{cause}still says ", ""), (_name(after), kept), (".", "")]
@@ -70,6 +80,11 @@ def _knows(run: Run) -> str:
     if attack.knows[:1] == KNOWS_MODEL[:1]:
         return KNOWS[differentiated(run.settings)]
     return f"only {' and '.join(attack.knows)}" if attack.knows else "nothing of CLIP"
+
+
+def does(run: Run) -> str:
+    """What the attack changes, and which way."""
+    return DOES.get(run.settings.attack, "It changes every pixel a little, and all the changes push one way.")
 
 
 def doubt(run: Run) -> str:
@@ -118,14 +133,20 @@ def _changed(run: Run) -> str:
     return f"Change every pixel by {size}, and"
 
 
-def _subject(run: Run, before: str) -> list[Part]:
-    """ "This is a motorbike." where the true class is given, else what CLIP says."""
+def _aimed_at(run: Run) -> tuple[str, str]:
+    """Whose answer the attacker wanted to turn: name and title of a defence."""
+    name = attacked_defence(run.settings) if run.settings.attack == "adaptive" else "clip"
+    return (name, AIMED.get(name, DEFENCES[name].title)) if name in run.answered else ("clip", AIMED["clip"])
+
+
+def _subject(run: Run, before: str, title: str) -> list[Part]:
+    """ "This is a motorbike." where the true class is given, else what CLIP says, or the defence ``title``."""
     if run.label_given:
         lead, noun = (
             ("This texture is ", _name(_truth(run))) if _textures(run) else ("This is ", _noun(run, _truth(run)))
         )
         return [(lead, ""), (noun, ""), (".", "")]
-    return [("CLIP says ", ""), (_name(before), ""), (".", "")]
+    return [(f"{title[0].upper()}{title[1:]} says ", ""), (_name(before), ""), (".", "")]
 
 
 def _textures(run: Run) -> bool:
@@ -147,5 +168,5 @@ def _truth(run: Run) -> str:
     return run.class_prompts.names[run.label]
 
 
-def _says(run: Run, side: str) -> str:
-    return run.class_prompts.names[getattr(run, side).verdicts["clip"].label]
+def _says(run: Run, side: str, name: str) -> str:
+    return run.class_prompts.names[getattr(run, side).verdicts[name].label]

@@ -120,9 +120,9 @@ def test_the_law_is_said_of_every_share_with_the_numbers_of_that_share(checks: S
         curve, told_ = getattr(law, kind), value["law"][kind]
         assert told_["says"][0] == told_["says"][-1] == "", "none or all are replaced: nothing to compare"
         for i, said in enumerate(told_["says"][1:-1], 1):
-            gains, counted, loses = (float(one.replace("−", "-")) for one in re.findall(r"−?\d\.\d{3}", said))
+            loses, gains, counted = (float(one.replace("−", "-")) for one in re.findall(r"−?\d\.\d{3}", said))
             assert (gains, loses) == pytest.approx((curve.rise[i], curve.drop[i]), abs=5e-4)
             assert counted == pytest.approx(0.65 / 0.35 * curve.rise[i], abs=5e-4)
             helps = 0.65 / 0.35 * curve.rise[i] < curve.drop[i]
             assert told_["helps"][i] == helps
-            assert ("lead larger." in said) == ("more than" in said) == helps != ("lead smaller." in said)
+            assert ("lead larger, by" in said) == ("more than" in said) == helps != ("lead smaller, by" in said)

@@ -12,7 +12,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import ImageResult, Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.story.sentences import claim, doubt, remembered, threat
+from rita_demo.ui.story.sentences import claim, does, doubt, remembered, threat
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
 
@@ -140,6 +140,31 @@ def test_every_name_of_every_list_makes_a_sentence(example_run: Run) -> None:
             text = says(named(example_run, name, "crab", "cup", "piano"))
             assert text.count(".") == 2 + name.count("."), text
             assert "  " not in text
+
+
+def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(engine: ToyEngine) -> None:
+    for name, title in (("rita", "RITA"), ("ensemble", "the average of the crops"), ("clip", "CLIP")):
+        asked: dict[str, Any] = {"adaptive.steps": 2, "adaptive.against": name}
+        run = completed_run(engine, attack="adaptive", label=None, views=8, **asked)
+        names, said = run.class_prompts.names, says(run)
+        before, after = (names[side.verdicts[name].label] for side in (run.clean, run.attacked))
+        assert said.startswith(f"{title[0].upper()}{title[1:]} says {before}.")
+        assert said.endswith(f" {title} still says {before}." if after == before else f"{after}.")
+        assert f" {title} {'still says' if after == before else 'sees'} " in said
+
+
+@pytest.mark.parametrize(
+    ("attack", "said"),
+    [
+        ("pgd", "all the changes push one way."),
+        ("noise", "in no special direction."),
+        ("reverse", "push towards the true class."),
+        ("patch", "the pixels of one patch by any amount"),
+        ("typographic", "It writes a wrong word on the picture."),
+    ],
+)
+def test_what_an_attack_does_is_said_of_that_attack(example_run: Run, attack: str, said: str) -> None:
+    assert said in does(replace(example_run, settings=example_run.settings.replace(attack=attack)))
 
 
 def test_the_threat_names_attack_steps_knowledge_and_n(
