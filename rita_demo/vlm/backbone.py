@@ -180,20 +180,6 @@ class Backbone:
             rest = in_chunks(self._encode_rounded, each[:, 1:].flatten(0, 1), chunk)
             return torch.cat([first, rest.unflatten(0, (pictures, -1))], 1).flatten(0, 1)
 
-    def encode_patches(self, pixels: Tensor) -> Tensor:
-        """Unit features (B, P, D) float32 of the places of the vision tower's last map, row after row; no gradient.
-
-        ``pixels`` (B, 3, S, S) float in [0, 1]; P = (S / 32)^2 for the embedded towers. Where S is ``side``, the mean
-        over the places before they are scaled to unit length is the feature of the whole picture. Raises BackboneError:
-        the tower is not a convolutional one with a pooled map."""
-        self._check_shape(pixels, side=None)
-        if not isinstance(self._visual, TimmModel) or not hasattr(self._visual.trunk, "conv_head"):
-            raise BackboneError(f"{self.info.title} has no map of patches.", "Use the embedded model.")
-        with torch.no_grad():
-            normal = (pixels.to(self.device, torch.float32) - self._mean) / self._std
-            places = self._visual.trunk.forward_features(normal).flatten(2).transpose(1, 2)
-            return F.normalize(self._visual.head(places), dim=-1)
-
     def free_memory(self) -> None:
         """Give back what a GPU holds beside the weights: recordings, and freed memory that torch keeps."""
         self.graphs.clear()

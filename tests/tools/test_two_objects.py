@@ -55,7 +55,7 @@ def test_every_rule_equals_its_loop() -> None:
 def test_patches_are_the_places_whose_mean_is_the_picture() -> None:
     backbone = load("embedded", None)
     pixels = torch.rand(2, 3, backbone.side, backbone.side, generator=torch.Generator().manual_seed(0))
-    patches = backbone.encode_patches(pixels)
+    patches = two_objects.encode_patches(backbone, pixels)
     assert patches.shape == (2, 16, backbone.info.width)
     torch.testing.assert_close(patches.norm(dim=-1), torch.ones(2, 16))
     unscaled = backbone._visual.trunk.forward_features((pixels - backbone._mean) / backbone._std)
@@ -66,7 +66,7 @@ def test_patches_are_the_places_whose_mean_is_the_picture() -> None:
 def test_a_tower_without_a_map_is_refused(tiny_model_dir: Path) -> None:
     tiny = load(f"local-dir:{tiny_model_dir}", device="cpu")
     with pytest.raises(BackboneError, match="no map of patches"):
-        tiny.encode_patches(torch.rand(1, 3, 32, 32))
+        two_objects.encode_patches(tiny, torch.rand(1, 3, 32, 32))
 
 
 @pytest.mark.nightly

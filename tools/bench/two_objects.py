@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from open_clip.timm_model import TimmModel
 from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
@@ -23,6 +24,7 @@ from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.report.comparisons import PairedComparison
 from rita_demo.method import cosine_cost, transport
+from rita_demo.records.errors import BackboneError
 from rita_demo.records.intervals import wilson
 from rita_demo.settings import RECOMMENDED
 from rita_demo.views.crops import make_views
@@ -52,6 +54,21 @@ def compose(first: np.ndarray, second: np.ndarray, layout: str, random: np.rando
         small = Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC)
         canvas[top : top + side, left : left + side] = np.asarray(small)
     return canvas
+
+
+def encode_patches(backbone: Backbone, pixels: Tensor) -> Tensor:
+    """Unit features (B, P, D) float32 of the places of the vision tower's last map, row after row; no gradient.
+
+    ``pixels`` (B, 3, S, S) float in [0, 1]; P = (S / 32)^2 for the embedded towers. Where S is the model's side, the mean
+    over the places before they are scaled to unit length is the feature of the whole picture. Raises BackboneError:
+    the tower is not a convolutional one with a pooled map."""
+    tower = backbone._visual
+    if not isinstance(tower, TimmModel) or not hasattr(tower.trunk, "conv_head"):
+        raise BackboneError(f"{backbone.info.title} has no map of patches.", "Use the embedded model.")
+    with torch.no_grad():
+        normal = (pixels.to(backbone.device, torch.float32) - backbone._mean) / backbone._std
+        places = tower.trunk.forward_features(normal).flatten(2).transpose(1, 2)
+        return F.normalize(tower.head(places), dim=-1)
 
 
 def scores(views: Tensor, text: Tensor, prompts: Tensor, weight: Tensor, temperature: float) -> Scores:
@@ -92,7 +109,7 @@ def answers(
             crops = make_views(pixels, RECOMMENDED, backbone.side).pixels
             assert crops is not None  # just made
             with torch.no_grad():
-                clouds = {"crops": backbone.encode_views(crops), "patches": backbone.encode_patches(pixels[None])[0]}
+                clouds = {"crops": backbone.encode_views(crops), "patches": encode_patches(backbone, pixels[None])[0]}
                 found = {"whole picture (CLIP)": clouds["crops"][0] @ text.T}
                 for name, views in clouds.items():
                     each = scores(views, text, prompts, weight, backbone.temperature)
