@@ -105,7 +105,9 @@ def _run_times(rows: Sequence[ResultRow]) -> Item:
     if not (times := run_times(mine)):
         return Item(TIMES, "No run was measured.")
     places = ", ".join(dict.fromkeys(f"{row.dataset} ({row.split})" for row in mine))
-    counts = ", ".join(f"{one.title or one.method} {one.n}" for one in times)
+    several = len({one.view_count for one in times}) > 1  # then two bars are of different work
+    views = [f" of {one.view_count} views" * several for one in times]
+    counts = ", ".join(f"{one.title or one.method} {one.n}{cut}" for one, cut in zip(times, views))
     caption = "Median seconds per picture, views and method, without the attack; "
     caption += f"{mine[0].backbone}, {places}; pictures: {counts}."
     return Item(TIMES, caption, plots.run_times(times, f"{mine[0].backbone}, seconds per picture"), 320, 360)

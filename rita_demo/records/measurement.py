@@ -91,13 +91,15 @@ class AccuracyChart:
 
 @dataclass(frozen=True)
 class RunTime:
-    """Median seconds per picture: ``views`` for cutting and encoding them, ``own`` for the method itself; ``n`` pictures."""
+    """Median seconds per picture: ``views`` for cutting and encoding them, ``own`` for the method itself; ``n`` pictures,
+    cut into ``view_count`` views, 0 where that is not known."""
 
     method: str
     views: float
     own: float
     n: int
     title: str = ""  # of a method that is not loaded
+    view_count: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from rita_demo import stored_views
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.store.stream_runs import stream_runs
 from rita_demo.paper import catalogue, files, memory
+from rita_demo.paper.catalogue import _run_times
 from rita_demo.records.errors import DataError
 from tests.browser import find_browser
+from tests.evaluation.conftest import result_row
 
 pytestmark = pytest.mark.slow
 
@@ -138,3 +140,10 @@ def test_a_wrong_name_or_number_is_a_sentence(measured: Path, tmp_path, capsys, 
 def test_a_folder_without_measurements_is_a_sentence(tmp_path) -> None:
     with pytest.raises(DataError, match="no measurements in"):
         files.run_folders([tmp_path])
+
+
+def test_the_caption_of_run_times_says_where_methods_got_different_numbers_of_views() -> None:
+    same = [result_row("clip", views=64), result_row("ensemble", views=64)]
+    assert _run_times(same).text.endswith("pictures: clip 80, ensemble 80.")
+    other = [result_row("clip", views=64), result_row("ensemble", views=16)]
+    assert _run_times(other).text.endswith("pictures: clip 80 of 64 views, ensemble 80 of 16 views.")

@@ -183,7 +183,7 @@ def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
     timed = (row for row in rows if isinstance(row, ResultRow))
     for row in sorted(timed, key=lambda r: (len(r.non_default.split(", ")) if r.non_default else 0, -r.n)):
         views = row.view_seconds / row.views if row.method == "clip" and row.views else row.view_seconds
-        times.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n, row.title))
+        times.setdefault(row.method, RunTime(row.method, views, row.seconds, row.n, row.title, row.views))
     return tuple(times.values())
 
 
