@@ -18,7 +18,7 @@ from rita_demo.process.plugin_file import (
     plugin_digest,
     script_spec,
 )
-from rita_demo.records.errors import SettingError, did_you_mean
+from rita_demo.records.errors import SettingError, check_known
 from rita_demo.settings import Settings, register, register_choices, unregister
 
 T = TypeVar("T", bound=Any)
@@ -117,10 +117,7 @@ add_object = _registry.add_object
 
 def get_attack(name: str) -> Attack:
     """The attack of that name, or a :class:`SettingError` that lists the valid ones."""
-    if name not in ATTACKS:
-        raise SettingError(
-            f"The attack is one of {', '.join(ATTACKS)}; got {str(name)[:60]!r}.", did_you_mean(name, ATTACKS)
-        )
+    check_known("attack", name, ATTACKS)
     return ATTACKS[name]
 
 

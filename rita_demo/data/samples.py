@@ -7,7 +7,7 @@ from pathlib import Path
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.records import Picture
-from rita_demo.records.errors import PictureError
+from rita_demo.records.errors import PictureError, check_known
 
 _SKIMAGE, _SKLEARN = ("skimage", "data"), ("sklearn", "datasets/images")
 
@@ -96,8 +96,7 @@ SAMPLES: dict[str, Sample] = {row.key: row for row in _ROWS}
 
 def sample(key: str) -> Sample:
     """The sample with this key; :class:`PictureError` lists the valid keys."""
-    if key not in SAMPLES:
-        raise PictureError(f"The sample is one of {', '.join(SAMPLES)}; got {str(key)[:60]!r}.")
+    check_known("sample", key, SAMPLES, PictureError)
     return SAMPLES[key]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rita_demo.data import descriptions
 from rita_demo.data.datasets import DATASETS
-from rita_demo.records.errors import SettingError, VocabularyError, did_you_mean
+from rita_demo.records.errors import SettingError, VocabularyError, check_known
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 from rita_demo.settings.setting import short_repr
 
@@ -64,9 +64,7 @@ VOCABULARIES = {name: Vocabulary(name, row.list_title) for name, row in DATASETS
 
 def vocabulary(name: str) -> Vocabulary:
     """The vocabulary with this name; :class:`VocabularyError` lists the valid names."""
-    if name not in VOCABULARIES:
-        message = f"The vocabulary is one of {', '.join(VOCABULARIES)}; got {_short(name)}."
-        raise VocabularyError(message, did_you_mean(name, VOCABULARIES))
+    check_known("vocabulary", name, VOCABULARIES, VocabularyError)
     return VOCABULARIES[name]
 
 

@@ -11,7 +11,7 @@ from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.data.datasets import paper_setting_names
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, check_known
 from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment, preset
 
 SEEDS = ("view_seed", "attack_seed")
@@ -39,8 +39,7 @@ class Traffic:
                 f"The share of attacked pictures is a whole number from 1 to 100 percent; got {str(self.share)[:40]}.",
                 "For clean pictures alone choose the attack none.",
             )
-        if self.order not in ORDERS:
-            raise SettingError(f"The order is one of {', '.join(ORDERS)}; got {str(self.order)[:40]!r}.")
+        check_known("order", self.order, ORDERS)
 
     @classmethod
     def from_header(cls, stored: Mapping[str, Any]) -> "Traffic":

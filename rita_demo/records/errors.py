@@ -5,7 +5,7 @@ contains a path of the machine that its reader did not give.
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str:
@@ -56,3 +56,10 @@ class BackboneError(DemoError):
 
 class DataError(DemoError):
     """A dataset or one of its files is missing or malformed."""
+
+
+def check_known(what: str, name: object, known: Collection[str], kind: type[DemoError] = SettingError) -> None:
+    """Raises an error of this kind where ``name`` is none of the ``known`` names: all of them, and the one that is meant."""
+    if not isinstance(name, str) or name not in known:
+        message = f"The {what} is one of {', '.join(known)}; got {str(name)[:60]!r}."
+        raise kind(message, did_you_mean(name, known))

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from rita_demo.records.errors import SettingError, did_you_mean
+from rita_demo.records.errors import SettingError, check_known, did_you_mean
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings.setting import Setting, short_repr
 from rita_demo.settings.table import Table
@@ -278,7 +278,5 @@ def parse_assignment(text: str) -> tuple[str, JsonValue]:
 
 def preset(name: str) -> Settings:
     """A preset by name, or a :class:`SettingError` that lists the valid ones."""
-    if name not in PRESETS:
-        message = f"The preset is one of {', '.join(PRESETS)}; got {short_repr(name)}."
-        raise SettingError(message, did_you_mean(name, PRESETS))
+    check_known("preset", name, PRESETS)
     return PRESETS[name]

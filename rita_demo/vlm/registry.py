@@ -18,7 +18,7 @@ from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
 from rita_demo.process.text_file import read_text
-from rita_demo.records.errors import BackboneError, did_you_mean
+from rita_demo.records.errors import BackboneError, check_known, did_you_mean
 from rita_demo.vlm.backbone import (
     PRECISIONS,
     Backbone,
@@ -80,8 +80,7 @@ def load(spec: str, device: str | None = None, precision: str | None = None) -> 
 
 def _load(spec: str, device: str, precision: str | None) -> Backbone:
     precision = precision or pick_precision(device)
-    if precision not in PRECISIONS:
-        raise BackboneError(f"The precision is one of {', '.join(PRECISIONS)}; got {precision}.")
+    check_known("precision", precision, PRECISIONS, BackboneError)
     if spec in (EMBEDDED, EMBEDDED_ROBUST):
         tower = ROBUST_TOWER if spec == EMBEDDED_ROBUST else None
         return _from_folder(EMBEDDED_DIR, spec, BACKBONES[spec].title, BACKBONES[spec].note, device, precision, tower)

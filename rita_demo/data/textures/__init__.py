@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rita_demo.data.textures import bands, cloth, dots, flow, relief, worn_surfaces
 from rita_demo.data.textures.rendering import Surface, shade, simulate_camera
-from rita_demo.records.errors import DataError
+from rita_demo.records.errors import DataError, check_known
 
 _MODULES = (bands, cloth, dots, flow, relief, worn_surfaces)
 _DRAWINGS: dict[str, Callable[[Generator, int], Surface]] = {
@@ -48,6 +48,5 @@ def draw(class_name: str, seed: int, size: int = 224) -> NDArray[np.uint8]:
 
 def seeds(split: str) -> range:
     """The seeds of ``train``, ``val`` or ``test``; the splits share no seed."""
-    if split not in _SEEDS:
-        raise DataError(f"The split is one of {', '.join(_SEEDS)}; got {str(split)[:60]!r}.")
+    check_known("split", split, _SEEDS, DataError)
     return _SEEDS[split]

@@ -2,7 +2,7 @@
 
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.request import Request, points
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, check_known
 from rita_demo.settings import SETTINGS
 
 RUN_FOLDER = "from-the-page"  # name of the run folder
@@ -29,8 +29,7 @@ def small_request(folders: DataFolders, setting: str, pictures: int, budget: int
     Raises:
         SettingError: a setting, number of pictures or budget that is not offered.
     """
-    if setting not in VALUES:
-        raise SettingError(f"The setting is one of {', '.join(VALUES)}; got {str(setting)[:40]!r}.")
+    check_known("setting", setting, VALUES)
     if not 4 <= pictures <= MAX_PICTURES:
         raise SettingError(f"Measure 4 to {MAX_PICTURES} pictures here; got {pictures}.")
     SETTINGS["budget"].parse(budget)
