@@ -26,6 +26,7 @@ def open_memory(page: Page) -> int:
         expect(page.locator("#memory-says")).to_contain_text("Stored example.")
         expect(page.locator("#contents button[aria-pressed=true]")).to_have_count(1)
         page.locator("#own-memory").click()
+    expect(page.locator("#log")).to_have_css("overflow-y", "auto")  # the moments of a stream lie over what follows else
     expect(page.locator("#memory-says")).to_contain_text("Your memory")
     stored = page.locator("#contents button").count()
     assert stored >= 1
