@@ -32,7 +32,7 @@ built.push(() => {
   find("section.good").hidden = !fixed.table;
   if (!fixed.table) return;
   find(".good .lead").textContent = fixed.table.lead;
-  find(".good .short").textContent = fixed.table.short;
+  find(".good .short").textContent = fixed.table.short.replaceAll(" %", "\u00a0%");
   find(".good .note").textContent = fixed.table.note;
   const table = find(".good table");
   table.replaceChildren();
