@@ -136,11 +136,14 @@ class ChosenButtons:
             self.folders, settings_from(form), engine.info.name, chosen, methods_of(form)
         )
         yield context.progress("Measuring the chosen pictures", 0.02)
+        faults: dict[str, None] = {}
         with closing(evaluation_page.stream_steps(engine, request)) as steps:
             for step in steps:
+                faults |= dict.fromkeys(filter(None, [step.fault]))
                 yield context.progress(step.sentence, step.done / step.total, begin)
         cells = [point.cell for point in evaluation_page.measured_points(self.folders, request.out.name)]
         text = f"{_count(chosen)} {'is' if len(chosen.ids) == 1 else 'are'} measured."
+        text += "".join(f" No answer to some: {fault.rstrip('.')}." for fault in faults)
         said = {self.measured: measured_html(chosen, cells, request.out.name)}
         yield Finished(context.done(text) | said | self.refresh(session))
 
@@ -152,6 +155,7 @@ def measured_html(chosen: ChosenPictures, cells: list[MeasuredCell], folder: str
         mine = [cell for cell in cells if (cell.attack, cell.budget) == attack]
         rights = (
             f"{DEFENCES[cell.method].title if cell.method in DEFENCES else cell.method} {round(cell.accuracy * cell.n / 100)}"
+            + f" of {cell.n}" * (cell.n < len(chosen.ids))
             for cell in sorted(
                 mine, key=lambda cell: list(DEFENCES).index(cell.method) if cell.method in DEFENCES else 99
             )

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from rita_demo import load_runs
+from rita_demo.defences.contract import DefenceInput
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, class_counts, known_measurements
 from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.records.errors import DataError, DemoError, SettingError
+from rita_demo.scripting.own import defence_names
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures import layout, won_pictures
@@ -20,6 +23,7 @@ from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.page import build
 from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.run_request import names_of
+from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import open_tab
@@ -120,6 +124,36 @@ def test_pictures_inside_the_lasso_become_the_next_stream_and_its_tab_comes_to_t
     page.lasso(1, 2)
     list(page.stream.start_chosen(page.form(), find))
     assert page.session.stream.recording.name != recording.name, "other pictures are another stream"
+
+
+@pytest.mark.usefixtures("no_plugins_afterwards")
+def test_an_own_defence_that_fails_on_a_picture_is_named_and_everything_else_is_measured(page: Page) -> None:
+    seen = []
+
+    def choosy(inputs: DefenceInput) -> torch.Tensor:
+        """It fails now and then."""
+        seen.append(inputs)
+        logits = inputs.views[0] @ inputs.template_features.T / inputs.temperature
+        return logits.softmax(-1) if len(seen) not in (2, 3, 6) else 1 / 0
+
+    defence_names(choosy)
+    page.lasso(0, 3)
+    buttons = page.figures.parts["lasso_buttons"]
+    *_, end = buttons.measure_chosen(page.form())
+    assert re.search(
+        r"No answer to some: test_chosen_pictures.py, line \d+: ZeroDivisionError\.", str(end[buttons.context.status])
+    )
+    assert len(re.findall(r"Choosy \d of 1\b", end[buttons.measured])) == 2, "without an attack and under it"
+    assert not re.search(r"CLIP \d of", end[buttons.measured])
+    page.lasso(1, 2)
+    banner = page.context.error_banner
+    said = [step[banner] for step in page.stream.start_chosen(page.form(), buttons.choice.find) if step.get(banner)]
+    assert len(said) == 1
+    assert "ZeroDivisionError" in said[0]
+    assert "The stream goes on. They count neither as right nor as wrong." in said[0]
+    table = stream_panels.accuracy_table(stream_panels.shown_stream(page.session, page.stream.folders))
+    assert "of n = 2" in table
+    assert "Choosy has no answer to some pictures: they are not counted." in table
 
 
 def test_what_cannot_be_streamed_leaves_the_visitor_where_they_are(page: Page) -> None:
