@@ -30,6 +30,7 @@ function buttons(query, texts, press) {
 // Which of the two classes a rule prefers: the more probable one, or the cheaper one.
 const answerOf = ({ unit, values: [one, two] }) => (unit === "probability" ? +(one < two) : +(one > two));
 built.push(() => {
+  for (const one of find(".differing").children) one.hidden = !data.measured; // of the embedded model
   buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass).replace(" ", "\u00a0")}` }) }, (key) => {
     rule = key;
     toward = answerOf(data.rules.find((one) => one.name === key));

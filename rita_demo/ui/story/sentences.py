@@ -11,6 +11,7 @@ from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
+from rita_demo.ui.story.checks import MEASURED
 from rita_demo.ui.widgets import wording
 
 #: What the attacker differentiates -> what they know.
@@ -111,7 +112,7 @@ def knew(run: Run) -> str:
     if run.settings.attack != "adaptive":
         return ""
     said, rita = wording.heading_knowing_attacker(run), run.attacked.verdicts["rita"].label
-    kept = attacked_defence(run.settings) == "rita" and run.given_label == rita and run.backbone.name == "embedded"
+    kept = attacked_defence(run.settings) == "rita" and run.given_label == rita and run.backbone.name == MEASURED
     return f"{said} Few pictures are kept like this one: see the share below." if kept else said
 
 
