@@ -57,7 +57,7 @@ def test_a_cloud_is_collected_projected_and_selected_across_tabs(figures_page: P
     expect(page.locator("#fig-lassoed")).to_contain_text(re.compile(r"Selected: [1-9]\d* points"))
     findings = severe_findings(page)
     assert not findings, "\n".join(findings)
-    opened = page.locator("#fig-lassoed button").first
+    opened = page.locator("#fig-lassoed tbody button").first
     name = opened.get_attribute("aria-label")
     opened.click()  # it is attacked again, and is shown in all tabs
     expect_level(page, "story")
