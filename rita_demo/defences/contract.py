@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rita_demo.attacks.contract import WithSettings
 from rita_demo.process.lazy import LazyModule, Tensor
 from rita_demo.records import CacheState, Trace, Verdict
+from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
@@ -209,7 +210,13 @@ def straight_through(before: Tensor, after: Tensor) -> Tensor:
 
 
 def verdict_of(probability: Tensor) -> Verdict:
-    """A :class:`Verdict` from probabilities (K,): margin = best minus second best (0 when K = 1)."""
+    """A :class:`Verdict` from probabilities (K,): margin = best minus second best (0 when K = 1). Raises SettingError: they
+    are something else."""
+    shape = tuple(getattr(probability, "shape", ()))
+    if not hasattr(probability, "topk") or len(shape) != 1 or not shape[0]:  # a user's own defence may answer anything
+        raise SettingError(
+            f"the answer is a {type(probability).__name__} of shape {shape}; expected a tensor (K,), one probability per class."
+        )
     best = probability.detach().topk(min(2, len(probability)))
     margin = float(best.values[0] - best.values[1]) if len(probability) > 1 else 0.0
     return Verdict(int(best.indices[0]), probability, margin, "probability")

@@ -118,10 +118,10 @@ def attacker_sentences(settings: Settings) -> tuple[str, ...]:
 def plugin_sentences(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Sentences of the threat model about those of the defences that came from a user's own file."""
     plugins = [DEFENCES[name] for name in names if DEFENCES[name].plugin]
-    attacked = known_defence(settings) if settings.attack == "adaptive" else None
+    attacked = attacked_defence(settings) if settings.attack == "adaptive" else None
     return tuple(
         f"{plugin.title} is a defence from {'the file ' * ((name := file_name(plugin.plugin)) != NOTEBOOK)}{name}"
-        + ("." if plugin is attacked else "; the attacker does not know it.")
+        + ("." if plugin.name == attacked else "; the attacker does not know it.")
         for plugin in plugins
     )
 

@@ -87,6 +87,34 @@ def test_a_plain_function_answers_and_attacks_and_is_named_by_its_docstring(engi
     assert "median" in run(PICTURES[1], NAMES, attack="none", engine=engine, settings=QUICK).to_frame().index
 
 
+@pytest.mark.parametrize(
+    ("answer", "got"),
+    [
+        (torch.tensor(1.0), "Tensor of shape ()"),
+        (torch.ones(1, 3) / 3, "Tensor of shape (1, 3)"),
+        (torch.ones(0), "Tensor of shape (0,)"),
+        (np.ones(3) / 3, "ndarray of shape (3,)"),
+        (None, "NoneType of shape ()"),
+    ],
+)
+def test_a_function_that_answers_something_else_is_a_fault_and_later_runs_go_on(engine, answer: Any, got: str) -> None:
+    def odd(inputs: DefenceInput) -> Any:
+        return answer
+
+    for defence in (odd, None):  # the second run does not ask for it
+        found = run(PICTURES[0], NAMES, defence=defence, engine=engine, settings=QUICK)
+        assert "test_own.py, line " in found.run.faults["odd"].sentence
+        assert got in found.run.faults["odd"].sentence
+        assert "clip" in found.to_frame().index
+
+
+def test_the_attacker_who_knows_an_own_defence_is_not_said_not_to_know_it(engine) -> None:
+    asked = QUICK | {"adaptive.against": "median"}
+    said = run(PICTURES[0], NAMES, defence=median, attack="adaptive", engine=engine, settings=asked).run.threat_model
+    assert "Median is a defence from the file test_own.py." in said.sentences
+    assert "does not know it" not in " ".join(said.sentences)
+
+
 def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) -> None:
     record = Defence("lowest", "Lowest", "The first crop.", lambda inputs: verdict_of(median(inputs)))
     (tmp_path / "mine.py").write_text(
