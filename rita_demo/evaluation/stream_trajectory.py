@@ -185,7 +185,7 @@ def view_boxes(stream: StreamRun, views: Iterable[RememberedView]) -> dict[int, 
     """Id -> left, top, right, bottom of a remembered view as fractions of its picture's square, in [0, 1]."""
     rows, by_id = stream.rows(), dict[int, tuple[float, ...]]()
     for view in views:
-        drawn, _ = boxes.view_boxes(stream.header.settings_for(rows[view.picture]), view.view + 1)
+        drawn, _ = boxes.view_boxes(stream.header.view_settings_for(rows[view.picture]), view.view + 1)
         by_id[view.id] = tuple(drawn[view.view].tolist())
     return by_id
 

@@ -46,9 +46,10 @@ DRAWN: tuple[tuple[str, Drawing, int, int], ...] = (
 def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     """The figures of the longest streams in the run folders, and the table of all. With several streams the figures are
     numbered, and the captions say which stream it is."""
-    streams = sorted(streams_of(folders), key=lambda one: -one.decided)
+    found, faults = streams_of(folders)
+    streams, left_out = sorted(found, key=lambda one: -one.decided), " ".join(faults)
     if not streams:
-        text = "No stream was measured: evaluate --methods rita --protocols stream."
+        text = left_out or "No stream was measured: evaluate --methods rita --protocols stream."
         yield from (Item(name, text) for name in (*STREAM_FIGURES, MEMORY_TABLE))
         return
     courses = [(one, trajectory_of(one)) for one in streams]
@@ -59,6 +60,7 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
             yield Item(own, f"{shows}. {one.title}.{seen}", draw(course), height, narrow)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
+    title += f". {left_out}" if left_out else ""
     yield Item(MEMORY_TABLE, title, parts=(Table(title, (), HEAD, tuple(_row(*both) for both in courses)),))
 
 

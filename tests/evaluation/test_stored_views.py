@@ -13,8 +13,24 @@ from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.store.stream_runs import stream_runs
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
+from rita_demo.paper.memory import memory_items
 from rita_demo.records.errors import DataError
+from tests.conftest import forget_plugins
 from tests.documented import example
+
+OWN = """\
+from rita_demo.attacks.contract import Attack
+from rita_demo.defences.contract import Defence, verdict_of
+
+def median(inputs):
+    return verdict_of((inputs.views @ inputs.template_features.T / inputs.temperature).median(0).values.softmax(-1))
+
+def half_step(pixels, gradient, step_size):
+    return pixels + step_size / 2 * gradient.sign()
+
+MED = Defence("med", "Median", "The median.", median)
+HALF = Attack("half", "Half", "Half a step.", start="uniform", goal="margin", step=half_step, iterative=True)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +112,38 @@ def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> N
     run_evaluate(tmp_path / "runs", "--methods", "clip", "--limit", "1")
     with pytest.raises(DataError, match="no stream"):
         stored_views(tmp_path / "runs")
+
+
+@pytest.mark.usefixtures("no_plugins_afterwards")
+def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(run_evaluate, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    own = ["--defence", f"{tmp_path}/own.py:MED", "--attack", f"none,{tmp_path}/own.py:HALF,adaptive:med"]
+    more = ["--methods", "rita,rita_prompts", "--limit", "3", "--set", "adaptive.steps=1", "--set", "attack_views=2"]
+    runs = run_evaluate(tmp_path / "runs", *own, *more, "--protocols", "off,stream")
+    loaded, table = stored_views(runs), [*memory_items([runs])][-1].parts[0].rows
+    forget_plugins()
+    apart = [name for name in COLUMNS if name != "stream"]
+    pandas.testing.assert_frame_equal(stored_views(runs)[apart], loaded[apart])
+    assert loaded.stream.nunique() == 3
+    said = " ".join(stored_views(runs).stream)
+    assert all(f"{words} 4/255" in said for words in ("half", "made for med,"))
+    assert [row[1:] for row in [*memory_items([runs])][-1].parts[0].rows] == [row[1:] for row in table]
+    assert all(row[-1] != "–" for row in table), "the methods beside RITA are found as well"
+
+
+def test_a_stream_that_cannot_be_read_is_named_with_the_reason_and_the_others_stay(
+    streams: Path, tmp_path: Path
+) -> None:
+    runs = Path(shutil.copytree(streams, tmp_path / "runs"))
+    for place in runs.glob("cells/*_rita_none_*"):
+        header = json.loads((place / "header.json").read_text())
+        if header["columns"]["protocol"] == "stream":
+            old = place.name
+            (place / "header.json").write_text(json.dumps({**header, "names": None}))
+    with pytest.warns(UserWarning, match=rf"The stream {old} is left out: its header has no class names"):
+        frame = stored_views(runs)
+    assert len(frame) == stored_views(streams).attacked.sum() > 0
+    assert old in [*memory_items([runs])][-1].text
+    (runs / "cells" / old / "header.json").write_text("{")
+    with pytest.raises(DataError, match=f"The header of {old} is damaged"):
+        stored_views(runs)

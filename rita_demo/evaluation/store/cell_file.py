@@ -36,7 +36,7 @@ from rita_demo.records import CacheState, CacheUpdate, DefenceFault, ThreatModel
 from rita_demo.records.errors import DataError, SettingError, join_names
 from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import Json, JsonValue
-from rita_demo.settings import SETTINGS, Settings
+from rita_demo.settings import SETTINGS, Settings, in_groups
 from rita_demo.settings.stored import settings_of
 
 UNTARGETED_GOAL = "away from the true class of every picture"
@@ -185,6 +185,13 @@ class CellHeader:
         """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
         seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.settings}
         return self.requested.replace(**{"attack": row["attack"], **seeds})
+
+    def view_settings_for(self, row: Row) -> Settings:
+        """The settings that cut the views of one of its rows; others are the defaults, so that no attack need be loaded."""
+        views = in_groups("views")
+        return settings_of(
+            {n: self.settings.get(n, row["picture_seed"]) for n in views if n in self.settings or n in SEEDS}
+        )
 
     @property
     def omission(self) -> str:

@@ -109,20 +109,51 @@ class StreamRun:
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
     """Every stream with at least one row below a folder of run folders, or in one ``run`` of it; newest first.
 
-    Damaged folders are left out.
+    Damaged folders are left out, and streams whose attack is not loaded: the page cannot repeat their pictures.
     """
-    folders, streams = [run] if run is not None else [], list[StreamRun]()
+    folders = [run] if run is not None else []
     if run is None and root.is_dir():
         folders = [root, *(root / name for name in read_folder(root).folders)]
-    for headers in map(_headers, folders):
-        for place, header in headers.items():
-            if (header.method, header.columns["protocol"]) == ("rita", "stream"):
-                cells = {"rita": place, **_matching_cells(header, headers)}
-                rows = place / "rows.jsonl"
-                decided = rows.read_bytes().count(b"\n")
-                name = place.relative_to(root).as_posix()
-                streams.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
+    streams = [one for headers in map(_headers, folders) for one in _streams(root, headers)]
     return tuple(sorted(streams, key=lambda one: -one.last_modified))
+
+
+def recorded_streams(run: Path) -> tuple[tuple[StreamRun, ...], tuple[str, ...]]:
+    """Every stream with rows of a run folder, also where the code of its attack is not loaded: what was stored needs none.
+    And a sentence on each that cannot be read.
+
+    Raises:
+        DataError: a header is damaged.
+    """
+    with_rows = (file.parent for file in sorted((run / "cells").glob("*/rows.jsonl")) if file.stat().st_size > 0)
+    headers = {place: CellHeader.read(place) for place in with_rows if (place / "header.json").is_file()}
+    lacking = {place: found for place, header in headers.items() if (found := _lacking(header))}
+    faults = (
+        f"The stream {place.name} is left out: its header has no {', '.join(found)}. Measure it again."
+        for place, found in lacking.items()
+        if headers[place].columns.get("method") == "rita" and headers[place].columns.get("protocol") == "stream"
+    )
+    complete = {place: header for place, header in headers.items() if place not in lacking}
+    return _streams(run, complete), tuple(faults)
+
+
+def _streams(root: Path, headers: dict[Path, CellHeader]) -> tuple[StreamRun, ...]:
+    """The streams among the cells of one run folder, which is ``root`` or below it."""
+    streams = []
+    for place, header in headers.items():
+        if (header.method, header.columns["protocol"]) == ("rita", "stream"):
+            cells = {"rita": place, **_matching_cells(header, headers)}
+            rows = place / "rows.jsonl"
+            decided = rows.read_bytes().count(b"\n")
+            name = place.relative_to(root).as_posix()
+            streams.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
+    return tuple(streams)
+
+
+def _lacking(header: CellHeader) -> list[str]:
+    """What a header of an early version does not have and a stream needs."""
+    missing = [name for name in (*STREAM_COLUMNS, "method", "protocol") if name not in header.columns]
+    return missing + ["class names"] * (header.names is None)
 
 
 def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
@@ -153,8 +184,7 @@ def _headers(run: Path) -> dict[Path, CellHeader]:
     for place in sorted((run / "cells").glob("*")):
         try:
             header = CellHeader.read(place)
-            complete = {*STREAM_COLUMNS, "method", "protocol"} <= header.columns.keys() and header.names is not None
-            if complete and header.requested and (place / "rows.jsonl").stat().st_size > 0:
+            if not _lacking(header) and header.requested and (place / "rows.jsonl").stat().st_size > 0:
                 headers[place] = header
         except (OSError, AttributeError, TypeError, DataError, SettingError):
             continue
@@ -176,8 +206,9 @@ def _same_conditions(header: CellHeader, other: CellHeader) -> bool:
     """Whether all settings that matter to the other method are equal, and the seed if that method is stochastic."""
     try:
         stream, cell = header.cell, other.cell
-    except SettingError:  # of another version
-        return False
+    except SettingError:  # of another version, or of code that is not loaded: only what was asked for alike
+        asked, also = ({n: v for n, v in one.settings.items() if n != "protocol"} for one in (header, other))
+        return (asked, header.seed, header.traffic, header.target) == (also, other.seed, other.traffic, other.target)
     settings = canonical_settings(cell.method, stream.requested, stream.fixed_seeds)
     same = settings == cell.settings and stream.traffic == cell.traffic
     return same and (stream.seed == cell.seed or not cell.stochastic)
