@@ -44,8 +44,8 @@ def add_evaluate(commands: Commands) -> None:
     add("--split", default="val", help="train, val, test, or all for a folder without splits (default val)")
     add("--methods", metavar="M[,M]", required=True, help=", ".join(DEFENCES))
     help = f"{', '.join(ATTACKS)} (every method by an attacker who knows it; adaptive:METHOD: by one who knows that "
-    help += "method); or FILE.py:NAME, your own"
-    add("--attack", metavar="A[,A]", required=True, help=help)
+    help += "method); or FILE.py:NAME, your own; may be repeated"
+    add("--attack", metavar="A[,A]", action="append", required=True, help=help)
     add("--budget", metavar="N[,N]", required=True, help="strength in 1/255, always written down")
     help = "aim every attack at this class and leave its own pictures out, also of the clean numbers; or next: at the "
     help += "class after each picture's own in the list (default: away from the true class)"
@@ -81,7 +81,7 @@ def request_of(args: argparse.Namespace) -> Request:
     saved = options.saved_settings(args)
     asked = {
         "start": args.preset,
-        "attacks": [options.attack(name.strip()) for name in args.attack.split(",")],
+        "attacks": [options.attack(name.strip()) for name in ",".join(args.attack).split(",")],
         "budget": args.budget,
         "steps": args.steps,
         "square": args.square or saved.get("square", "model"),

@@ -75,9 +75,10 @@ def command_line(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[st
 
     def make(out: Path, *more: str) -> list[str]:
         given = ["--data-root", data_root, "--dataset", "caltech101", "--methods", "clip,ensemble,rita"]
-        given += ["--attack", "pgd", "--budget", "4", "--steps", "1", "--protocols", "stream"]
+        given += ["--budget", "4", "--steps", "1", "--protocols", "stream"]
         given += ["--backbone", f"local-dir:{tiny_model_dir}", "--out", out]
         given += ["--set", "views=6", "--set", "prompts=2", "--set", "max_entropy=9"]
+        given += [] if "--attack" in more else ["--attack", "pgd"]  # attacks are taken together
         return ["evaluate", *map(str, given), *more]
 
     return make

@@ -195,3 +195,11 @@ def test_the_budget_has_no_default(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--dataset", "dtd", "--methods", "clip", "--attack", "pgd", "--out", "runs"]
     assert cli.main(["evaluate", *given]) == 2
     assert "--budget" in capsys.readouterr().err
+
+
+def test_attacks_of_several_options_are_measured_together_and_a_repeated_one_once(
+    run_evaluate, rows_of, tmp_path: Path
+) -> None:
+    few = ["--methods", "clip", "--limit", "1", "--attack", "none,pgd", "--attack", "fgsm, none", "--attack", "pgd"]
+    cells = rows_of(run_evaluate(tmp_path / "runs", *few))
+    assert sorted(row["attack"] for rows in cells.values() for row in rows) == ["fgsm", "none", "pgd"]
