@@ -2,7 +2,7 @@
 
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -46,11 +46,11 @@ class Registry(Generic[T]):
         for one in sorted(records, key=lambda one: order.index(one.name) if one.name in order else len(order)):
             self._add(one)
 
-    def add_plugin(self, spec: str) -> T:
+    def add_plugin(self, spec: str, record_of: Callable[[Any], T] | None = None) -> T:
         """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is, unless the
-        file was edited. Raises PluginError: the file or the object cannot be used, or its name or that of a setting is
+        file was edited. ``record_of`` makes a record of a plain function. Raises PluginError: the file or the object cannot be used, or its name or that of a setting is
         taken."""
-        return self.add_loaded(spec, load_plugin(spec, self.kind))
+        return self.add_loaded(spec, load_plugin(spec, self.kind, record_of))
 
     def add_loaded(self, spec: str, record: T, files: Sequence[str] = ()) -> T:
         """Register an object that is loaded from ``spec``, as :meth:`add_plugin` does. ``files``: all that it was loaded

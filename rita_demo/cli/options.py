@@ -12,6 +12,7 @@ from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
 from rita_demo.process.plugin_file import is_plugin
 from rita_demo.records.json_value import JsonValue
+from rita_demo.scripting.own import attack_of, defence_of
 from rita_demo.settings import PRESETS
 
 
@@ -71,9 +72,9 @@ def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:
 
 
 def plugin_attack(text: str) -> str:
-    """The name of the attack ``FILE.py:NAME``, which is loaded. Raises PluginError: the file or the attack cannot be
+    """The name of the attack ``FILE.py:NAME``, a record or a plain function, which is loaded. Raises PluginError: the file or the attack cannot be
     used."""
-    return add_plugin(text).name
+    return add_plugin(text, attack_of).name
 
 
 def attack(text: str) -> str:
@@ -82,9 +83,9 @@ def attack(text: str) -> str:
 
 
 def plugin_defence(text: str) -> str:
-    """The name of the defence ``FILE.py:NAME``, which is loaded. Raises PluginError: the file or the defence cannot be
+    """The name of the defence ``FILE.py:NAME``, a record or a plain function, which is loaded. Raises PluginError: the file or the defence cannot be
     used."""
-    return registry.add_plugin(text).name
+    return registry.add_plugin(text, defence_of).name
 
 
 def load_installed_defences() -> None:

@@ -42,9 +42,9 @@ def is_plugin(text: str) -> bool:
     return ".py:" in text or text.endswith(".py")
 
 
-def load_plugin(spec: str, kind: type[T]) -> T:
-    """Execute ``FILE.py`` and return its object ``NAME``. Raises PluginError: no such file or name, an error in the
-    file, or an object of another type."""
+def load_plugin(spec: str, kind: type[T], record_of: Callable[[Any], T] | None = None) -> T:
+    """Execute ``FILE.py`` and return its object ``NAME``; of a plain function what ``record_of`` makes of it. Raises
+    PluginError: no such file or name, an error in the file, or an object of another type."""
     file, _, name = spec.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
         raise PluginError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")
@@ -59,10 +59,14 @@ def load_plugin(spec: str, kind: type[T]) -> T:
     with plugin_errors(spec):
         module_spec.loader.exec_module(module)
     if not hasattr(module, name):
-        raise PluginError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...).")
+        also = f", or def {name}(...)" * (record_of is not None)
+        raise PluginError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...){also}.")
     found = getattr(module, name)
+    if record_of is not None and callable(found) and not isinstance(found, kind | type):
+        return record_of(found)
     if not isinstance(found, kind):
-        raise PluginError(f"{place(spec)}: {name} is a {type(found).__name__}; expected {kind.__name__}.")
+        wanted = kind.__name__ + " or a function" * (record_of is not None)
+        raise PluginError(f"{place(spec)}: {name} is a {type(found).__name__}; expected {wanted}.")
     return found
 
 
@@ -206,6 +210,8 @@ def place(spec: str, function: Callable[..., Any] | None = None) -> str:
     if is_script(spec):
         return file_name(spec)
     for node in ast.parse(Path(file).read_bytes()).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return f"{Path(file).name}, line {node.lineno}"
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return f"{Path(file).name}, line {node.lineno}"

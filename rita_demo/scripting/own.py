@@ -23,12 +23,12 @@ OwnAttack = Attack | str | Callable[..., Any]
 def defence_names(given: OwnDefence | Iterable[OwnDefence] | None) -> list[str]:
     """The names of a script's own defences, which are known from now on; a name that is known stays as it is. Raises
     PluginError: one cannot be used, or its name is that of another."""
-    return [_name(one, Defence, defence_registry, _defence_of) for one in _listed(given)]
+    return [_name(one, Defence, defence_registry, defence_of) for one in _listed(given)]
 
 
 def attack_names(given: OwnAttack | Iterable[OwnAttack] | None) -> list[str]:
     """The names of attacks that are given as :func:`defence_names` takes defences."""
-    return [_name(one, Attack, attack_registry, _attack_of) for one in _listed(given)]
+    return [_name(one, Attack, attack_registry, attack_of) for one in _listed(given)]
 
 
 def _listed(given: Any) -> list[Any]:
@@ -39,7 +39,7 @@ def _listed(given: Any) -> list[Any]:
 
 def _name(one: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) -> str:
     if isinstance(one, str):
-        return registry.add_plugin(one).name if is_plugin(one) else one
+        return registry.add_plugin(one, record_of).name if is_plugin(one) else one
     if not isinstance(one, kind) and not callable(one):
         raise PluginError(
             f"A {kind.__name__} was expected; got {type(one).__name__}.",
@@ -57,7 +57,8 @@ def _about(function: Callable[..., Any]) -> dict[str, Any]:
     return {"name": name, "title": name.replace("_", " ").capitalize(), "sentence": first or f"The function {name}."}
 
 
-def _defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence:
+def defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence:
+    """The defence of a plain function. Raises PluginError: it has no name."""
     from functools import wraps
 
     @wraps(function)  # errors and hashes are about the function itself
@@ -68,7 +69,8 @@ def _defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence
     return Defence(answer=answer, **_about(function))
 
 
-def _attack_of(step: Callable[..., Any]) -> Attack:
+def attack_of(step: Callable[..., Any]) -> Attack:
+    """The attack of a plain function, one step. Raises PluginError: it has no name."""
     return Attack(
         **_about(step),
         start="uniform",
