@@ -217,6 +217,23 @@ def test_where_every_picture_fails_the_same_command_tries_again(engine, tmp_path
     assert len(measure(engine, tmp_path, defences=needy, attack="none")) == 6
 
 
+def test_a_cell_without_any_answer_is_in_the_tables_as_the_document_says(engine, tmp_path: Path) -> None:
+    working = ["yes"]
+
+    def picky(inputs: DefenceInput) -> torch.Tensor:
+        return median(inputs) if working else 1 / 0
+
+    measure(engine, tmp_path, defences=picky, attack="none")
+    working.clear()
+    with pytest.warns(UserWarning, match="Picky: no answer to 3 of 3 pictures of own under pgd"):
+        measure(engine, tmp_path, defences=picky, attack="pgd")
+    text = FORMATS["markdown"](result_rows(tmp_path))
+    assert "not measured: Picky under " in text
+    page = (Path(rita_demo.__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
+    assert "a cell without any answer is `not measured`" in page
+    assert "tables mark the cell" not in page
+
+
 def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
     asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
     automatic = run(PICTURES[0], NAMES, defence=median, **asked)
