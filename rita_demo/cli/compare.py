@@ -34,7 +34,10 @@ def add_compare(commands: Commands) -> None:
     add("second", metavar="SECOND", type=Path, nargs="?", help="another one (default: the same)")
     for name in COLUMNS:
         metavar = f"{name[0].upper()}[,{name[0].upper()}]"
-        add(f"--{name}", metavar=metavar, help=f"the {name} of the runs" + " (of tables)" * (name == "settings"))
+        help = (
+            f"the {name} of the runs" + " (of tables)" * (name == "settings") + "; may be repeated" * (name == "attack")
+        )
+        add(f"--{name}", metavar=metavar, action="append" if name == "attack" else "store", help=help)
     add("--csv", metavar="F", type=Path, help="write all rows here: evaluate --pictures F measures these pictures")
     add("--out", metavar="DIR", type=Path, help="copy the pictures into a folder that --data-root opens")
     add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets, for --out")
@@ -44,6 +47,7 @@ def _compare(args: argparse.Namespace) -> int:
     from rita_demo.evaluation.picture_folder import picture_folder
     from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare_folders, rows_of
 
+    args.attack = args.attack and ",".join(dict.fromkeys(args.attack))
     chosen: dict[str, Any] = {name: _pair(getattr(args, name)) for name in COLUMNS if getattr(args, name)}
     found = compare_folders(args.first, args.second, chosen)
     rows = rows_of(found)

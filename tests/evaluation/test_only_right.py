@@ -112,3 +112,13 @@ def test_the_command_prints_the_pictures_and_the_sentence(
     assert "has 0 of" in capsys.readouterr().out, "a run against itself"
     assert cli.main(["compare", str(runs)]) == 1
     assert "Choose by" in capsys.readouterr().err
+
+
+def test_several_attacks_on_the_command_line_are_the_pair_of_both_runs(runs: Path, capsys) -> None:
+    said = []
+    for attacks in (["none,pgd"], ["none", "pgd"], ["none", "pgd", "none"]):
+        words = [word for attack in attacks for word in ("--attack", attack)]
+        assert cli.main(["compare", str(runs), "--method", "clip", *words]) == 0
+        said.append(capsys.readouterr().out)
+    assert "clean" in said[0]
+    assert said[0] == said[1] == said[2]
