@@ -33,8 +33,8 @@ def crop_offset(x: Tensor, area_fraction: Tensor | None, view_mask: Tensor | Non
 
     Args:
         x: (N, D) unit view features.
-        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: unknown. On the CPU nobody waits for
-            a GPU's answer to which views are crops.
+        area_fraction: (N,) area of each view as a share of the square, in (0, 1]; None: unknown. Best on the CPU:
+            there it is known which views are crops, without waiting for a GPU.
         view_mask: (N,) bool, the views that take part; None: all."""
     if area_fraction is None:
         return x.new_zeros(x.shape[1])

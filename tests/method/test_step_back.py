@@ -58,7 +58,7 @@ def test_the_step_recovers_the_attacked_class() -> None:
 
 
 def test_which_views_are_crops_is_known_without_the_device_of_the_features() -> None:
-    """Features without numbers stand for those of a GPU: whoever waits for one of them fails."""
+    """Features without numbers stand for those of a GPU: code that reads one of them fails."""
     far = torch.empty(12, 16, device="meta")
     for present in (None, torch.arange(12) != 4):
         assert crop_offset(far, AREA_FRACTION, present).device.type == "meta"

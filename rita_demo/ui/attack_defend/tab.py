@@ -210,7 +210,7 @@ class AttackDefendTab(SelectionEvents):
         yield from self.attack_known_defence({**values, self.result.known_defence: "rita"})
 
     def attack_as_before(self, values: FormValues) -> Iterator[Updates]:
-        """The same picture, attacked as before somebody knew the defence."""
+        """Attack the picture as before the attack that knows a defence."""
         session = self.context.sessions.get(values[self.context.visitor])
         before = session.attack_defend.attack_before or RECOMMENDED.attack
         yield from self.attack_and_defend(values, attack=before)

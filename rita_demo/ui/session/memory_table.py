@@ -33,11 +33,11 @@ class _View:
 
     def row(self, title: str) -> tuple[object, ...]:
         item, gone, by = self.item, self.replaced, self.replaced_by
-        told = (None,) * 3 if gone is None else (gone.id, gone.file, gone.item.entropy - item.entropy)
+        evicted = (None,) * 3 if gone is None else (gone.id, gone.file, gone.item.entropy - item.entropy)
         return (
             *(title, self.id, item.born, self.file, item.truth, item.attacked),
             *(self.stored_as, self.slot, item.view, *(item.box or (None,) * 4)),
-            *(item.entropy, item.born, *told, self.left_at, None if by is None else by.id),
+            *(item.entropy, item.born, *evicted, self.left_at, None if by is None else by.id),
         )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 WORDS_PER_MINUTE = 100  # to a room
-PAUSE = 25  # seconds on each slide in which nobody speaks
+PAUSE = 25  # seconds of pauses on each slide
 
 
 @dataclass(frozen=True)

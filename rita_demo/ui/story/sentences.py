@@ -99,7 +99,7 @@ def doubt(run: Run) -> str:
 
 
 def which(run: Run) -> str:
-    """The question for the true class, where nobody gave one; else empty."""
+    """The question for the true class, where none is given; else empty."""
     count = len(run.class_prompts.names)
     return (
         "" if run.label_given else f"CLIP must choose one of {count} names, even if none fits. Which answer is right?"
