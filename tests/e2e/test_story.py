@@ -367,6 +367,10 @@ def test_the_replaced_crops_are_drawn_as_the_share_says_and_the_law_speaks_of_th
             )
             said[kind, step] = figure.locator(".balance").inner_text()
     assert len(set(said.values())) == 4
+    assert said["clutter", 6].startswith("Several rules are level. "), (
+        "average, transport and RITA find it in every draw"
+    )
+    assert re.match(r"Most often right: average \d+\s%\. ", said["clutter", 16])
     assert said["clutter", 6].count("Leaving out makes motorbike’s lead larger, by the law: ") == 1
     assert said["impostor", 6].count("Leaving out makes motorbike’s lead smaller, by the law: ") == 1
 

@@ -66,9 +66,10 @@ function lawFigure(figure, law, kind) {
     replaced.replaceChildren();
     shown.forEach((n, k) => (k < kept ? cell(add(replaced, "i"), n) : add(replaced, "i", kind === "clutter" ? String.fromCharCode(65 + k - kept) : "A")));
     replaced.setAttribute("aria-label", `${kept} of ${shown.length} crops show this picture`);
-    const best = said.reduce((most, one) => (one.y < most.y ? one : most)); // y goes down
-    const level = said.filter((one) => one.y === best.y).length > 1;
-    find(".balance", figure).textContent = `${level ? "Several rules are level." : `Most often right: ${best.text}.`} ${law[kind].says[i]}`;
+    const found = (name) => law[kind][name][i];
+    const most = Math.max(...Object.keys(CURVES).map(found));
+    const [best, ...level] = Object.keys(CURVES).filter((name) => found(name) === most);
+    find(".balance", figure).textContent = `${level.length ? "Several rules are level." : `Most often right: ${CURVES[best]} ${percent(most)}.`} ${law[kind].says[i]}`;
   };
 }
 
