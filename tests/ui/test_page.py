@@ -90,6 +90,16 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
     assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice"]
 
 
+def test_what_is_pressed_during_a_run_is_run_next_and_not_dropped(http_client: HttpClient) -> None:
+    parts = http_client.components
+    runs = [
+        one["trigger_mode"]
+        for one in http_client.config["dependencies"]
+        if one["queue"] and any(parts.get(i, {}).get("props", {}).get("elem_id") == "go" for i, _ in one["targets"])
+    ]
+    assert runs == ["always_last"]
+
+
 def test_no_menu_hides_any_of_its_choices(http_client: HttpClient) -> None:
     menus = [one["props"] for one in http_client.components.values() if one["type"] == "dropdown"]
     assert len(menus) > 20
