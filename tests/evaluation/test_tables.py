@@ -126,13 +126,16 @@ def test_seconds_per_picture_include_the_views_and_one_view_for_clip(runs, capsy
     assert text.count(f"| {views:.3f} + ") >= 3  # Ensemble and both of RITA on the same views
 
 
-def test_an_unfinished_cell_has_a_star(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_cell_has_a_star_and_the_number_of_its_answers(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     part = tmp_path / "part"
     shutil.copytree(runs, part)
     for path in part.glob("cells/*clip_none*/rows.jsonl"):
         path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:3]) + b'{"torn')
     overview, line = (x for x in read(part, "markdown", capsys).splitlines() if "* |" in x)
     assert overview.startswith("| CLIP (1 view) |")
+    assert " (3 of 5)* |" in overview
     assert line.startswith("| CLIP (1 view) |")
     assert "| 3 |" in line
 

@@ -12,7 +12,7 @@ from rita_demo.records.grouping import group_by
 INTERVAL_NOTE = (
     "Intervals: Wilson, 95 %, of n different pictures. Accuracy is the mean over all seeds; a picture under another "
     "seed is not a new picture (the lowest and the highest accuracy of one seed stand beside the seeds). A star marks "
-    "a cell that is not finished."
+    "a cell that is not finished, and has its number of answers beside it."
 )
 AGAINST_NOTE = (
     "Against Ensemble: difference of accuracy in points on the same attacked pictures; in brackets the pictures that "
@@ -110,6 +110,11 @@ def accuracy_text(row: ResultRow) -> str:
     return f"{row.accuracy:.1f}{'' if row.finished else '*'}"
 
 
+def _answered_text(row: ResultRow) -> str:
+    """The accuracy and, while the cell is not finished, of how many answers it is, with a star."""
+    return f"{row.accuracy:.1f}" + f" ({row.answers} of {row.expected_answers})*" * (not row.finished)
+
+
 def seconds_text(row: ResultRow) -> str:
     """Views + method, in seconds."""
     if row.method == "clip" and row.views:
@@ -165,7 +170,7 @@ def _overview_table(group: Sequence[ResultRow]) -> Table:
     for (method, memory, settings), rows in lines.items():
         found = group_by(rows, column)
         missing += [f"{method} under {name}" for name in columns if name not in found]
-        values = (" / ".join(map(accuracy_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
+        values = (" / ".join(map(_answered_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
         cells.append((method, memory, *values, settings))
     gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
     title = f"{first.dataset} ({first.split}), {first.backbone}, accuracy in percent"
