@@ -23,16 +23,16 @@ STREAM_FACTS = ("names", "weights", "pictures")  # likewise
 
 
 def attack_words(attack: str) -> str:
-    """An attack's name in words: "PGD", "adaptive, made for RITA"; an unknown name stays."""
+    """An attack's name in words, without a comma: "PGD", "adaptive against RITA"; an unknown name stays."""
     name, _, against = attack.partition(":")
     title = ATTACKS[name].column_title if name in ATTACKS else name
-    return f"{title}, made for {DEFENCES[against].title if against in DEFENCES else against}," if against else title
+    return f"{title} against {DEFENCES[against].title if against in DEFENCES else against}" if against else title
 
 
 def traffic_words(columns: Mapping[str, Any]) -> str:
     """What arrived, by the columns of a cell: "clean", "PGD 4/255 on 50 %"."""
     attack, *share = re.split(r":(?=\d+$)", str(columns["attack"]))
-    text = "clean" if attack == "none" else f"{attack_words(attack)} {columns['budget']}/255"
+    text = "clean" if attack == "none" else attack_words(attack) + f" {columns['budget']}/255" * bool(columns["budget"])
     return text + (f" on {share[0]} %" if share else "")
 
 
