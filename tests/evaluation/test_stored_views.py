@@ -10,11 +10,12 @@ import pytest
 
 from rita_demo import stored_views
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.page import DataFolders, open_stream_picture
 from rita_demo.evaluation.store.stream_runs import stream_runs
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
 from rita_demo.paper.memory import memory_items
-from rita_demo.records.errors import DataError
+from rita_demo.records.errors import DataError, SettingError
 from tests.conftest import forget_plugins
 from tests.documented import example
 
@@ -115,7 +116,9 @@ def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("no_plugins_afterwards")
-def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(run_evaluate, tmp_path: Path) -> None:
+def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
+    run_evaluate, engine: Engine, tmp_path: Path
+) -> None:
     (tmp_path / "own.py").write_text(OWN)
     own = ["--defence", f"{tmp_path}/own.py:MED", "--attack", f"none,{tmp_path}/own.py:HALF,adaptive:med"]
     more = ["--methods", "rita,rita_prompts", "--limit", "3", "--set", "adaptive.steps=1", "--set", "attack_views=2"]
@@ -129,6 +132,15 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
     assert all(f"{words} 4/255" in said for words in ("half", "adaptive against med"))
     assert [row[1:] for row in [*memory_items([runs])][-1].parts[0].rows] == [row[1:] for row in table]
     assert all(row[-1] != "–" for row in table), "the methods beside RITA are found as well"
+    listed = stream_runs(runs.parent)  # of the page
+    assert {one.title for one in listed} == set(stored_views(runs).stream)
+    for one in listed:
+        attack, (row, *_) = one.columns["attack"], one.rows()
+        assert not one.attack_uses_cache
+        assert one.header.settings_for(row | {"attack": "none"}).attack == "none"
+        if attack != "none":
+            with pytest.raises(SettingError, match=f"The attack '{attack}' needs code that is not loaded here"):
+                open_stream_picture(engine, DataFolders(runs=runs.parent), one, 1)
 
 
 def test_a_stream_that_cannot_be_read_is_named_with_the_reason_and_the_others_stay(

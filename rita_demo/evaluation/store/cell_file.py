@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.attacks import differentiated, get_attack
+from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.folders import is_leftover
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
@@ -159,8 +160,26 @@ class CellHeader:
 
     @property
     def requested(self) -> Settings:
-        """The settings that this version has; seeds count only where they were given explicitly."""
-        return settings_of({n: v for n, v in self.settings.items() if n in SETTINGS})
+        """The settings that this version has; seeds count only where they were given explicitly.
+
+        Raises:
+            SettingError: the code of its attack, or of the defence that this knows, is not loaded.
+        """
+        try:
+            return settings_of({n: v for n, v in self.settings.items() if n in SETTINGS})
+        except SettingError as error:
+            _ = self.requested_clean  # where more than the attack is wrong, this says it
+            raise SettingError(
+                f"The attack {str(self.columns['attack'])[:60]!r} needs code that is not loaded here, so that no picture "
+                "of it can be attacked again.",
+                "Start with --attack FILE.py:NAME or --defence FILE.py:NAME.",
+            ) from error
+
+    @property
+    def requested_clean(self) -> Settings:
+        """The settings without those of the attack, whose code need not be loaded."""
+        known = {n: v for n, v in self.settings.items() if n in SETTINGS and n != AGAINST}
+        return settings_of(known | {"attack": "none"})
 
     @property
     def cell(self) -> Cell:
@@ -184,7 +203,7 @@ class CellHeader:
     def settings_for(self, row: Row) -> Settings:
         """The settings that repeat one of its rows: attacked or not, with the seeds of this picture."""
         seeds = {name: row["picture_seed"] for name in SEEDS if name not in self.settings}
-        return self.requested.replace(**{"attack": row["attack"], **seeds})
+        return (self.requested_clean if row["attack"] == "none" else self.requested).replace(**seeds)
 
     def view_settings_for(self, row: Row) -> Settings:
         """The settings that cut the views of one of its rows; others are the defaults, so that no attack need be loaded."""

@@ -94,8 +94,11 @@ class StreamRun:
     @property
     def attack_uses_cache(self) -> bool:
         """Whether the attack uses RITA's cache: the pictures of the other methods were then attacked with an empty
-        one, and differ."""
-        return differentiated(self.header.requested) == "defence"
+        one, and differ. An attack that is not loaded does not say."""
+        try:
+            return differentiated(self.header.requested) == "defence"
+        except SettingError:
+            return False
 
     def rows(self, method: str = "rita") -> list[Row]:
         """The rows of a method that are written so far."""
@@ -109,7 +112,7 @@ class StreamRun:
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
     """Every stream with at least one row below a folder of run folders, or in one ``run`` of it; newest first.
 
-    Damaged folders are left out, and streams whose attack is not loaded: the page cannot repeat their pictures.
+    Damaged folders are left out. The code of an own attack need not be loaded.
     """
     folders = [run] if run is not None else []
     if run is None and root.is_dir():
@@ -184,7 +187,7 @@ def _headers(run: Path) -> dict[Path, CellHeader]:
     for place in sorted((run / "cells").glob("*")):
         try:
             header = CellHeader.read(place)
-            if not _lacking(header) and header.requested and (place / "rows.jsonl").stat().st_size > 0:
+            if not _lacking(header) and header.requested_clean and (place / "rows.jsonl").stat().st_size > 0:
                 headers[place] = header
         except (OSError, AttributeError, TypeError, DataError, SettingError):
             continue

@@ -185,7 +185,7 @@ def help_html(shown: ShownStream) -> str:
 def no_class_holds_two(shown: ShownStream) -> bool:
     """Then a class costs in the memory exactly what one without views costs, which is its mean prompt."""
     held = evaluation_page.classes_after(shown.trajectory, shown.t).values()
-    return all(view.count < 2 for view in held) and shown.recording.header.requested.empty_class == "text_mean"
+    return all(view.count < 2 for view in held) and shown.recording.header.requested_clean.empty_class == "text_mean"
 
 
 def _answer_text(found: AnswerComparison, first: str, second: str, memory: bool) -> str:
