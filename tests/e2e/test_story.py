@@ -428,6 +428,18 @@ def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page,
     expect(page.locator("#truth input")).to_have_value(name)
 
 
+def test_a_true_class_that_nobody_answered_is_chosen_from_the_list_below_the_question(
+    fresh: Page, tmp_path: Path
+) -> None:
+    path = tmp_path / "holiday.png"
+    Image.fromarray(np.random.default_rng(1).integers(0, 256, (96, 96, 3), np.uint8)).save(path)
+    upload(fresh, path)
+    others = fresh.locator(".story .which select")
+    others.select_option("wheelchair")
+    expect(others).to_be_hidden()
+    expect(fresh.locator(".story .headline")).to_contain_text("wheelchair")
+
+
 @pytest.mark.parametrize("page", ["?sample=motorcycle&steps=2"], indirect=True)
 def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_stop(fresh: Page) -> None:
     know, halt = fresh.locator(".story .know"), fresh.locator(".story .halt")

@@ -129,6 +129,12 @@ async function show() {
 let moved = null; // the run whose wipe has moved by itself
 const built = []; // functions that lay a figure out for a new run
 
+// Whether a node shows another value now: what shows the same keeps its focus and its text.
+function isNew(node, value) {
+  const now = JSON.stringify(value);
+  return node.laid !== now && ((node.laid = now), true);
+}
+
 async function showPictures(same) {
   if (same && frames.size > 1) return;
   const run = data;

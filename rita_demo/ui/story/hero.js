@@ -36,12 +36,20 @@ built.push(() => {
   find(".claim .doubt").textContent = data.doubt;
   const which = find(".which");
   which.hidden = !data.which;
-  which.replaceChildren(data.which);
-  for (const name of data.choices) add(which, "button", truncated(name)).addEventListener("click", () => trigger("select", { name }));
-  const other = add(which, "button", "another one …", "door");
-  other.dataset.to = "#truth input";
-  for (const button of all("button", which)) button.type = "button";
-  find(".answers tbody").replaceChildren(
+  if (isNew(which, [data.key, data.which, data.choices])) {
+    which.replaceChildren(data.which);
+    const choose = (name) => trigger("select", { name });
+    for (const name of data.choices) add(which, "button", truncated(name)).addEventListener("click", () => choose(name));
+    for (const button of all("button", which)) button.type = "button";
+    const others = add(which, "select");
+    others.setAttribute("aria-label", "Another class");
+    for (const name of ["another one …", ...data.others]) add(others, "option", name).value = name;
+    others.hidden = !data.others.length;
+    others.addEventListener("change", () => choose(others.value));
+  }
+  const table = find(".answers tbody");
+  if (!isNew(table, data.answers)) return;
+  table.replaceChildren(
     ...data.answers.map(({ name, title }) => {
       const row = document.createElement("tr");
       row.className = name;

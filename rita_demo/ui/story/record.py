@@ -46,6 +46,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "which": which(run),
         "measured": run.backbone.name == MEASURED,
         "choices": _choices(run),
+        "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in _choices(run)],
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
         "answers": [{"name": n, "title": _title(run, n)} for n in answers(run)],

@@ -39,8 +39,8 @@ function poster() {
     write(says[name].share, 860, top + 30, 18, 400, "quiet");
   });
   pen.font = "400 16px Inter, system-ui, sans-serif";
-  const lines = [""]; // the threat model, broken at words
-  for (const word of data.threat.split(/(?<= )/)) {
+  const lines = [""]; // the threat model and what CLIP and RITA are, broken at words
+  for (const word of `${data.threat} ${find(".small-print").textContent}`.split(/(?<= )/)) {
     if (pen.measureText(lines.at(-1) + word).width > WIDE - 200) lines.push("");
     lines[lines.length - 1] += word;
   }
