@@ -47,6 +47,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         attacked=np.array([row["attack"] != "none" for row in rows], bool),
         answers=answers,
         curves={method: accuracy_curve(given == label, given >= 0) for method, given in answers.items()},
+        titles=stream_run.titles,
         insertions=insertions,
         cache_size=cache_size,
         purity=purity,

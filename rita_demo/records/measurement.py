@@ -224,6 +224,7 @@ class StreamTrajectory:
     attacked: Array  # (T,) bool
     answers: dict[str, Array]  # method -> (T,) class, -1 where there is no row yet
     curves: dict[str, AccuracyCurve]
+    titles: dict[str, str]  # method -> its title, the stored one where it is not loaded, in the order of the tables
     insertions: tuple[RememberedView, ...]  # every view that entered the cache, in order
     cache_size: Array  # (T,) items after each picture
     purity: Array  # (T,) fraction of them under the true class of their picture, NaN without items

@@ -27,6 +27,7 @@ def trajectory() -> StreamTrajectory:
         attacked=np.array([False, True, False, True]),
         answers={"clip": np.array([1, 2, 1, 0]), "rita": np.array([0, 2, 1, 1])},
         curves={name: curve(value) for name, value in right.items()},
+        titles={"clip": "CLIP", "rita": "RITA"},
         insertions=(
             RememberedView(0, 0, "a", 0, False, 0, 0, 5, 0.1, 1, 1, 1.0),
             RememberedView(1, 1, "b", 2, True, 1, 0, 0, 0.9, 1, 0, 1.0),
@@ -43,7 +44,7 @@ def trajectory() -> StreamTrajectory:
 
 def test_accuracy_is_a_line_with_its_band_per_method_on_the_axis_of_the_whole_stream(trajectory) -> None:
     figure = running_accuracy(trajectory, 2)
-    band, line, _, other = figure.data
+    _, other, band, line = figure.data  # a dashed line lies on a solid one
     assert list(line.y) == pytest.approx([0, 50, 100 / 3, 25])
     assert list(other.y) == pytest.approx([100, 100, 200 / 3, 75])
     assert list(band.y[:4]) == pytest.approx([20, 70, 160 / 3, 45])
@@ -53,6 +54,24 @@ def test_accuracy_is_a_line_with_its_band_per_method_on_the_axis_of_the_whole_st
     assert tuple(figure.layout.xaxis.range) == (0.5, 10.5)
     assert figure.layout.shapes[0].x0 == 2
     assert "RITA, first 2: 100 % right" in figure.meta["alt"]
+
+
+def test_an_own_method_that_is_not_loaded_has_its_line_and_lines_that_coincide_are_said_to(trajectory) -> None:
+    curves, answers = trajectory.curves, trajectory.answers
+    more = replace(
+        trajectory,
+        curves=curves | {"mine": curves["rita"], "other": curve([False, False, True, False])},
+        answers=answers | {"mine": answers["rita"], "other": answers["rita"]},
+        titles=trajectory.titles | {"mine": "<b>Mine</b>", "other": "Other"},
+    )
+    figure = running_accuracy(more, 2)
+    lines = {one.name: one for one in figure.data if one.mode != "none"}
+    assert list(lines) == ["RITA", "CLIP", "&lt;b&gt;Mine&lt;/b&gt;", "Other"]
+    assert lines["RITA"].line.dash == "solid" != lines["&lt;b&gt;Mine&lt;/b&gt;"].line.dash
+    (legend,) = (one.text for one in figure.layout.annotations)
+    assert "&lt;b&gt;Mine&lt;/b&gt; (same as RITA)" in legend
+    assert legend.count("same as") == 1
+    assert "&lt;b&gt;Mine&lt;/b&gt;, first 2: 100 % right" in figure.meta["alt"]
 
 
 def test_fill_is_relative_to_all_slots_and_purity_to_used_slots(trajectory) -> None:

@@ -92,6 +92,12 @@ class StreamRun:
         return f"{state}, {written}, folder {PurePosixPath(self.name).parts[0]}"
 
     @property
+    def titles(self) -> dict[str, str]:
+        """The methods' titles, in the order of the tables; of one that is not loaded the stored title."""
+        known = {name: one.title for name, one in DEFENCES.items() if name in self.cells}
+        return known | {m: CellHeader.read(place).title for m, place in self.cells.items() if m not in known}
+
+    @property
     def attack_uses_cache(self) -> bool:
         """Whether the attack uses RITA's cache: the pictures of the other methods were then attacked with an empty
         one, and differ. An attack that is not loaded does not say."""
@@ -202,7 +208,7 @@ def _matching_cells(header: CellHeader, headers: dict[Path, CellHeader]) -> dict
         same = same and all(getattr(other, n) == getattr(header, n) for n in STREAM_FACTS)
         if same and other.method != "rita" and _same_conditions(header, other):
             cells.setdefault(other.method, place)
-    return {method: cells[method] for method in DEFENCES if method in cells}
+    return {method: cells[method] for method in (*DEFENCES, *cells) if method in cells}
 
 
 def _same_conditions(header: CellHeader, other: CellHeader) -> bool:

@@ -8,15 +8,17 @@ import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour, method_legend
+from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour
 from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, ticks, vertical_line
-from rita_demo.plots.theme import COLOURS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
+from rita_demo.plots.theme import COLOURS, GLYPHS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
 from rita_demo.records.measurement import RememberedView, StreamTrajectory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 MAX_BARS = 40  # symbols of one line
 MAX_CLASSES = 10
+LEGEND_LINE = 50  # letters of the methods' names in one line of a legend
 ROW_HEIGHT, FRAME_HEIGHT, MOST_HEIGHT = 13, 78, 960  # pixels of a timeline: of a row, of what is around them, in all
+UNKNOWN_LOOK = "dashdot", "hexagon"  # of a method that is not loaded
 NO_INSERTIONS = "Nothing has entered the memory yet."
 
 
@@ -25,30 +27,53 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
 
     ``t``: the selected picture, 1 to T, a vertical line. Marks carry ``customdata = (picture from 1, hover text)``."""
     figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
-    x, drawn = (kept + 1).tolist(), [method for method in DEFENCES if method in trajectory.curves]
-    for method in drawn:
-        one, look, colour = trajectory.curves[method], DEFENCES[method], method_colour(method)
+    x, drawn = (kept + 1).tolist(), list(trajectory.titles)
+    looks = {method: _look(method) for method in drawn}
+    for method in sorted(drawn, key=lambda method: looks[method][0] != "solid"):  # a dashed line lies on a solid one
+        one, (dash, symbol), colour = trajectory.curves[method], looks[method], method_colour(method)
         low, high = (100 * end[kept] for end in (one.low, one.high))
         band = {"fill": "toself", "mode": "none", "fillcolor": colour, "opacity": 0.09}
         figure.add_scatter(x=x + x[::-1], y=[*high.tolist(), *low[::-1].tolist()], hoverinfo="skip", **band)
         figure.add_marks(
             x=x,
             y=(100 * one.accuracy[kept]).tolist(),
-            name=look.title,
+            name=escaped(trajectory.titles[method]),
             mode="lines+markers",
-            line={"color": colour, "dash": look.dash, "width": 2},
-            marker={"symbol": look.symbol, "size": 6, "color": colour, "maxdisplayed": MAX_BARS},
+            line={"color": colour, "dash": dash, "width": 2},
+            marker={"symbol": symbol, "size": 6, "color": colour, "maxdisplayed": MAX_BARS},
             customdata=[[i, accuracy_text(trajectory, method, i)] for i in x],
             cliponaxis=False,
         )
     alt = f"Accuracy over the stream. {'; '.join(accuracy_text(trajectory, method, t) for method in drawn)}."
-    words = "right so far, 95 % band: " + method_legend(trajectory.curves)
-    return _finalise(figure, trajectory, t, words, kind="running_accuracy", alt=alt)
+    words = {m: _legend_words(trajectory, m) for m in drawn}
+    marks = ((method_colour(m), GLYPHS.get(looks[m][1], GLYPHS["circle"]), text) for m, text in words.items())
+    room = 22 * (len("".join(words.values())) > LEGEND_LINE)  # a second line
+    return _finalise(
+        *(figure, trajectory, t, f"right so far, 95 % band: {legend(marks)}"),
+        kind="running_accuracy",
+        alt=alt,
+        narrow_top=64 + room,
+        margin={"l": 52, "r": 16, "t": 34 + room, "b": 44},
+    )
+
+
+def _look(method: str) -> tuple[str, str]:
+    """Dash and symbol of a method's line."""
+    return (DEFENCES[method].dash, DEFENCES[method].symbol) if method in DEFENCES else UNKNOWN_LOOK
+
+
+def _legend_words(trajectory: StreamTrajectory, method: str) -> str:
+    """A method's title, and the first method whose line lies under its own."""
+    titles, mine = trajectory.titles, trajectory.curves[method].accuracy
+    earlier = list(titles)[: list(titles).index(method)]
+    alike = (m for m in earlier if np.array_equal(trajectory.curves[m].accuracy, mine, equal_nan=True))
+    same = next((f" (same as {escaped(titles[m])})" for m in alike), "")
+    return escaped(titles[method]) + same
 
 
 def accuracy_text(trajectory: StreamTrajectory, method: str, t: int) -> str:
     """One method's accuracy after ``t`` pictures as text."""
-    one, title = trajectory.curves[method], DEFENCES[method].title
+    one, title = trajectory.curves[method], escaped(trajectory.titles[method])
     n = int((trajectory.answers[method][:t] >= 0).sum())
     if not n:
         return f"{title}: no picture yet"
@@ -254,12 +279,12 @@ def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, words: str, 
     """The layout of a figure over the whole stream, so that the axis is fixed while it runs; a line marks picture t."""
     pictures = axis(range=[0.5, trajectory.expected_pictures + 0.5], nticks=6, title="picture of the stream")
     share = axis(range=[-2, 102], **percent_ticks(0, 25, 50, 75, 100))
+    usual: dict[str, Any] = {"yaxis": share, "narrow_top": 64, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}}
     return finalise(
         figure,
         pickable=True,
         annotations=[annotation(words, 0, 1, yshift=8)],
-        narrow_top=64,
         shapes=[vertical_line(t, "text", "dot")],
         xaxis=pictures,
-        **{"yaxis": share, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}} | layout,
+        **(usual | layout),
     )

@@ -239,7 +239,8 @@ def _outcome(shown: ShownStream) -> tuple[str, str]:
 
 def _titles(shown: ShownStream) -> dict[str, str]:
     """The methods that are compared."""
-    return {name: DEFENCES[name].title for name in shown.trajectory.curves if name in compared()}
+    titles = shown.trajectory.titles
+    return {name: title for name, title in titles.items() if name in compared() or name not in DEFENCES}
 
 
 def _gallery(shown: ShownStream, pictures: list[tuple[int, list[tuple[str, int]]]], about: str) -> str:

@@ -124,15 +124,17 @@ def accuracy_table(shown: ShownStream) -> str:
     found = evaluation_page.accuracy_summaries(shown.trajectory, shown.t)
     parts = [p for p in SUBSET_TEXT if p == "all" or all(s.n for s in found if s.subset != "all")]
     rows = []
-    for method, defence in DEFENCES.items():
+    titles = {method: escape(title) for method, title in shown.trajectory.titles.items()}
+    for method, title in titles.items():
         mine = {s.subset: s for s in found if s.method == method}
-        if mine:
-            cells = (_accuracy_cell(mine[p]) for p in parts)
-            rows.append(table_row(wording.term_html(defence.title), *cells, css=method))
+        name = wording.term_html(title) if method in DEFENCES else title
+        rows.append(
+            table_row(name, *(_accuracy_cell(mine[p]) for p in parts), css=method if method in DEFENCES else "")
+        )
     columns = ("<span class='sr'>method</span>", *(SUBSET_TEXT[p] for p in parts))
     decided = {s.method: s.n for s in found if s.subset == "all"}
-    fewer = [DEFENCES[method].title for method, n in decided.items() if n < decided["rita"] and method in DEFENCES]
-    missing = f" {escape(', '.join(fewer))} has no answer to some pictures: they are not counted." if fewer else ""
+    fewer = [titles[method] for method, n in decided.items() if n < decided["rita"]]
+    missing = f" {', '.join(fewer)} has no answer to some pictures: they are not counted." if fewer else ""
     return (
         f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in brackets Wilson’s 95 % interval, "
         f"which is wide with few pictures.{missing}</p>"
@@ -179,7 +181,7 @@ def cache_text(shown: ShownStream) -> str:
 
 def latest_pictures(shown: ShownStream) -> str:
     """HTML: the last pictures up to the selected one, as buttons, with every method's answer."""
-    methods = {name: defence.title for name, defence in DEFENCES.items()}
+    methods = shown.trajectory.titles
     numbers = range(max(0, shown.t - MAX_THUMBNAILS), shown.t)
     return picture_buttons(shown, ((n, answers_at(shown, n, methods)) for n in numbers), "Pictures of the stream")
 
@@ -197,7 +199,7 @@ def picture_buttons(shown: ShownStream, pictures: Iterable[tuple[int, list[tuple
         label, kind = int(shown.trajectory.label[n]), "attacked" if shown.trajectory.attacked[n] else "clean"
         picture = shown.trajectory.pictures[n]
         lines = "".join(
-            f"<small>{'✓' if k == label else '✗'} {title}: {escape(names[k])}</small>" for title, k in answers
+            f"<small>{'✓' if k == label else '✗'} {escape(title)}: {escape(names[k])}</small>" for title, k in answers
         )
         buttons += (
             f'<button type="button" data-t="{n + 1}" aria-pressed="{str(n + 1 == shown.t).lower()}">'
