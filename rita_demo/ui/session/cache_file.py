@@ -45,6 +45,7 @@ EVENT = (
     "replaced_born",
 )  # of a view that entered, in this order
 FORMAT = "rita-demo memory 1"
+IMPORTED_TITLE = "Imported from a file"
 TOO_LARGE = f"This file is larger than any memory of this page ({MAX_FILE_BYTES >> 20} MB)."
 #: array -> (dtype in the file, shape after the first axis; "D" is the model's width)
 ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
@@ -60,8 +61,8 @@ ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
 
 class MemoryAbout(TypedDict):
     """The metadata of a file: ``key`` and ``names`` of the classes, ``pictures`` that were decided, and the log. Not in a
-    file of before: how many rows are ``items`` of the exported moment, the ``moments``, and what every row's picture is
-    called and its true class."""
+    file of before: how many rows are ``items`` of the exported moment, the ``moments``, what every row's picture is called and
+    its true class; nor in an older one: the picture's file, whether it arrived attacked, and the view's box."""
 
     format: str
     model: str
@@ -76,6 +77,9 @@ class MemoryAbout(TypedDict):
     moments: NotRequired[list[dict[str, Any]]]
     files: NotRequired[list[str]]
     truths: NotRequired[list[str]]
+    sources: NotRequired[list[str]]
+    attacked: NotRequired[list[bool | None]]
+    boxes: NotRequired[list[list[float]]]
 
 
 def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]) -> MemoryAbout:
@@ -110,14 +114,14 @@ def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: S
 
 def to_json(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
     """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
-    ``picture`` counts from 0 in the order of the log, ``file`` is what it is called, "" if that is not known; ``r`` is |sum of a
+    ``picture`` counts from 0 in the order of the log, ``file`` is its file or what it is called, "" if that is not known; ``r`` is |sum of a
     class's features| / count. It cannot be imported: only the safetensors file has the features."""
     held = {}
     for k, items in sorted(snapshot.items_by_class.items()):
         rows = [
             {
                 **{"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view},
-                **{"file": i.picture, "true_class": i.truth},
+                **{"file": i.file or i.picture, "true_class": i.truth},
             }
             for j, i in enumerate(items)
         ]
@@ -137,6 +141,8 @@ def pack(snapshot: CacheSnapshot, metadata: MemoryAbout, entries: Sequence[Histo
     index = {id(item): n for n, (_, item) in enumerate(rows)}
     told = {"items": len(held), "moments": [_moment(entry, index) for entry in entries]}
     told |= {"files": [i.picture for _, i in rows], "truths": [i.truth for _, i in rows]}
+    told |= {"sources": [i.file for _, i in rows], "attacked": [i.attacked for _, i in rows]}
+    told |= {"boxes": [list(i.box) for _, i in rows]}
     text = json.dumps({**metadata, **told})
     edge, nothing = THUMBNAIL_SIZE, np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
     item_bytes = 4 * snapshot.width + nothing.nbytes + 64
@@ -240,13 +246,20 @@ def _entries(
     )
     for sentence, holds in checks:
         require(np.all(holds()), f"This memory was changed: {sentence}.")
-    files, truths = (_texts(given, len(label)) for given in (metadata.get("files"), metadata.get("truths")))
+    files, truths, sources = (_texts(metadata.get(name), len(label)) for name in ("files", "truths", "sources"))
+    attacked = metadata.get("attacked", [None] * len(label))
+    boxes: list[list[float]] = metadata.get("boxes", [[]] * len(label))
+    known = len(attacked) == len(boxes) == len(label) and all(one is None or isinstance(one, bool) for one in attacked)
+    require(known and all(map(_is_box, boxes)), "This memory was changed: a view's box or its attack is none.")
     items = [
         CacheItem(
             *(feature[row].copy(), float(entropy[row]), int(born[row]), int(view[row])),
             thumbnail=arrays["thumb"][row].copy() if arrays["has_thumb"][row] else None,
             picture=files[row],
             truth=truths[row],
+            file=sources[row],
+            attacked=attacked[row],
+            box=tuple(boxes[row]),
         )
         for row in range(len(label))
     ]
@@ -268,7 +281,10 @@ def _entries(
     whole = _whole(held, len(items) + 1) and isinstance(moments, list) and len(moments) <= MAX_ENTRIES
     require(whole, "This memory was changed: its moments are not a list of them.")
     past = tuple(_entry(one, snapshot, pictures, K, metadata["slots"]) for one in moments)
-    return (*past, HistoryEntry("Imported from a file", snapshot(range(held), pictures), origin=IMPORTED))
+    imported = HistoryEntry(IMPORTED_TITLE, snapshot(range(held), pictures), origin=IMPORTED)
+    if past and (past[-1].title, past[-1].snapshot.items) == (IMPORTED_TITLE, imported.snapshot.items):
+        past = past[:-1]  # exported right after an import, it is one moment
+    return (*past, imported)
 
 
 def _entry(
@@ -289,6 +305,12 @@ def _entry(
 def _whole(value: object, below: int) -> bool:
     """Whether ``value`` is a whole number from 0 up to, and without, ``below``."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below
+
+
+def _is_box(box: Any) -> bool:
+    """Whether these are four edges as fractions of a square, or none."""
+    whole = isinstance(box, list) and len(box) in (0, 4)
+    return whole and all(isinstance(edge, float | int) and -1e-3 <= edge <= 1 + 1e-3 for edge in box)
 
 
 def _texts(given: Any, count: int) -> list[str]:

@@ -121,7 +121,9 @@ def test_one_wrong_number_is_refused(data: bytes, example_run: Run, name: str, v
 def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example_run: Run) -> None:
     held = load(data)
     many = {name: np.concatenate([array] * 20) for name, array in held.items()}
-    named = {"items": len(many["label"]), "files": None, "truths": None}
+    count = len(many["label"])
+    named = {"items": count, "files": None, "truths": None, "sources": None}
+    named |= {"attacked": [None] * count, "boxes": [[]] * count}
     assert_refused(with_changes(data, many, **named), example_run, "more than its places")
     for arrays in (
         {"more": np.zeros(1)},
@@ -234,6 +236,11 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
         {"items": len(header["files"]) + 1},
         {"files": header["files"][1:]},
         {"truths": [3] * len(header["truths"])},
+        {"sources": header["sources"][1:]},
+        {"attacked": ["yes"] * len(header["attacked"])},
+        {"attacked": header["attacked"][1:]},
+        {"boxes": [[0, 0, 1, 2]] * len(header["boxes"])},
+        {"boxes": [[0, 0, 1]] * len(header["boxes"])},
     ):
         assert_refused(with_changes(data, **changed), run)
 
@@ -242,7 +249,7 @@ def test_a_file_of_before_opens_without_names_and_moments(snapshot: CacheSnapsho
     older = with_changes(make_cache_file(snapshot))
     header = header_of(older)
     about = json.loads(header["__metadata__"]["rita"])
-    for name in ("items", "moments", "files", "truths"):
+    for name in ("items", "moments", "files", "truths", "sources", "attacked", "boxes"):
         del about[name]
     data = with_header(older, json.dumps(header | {"__metadata__": {"rita": json.dumps(about)}}).encode())
     (entry,) = cache_file.unpack_history(data, example_run.class_prompts, MODEL)
