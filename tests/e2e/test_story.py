@@ -309,7 +309,7 @@ def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leav
     assert plans["rita", "motorbike"]["out"] != plans["rita", "wheelchair"]["out"], "each class leaves out others"
     expect(decides).to_have_text(
         re.compile(
-            r"^What decides is which crops a class takes, not .+: that changes this price by 0\.\d+, and the lead is 0\.\d+\.$"
+            r"^The choice of crops decides, not their sentences: if .+, this price would be 0\.\d+ higher; the lead is 0\.\d+\.$"
         )
     )
     sides = story.locator(".story .sides").inner_text()
@@ -371,8 +371,8 @@ def test_the_replaced_crops_are_drawn_as_the_share_says_and_the_law_speaks_of_th
         "average, transport and RITA find it in every draw"
     )
     assert re.match(r"Most often right: average \d+\s%\. ", said["clutter", 16])
-    assert said["clutter", 6].count("Leaving out makes motorbike’s lead larger, by the law: ") == 1
-    assert said["impostor", 6].count("Leaving out makes motorbike’s lead smaller, by the law: ") == 1
+    assert said["clutter", 6].count("Leaving out helps transport here, by the law: ") == 1
+    assert said["impostor", 6].count("Leaving out hurts transport here, by the law: ") == 1
 
 
 def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:

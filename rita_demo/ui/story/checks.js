@@ -17,7 +17,7 @@ function awaited(name, value) {
   return value;
 }
 
-const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "RITA", nearest_10: "cheapest tenth" };
+const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "RITA", nearest_10: "nearest tenth" };
 const DRAWN = 20; // crops, one for each step of the share
 built.push(() => {
   const law = checks?.law;
@@ -40,8 +40,7 @@ function lawFigure(figure, law, kind) {
   const [svg, replaced, keys] = ["svg", ".replaced", ".keys"].map((query) => find(query, figure));
   const shown = sheets ? Array.from({ length: Math.min(DRAWN, data.boxes.length) }, (_, i) => Math.floor((i * data.boxes.length) / Math.min(DRAWN, data.boxes.length))) : [];
   const [width, height] = [svg.clientWidth || 560, 240];
-  const below = width < 480; // the rules' names stand below the figure
-  const [x, y] = axis(svg, { width, height, left: 44, right: below ? 8 : 174, bottom: 36 }, [0, 1], [0, 1], percent);
+  const [x, y] = axis(svg, { width, height, left: 44, right: 8, bottom: 36 }, [0, 1], [0, 1], percent);
   const base = y(0);
   law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: `helps${law.shares[i] > law.exact ? " beyond" : ""}` })));
   if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "here the law favours leaving out"));
@@ -54,14 +53,13 @@ function lawFigure(figure, law, kind) {
     svg.append(make("text", { x: x(law.attack) + (late ? 6 : -6), y: base + 30, "text-anchor": late ? "end" : "start", class: "tick" }, "this picture’s attack"));
   }
   const cursor_ = svg.insertBefore(make("line", { y1: 8, y2: base, class: "cursor" }), svg.querySelector("text"));
+  const dots = Object.keys(CURVES).map((name) => svg.appendChild(make("circle", { r: 4, class: name })));
   return (i, share) => {
     for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(share));
-    all("text.name", svg).forEach((node) => node.remove());
-    const said = Object.entries(CURVES).map(([name, title]) => ({ y: y(law[kind][name][i]), text: `${title} ${percent(law[kind][name][i])}`, css: `name ${name}` }));
+    Object.keys(CURVES).forEach((name, k) => (dots[k].setAttribute("cx", x(share)), dots[k].setAttribute("cy", y(law[kind][name][i]))));
     keys.replaceChildren();
-    if (below) for (const { text, css } of said) add(keys, "span", text, css);
-    else endLabels(svg, width - 168, said);
-    svg.setAttribute("aria-label", `${kind}, ${percent(share)} replaced: ${said.map((one) => one.text).join(", ")} right`);
+    for (const [name, title] of Object.entries(CURVES)) add(keys, "span", `${title} ${percent(law[kind][name][i]).replace(" ", "\u00a0")}`, name);
+    svg.setAttribute("aria-label", `${kind}, ${percent(share)} replaced: ${all("span", keys).map((one) => one.textContent).join(", ")} right`);
     const kept = shown.length - Math.round(share * shown.length);
     replaced.replaceChildren();
     shown.forEach((n, k) => (k < kept ? cell(add(replaced, "i"), n) : add(replaced, "i", kind === "clutter" ? String.fromCharCode(65 + k - kept) : "A")));

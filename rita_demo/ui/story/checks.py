@@ -43,10 +43,10 @@ def story_checks(session: Session) -> dict[str, Any] | None:
 def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     name = truncated(run.class_prompts.names[run.label], 24)
     note = (
-        f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class use its best 35 % of the crops, "
-        f"the cheapest tenth its best 10 %. The law says when RITA’s lead is larger than that of transport of all crops: a wrong class picks "
-        f"its best crops, too, so that its gain counts 1/0.35 − 1 = {GAIN:.1f} times. The curves are measured; the law is exact only where the "
-        "crops of a picture are alike and at most 35 % are replaced."
+        f"Share of {law.draws} draws in which {name} is found ({run.backbone.title}). RITA lets each class take its nearest 35 % of the crops, "
+        "the nearest tenth takes 10 %. The law compares RITA with transport of all crops, not with the average. A wrong class takes its nearest "
+        f"crops, too: what it gains counts 1/0.35 − 1 = {GAIN:.1f} times. The curves are measured; the law is exact only where the crops of a "
+        "picture are alike and at most 35 % are replaced."
     )
     if law.attack is not None:
         helps = "helps" if law.attack.partial_helps else "does not help"
@@ -76,8 +76,8 @@ def _balance(name: str, drop: float, rise: float, helps: bool) -> str:
     if np.isnan(drop):
         return ""
     return (
-        f"Leaving out makes {name}’s lead {'larger' if helps else 'smaller'}, by the law: in the wrong crops it loses {_signed(drop)}, "
-        f"{'more' if helps else 'less'} than what the best wrong class gains there ({_signed(rise)}, counted {GAIN:.1f} times: {_signed(GAIN * rise)})."
+        f"Leaving out {'helps' if helps else 'hurts'} transport here, by the law: in the wrong crops {name} loses {_signed(drop)}, "
+        f"{'more' if helps else 'less'} than the best wrong class gains ({_signed(rise)} × {GAIN:.1f} = {_signed(GAIN * rise)})."
     )
 
 

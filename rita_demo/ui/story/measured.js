@@ -7,16 +7,16 @@ function bars(svg, rows, note) {
   svg.setAttribute("viewBox", `0 0 ${width} ${high}`);
   svg.style.height = `${high}px`;
   svg.replaceChildren();
-  rows.forEach(({ title, share, low, high: upper, css }, i) => {
+  rows.forEach(({ title, share, said, low, high: upper, css }, i) => {
     const y = i * step + (above ? 26 : 4);
     const x = (v) => left + v * (width - left - right);
     svg.append(make("text", above ? { x: 0, y: y - 4 } : { x: left - 10, y: y + 15, "text-anchor": "end" }, title));
     svg.append(make("rect", { x: x(0), y: y + 5, width: x(1) - x(0), height: 12, class: "track" }));
     svg.append(make("rect", { x: x(0), y: y + 5, width: Math.max(x(share) - x(0), 1), height: 12, class: css }));
-    svg.append(make("line", { x1: x(low), x2: x(upper), y1: y + 11, y2: y + 11, class: "interval" }));
-    svg.append(make("text", { x: x(1) + 8, y: y + 15, class: "value" }, percent(share)));
+    for (const css of ["interval under", "interval"]) svg.append(make("line", { x1: x(low), x2: x(upper), y1: y + 11, y2: y + 11, class: css }));
+    svg.append(make("text", { x: x(upper) + 8, y: y + 15, class: "value" }, said));
   });
-  svg.setAttribute("aria-label", `${note} ${rows.map((one) => `${one.title} ${percent(one.share)}`).join(", ")}.`);
+  svg.setAttribute("aria-label", `${note} ${rows.map((one) => `${one.title} ${one.said}`).join(", ")}.`);
 }
 
 built.push(() => {

@@ -136,7 +136,8 @@ def _knowing_attacker(towers: dict[str, Counts]) -> dict[str, Any]:
 
 def _bar(title: str, count: CorrectCount, css: str) -> dict[str, Any]:
     low, high = wilson(count.right, count.n)
-    return {"title": title, "share": count.right / count.n, "low": low, "high": high, "css": css}
+    said = f"{count.percent:.0f} %{wording.EARLIER_MARK * count.earlier}"
+    return {"title": title, "share": count.right / count.n, "said": said, "low": low, "high": high, "css": css}
 
 
 def _memory(cells: tuple[MeasuredCell, ...]) -> str:
@@ -166,9 +167,8 @@ def _drift() -> dict[str, Any] | None:
         "attacked": found.attacked.round(4).tolist(),
         "threshold": round(threshold, 4),
         "note": f"The drift is the distance of the whole picture's feature from the weighted mean of its crops'. Measured with the embedded "
-        f"model on {len(found.clean)} clean and {len(found.attacked)} attacked validation pictures (Caltech101 and DTD; PGD, 4 of 255): of an "
-        f"attacked and a clean one the attacked drifts more with probability {found.separation:.2f}. An attacker who knows the detector was "
-        "not tried.",
+        f"model on {len(found.clean)} clean and {len(found.attacked)} attacked validation pictures (Caltech101 and DTD; PGD, 4 of 255): of "
+        f"{100 * found.separation:.0f} in 100 pairs the attacked one drifts more. An attacker who knows the detector was not tried.",
     }
 
 
@@ -204,13 +204,13 @@ def _differing() -> dict[str, Any]:
     said = []
     if average := rows.get("ensemble"):
         said.append(
-            f"On {average.only_method} of {average.n} attacked test pictures RITA is right and the average is not, on {average.only_other} it is "
-            f"the other way round (PGD; each picture decided with {len(average.seeds.split(','))} draws of crops; embedded model)."
+            f"Of {average.n} attacked test pictures RITA alone is right on {average.only_method}, the average alone on {average.only_other} "
+            f"(PGD; each picture decided with {len(average.seeds.split(','))} draws of crops; embedded model)."
         )
     if level := rows.get("ensemble_area"):
-        cause = "RITA’s weights do that (small crops count more), not its transport: " if _weights_alone_help() else ""
+        cause = ": the weights help, not the transport" if _weights_alone_help() else ""
         said.append(
-            f"{cause}{'b' if cause else 'B'}eside an average with the same weights it is {level.only_method} to {level.only_other}."
+            f"Give the average RITA’s weights (small crops count more), and it is {level.only_method} to {level.only_other}{cause}."
         )
     if {one.right for one in pictures} != {"rita", "average"}:
         said.append(f"None of the other kind was found in {differing.tried()} tries with pictures that may be shown.")

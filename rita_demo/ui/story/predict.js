@@ -12,10 +12,9 @@ const QUESTIONS = {
     return [["the same as for the clean picture", "something else"], kept ? 0 : 1, because];
   },
   push() {
-    if (!data.push) return null;
+    if (!data.push || data.through_crops) return null; // an attack that was made for the crops answers another question
     const share = data.push.share[data.push.median];
-    const because = data.through_crops ? "this attack was made for the crops as well" : "the crop shifts and scales the pattern, and its parts no longer add up";
-    return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: ${because}.`];
+    return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: the crop shifts and scales the pattern, and its parts no longer add up.`];
   },
   law() {
     const law = checks?.law;

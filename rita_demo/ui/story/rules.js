@@ -1,9 +1,10 @@
 // 3. From many crops to one answer: the plan of a class, from its crops to its sentences.
 const RULES = { average: "average", balanced: "transport, all crops", rita: "RITA" };
+const PRICE = "A class’s price is how far the crops are from its sentences, on average. The bands, its plan, send each crop to sentences as cheaply as possible.";
 const MEANS = {
-  average: () => "The average counts every crop the same, and the class with the highest mean probability wins.",
-  balanced: () => "A plan carries the crops’ weight to the sentences of a class, where they fit best; its price is the mean distance. The lowest price wins.",
-  rita: () => `A plan carries the crops’ weight to the sentences of a class; its price is the mean distance. RITA carries only ${percent(data.mass)}, from the nearest crops; grey ones stay. The lowest price wins.`,
+  average: () => "Every crop counts the same. The class with the highest mean probability wins.",
+  balanced: () => `${PRICE} The lowest price wins.`,
+  rita: () => `${PRICE} RITA sends only the nearest ${percent(data.mass)}: grey crops stay. The lowest price wins.`,
 };
 const [BAND, NODE, LABEL] = [112, 10, 38]; // heights in pixels: of the bands, of a sentence's bar, of its words
 let tiles = [];
@@ -126,9 +127,9 @@ function drawPlan() {
     verdict.textContent += ` Most crops fit ${majority} better, but ${now.name === "rita" && data.mass < 1 ? `only the nearest ${percent(data.mass)} of each class count` : `the others fit ${now.answer} by more`}.`;
   verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
   const { effect } = data.plan;
-  const decides = effect < now.lead ? "What decides is which crops a class takes, not which sentence they go to" : "What decides is which sentence a crop goes to";
-  find(".rules .decides").textContent = now.name === "rita" ? `${decides}: that changes this price by ${effect.toPrecision(1)}, and the lead is ${lead}.` : "";
-  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. ${now.name === "average" ? "" : "The bands are the class’s plan, as wide as the weight that they carry; the bar below a crop is its weight, how much it counts. A distance is 1 minus the cosine of a crop’s and a sentence’s features: small where they fit."}`;
+  const decides = effect < now.lead ? "The choice of crops decides, not their sentences" : "The choice of sentences decides";
+  find(".rules .decides").textContent = now.name === "rita" ? `${decides}: if every crop went to all sentences alike, this price would be ${effect.toPrecision(1)} higher; the lead is ${lead}.` : "";
+  find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. ${now.name === "average" ? "" : "The bands are the class’s plan, as wide as the weight that they carry; the bar below a crop is its weight, how much it counts. A distance is 1 minus the cosine of a crop’s and a sentence’s features: small where they fit."}${shown.some((n) => kept.answers[n] > 1) ? " A dotted border: the crop says another class." : ""}`;
   find(".rules .lead").textContent = MEANS[now.name]();
   const giving = moved.filter((m, n) => m > 0 && m >= 0.05 * own[n]).length;
   const most = inOrder(moved).slice(-3).reverse();

@@ -57,7 +57,10 @@ def remembered(run: Run) -> str:
         return "RITA’s memory is switched off: each picture is decided on its own."
     names, trace, held = run.class_prompts.names, run.attacked.trace, int(np.sum(run.cache_before.count))
     without, used = int(np.argmin(trace.prompt_transport.distance)), trace.verdict.label
-    kept = f"To learn without labels, RITA keeps its surest crops and adds {run.settings.cache_weight:g} of the distance from them to each price. "
+    kept = (
+        "To learn without labels, RITA keeps the crops that it is surest of. A class far from its kept crops gets dearer: "
+        f"{run.settings.cache_weight:g} of that distance is added to its price. "
+    )
     if not held:
         return f"{kept}Before this picture the memory was empty: it changed nothing."
     crops = f"{held} crop{'s' * (held > 1)}"

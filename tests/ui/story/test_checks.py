@@ -125,4 +125,4 @@ def test_the_law_is_said_of_every_share_with_the_numbers_of_that_share(checks: S
             assert counted == pytest.approx(0.65 / 0.35 * curve.rise[i], abs=5e-4)
             helps = 0.65 / 0.35 * curve.rise[i] < curve.drop[i]
             assert told_["helps"][i] == helps
-            assert ("lead larger, by" in said) == ("more than" in said) == helps != ("lead smaller, by" in said)
+            assert ("Leaving out helps" in said) == ("more than" in said) == helps != ("Leaving out hurts" in said)

@@ -144,13 +144,9 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
 @pytest.mark.parametrize(
     ("plain", "weighted", "said"),
     [
-        (
-            (28, 6),
-            (14, 13),
-            "RITA’s weights do that (small crops count more), not its transport: beside an average with the same weights it is 14 to 13.",
-        ),
-        ((28, 6), (20, 2), " Beside an average with the same weights it is 20 to 2."),
-        ((14, 13), (14, 12), " Beside an average with the same weights it is 14 to 12."),
+        ((28, 6), (14, 13), " and it is 14 to 13: the weights help, not the transport."),
+        ((28, 6), (20, 2), " and it is 20 to 2."),
+        ((14, 13), (14, 12), " and it is 14 to 12."),
     ],
 )
 def test_the_weights_have_the_gain_only_where_a_test_says_so(
