@@ -131,10 +131,7 @@ def add_steps(
             return
         one, events = steps.value, steps.value.attacked.trace.cache_update.events
         crops = engine.view_pixels(one.attacked.picture, one.settings) if events else None
-        with session.lock:
-            session.history = session.history.with_picture(
-                request.title, key, one, crops, replace_latest=False, truth=truth
-            )
+        session.extend_history(request.title, key, one, crops, replace_latest=False, truth=truth)
         titles.append(request.title)
         if truth:
             wrong += [request.names[event.label] != truth for event in events]
@@ -206,7 +203,11 @@ def compare_with_empty(engine: Engine, session: Session) -> None:
     entry, bare, seen = session.selected_entry, session.memory.empty_cache_result, session.memory.cache_result
     if bare is None or bare[0] is not run:
         session.memory.empty_cache_result = (run, _decide(engine, run, run.attacked, None))
-    if entry is not None and (seen is None or seen[0] is not run or seen[1] is not entry):
+    if (
+        entry is not None
+        and entry.snapshot.key == run.class_prompts.key
+        and (seen is None or seen[0] is not run or seen[1] is not entry)
+    ):
         state = session.history.cache_before(run.clean.picture.key, session.selected_moment)
         session.memory.cache_result = (run, entry, _decide(engine, run, run.attacked, state))
 

@@ -16,8 +16,8 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
 OTHER_NAMES = (
-    "<p class='lead'>The stored example has other class names than the picture on screen. Press “Decide my own picture with "
-    "this memory” to see what it changes there.</p>"
+    " has other class names than the picture on screen. Press “Decide my own picture with this memory” to see what it "
+    "changes there.</p>"
 )
 EMPTY_TEXT = "Appears a few seconds after a picture is run."
 
@@ -65,6 +65,18 @@ def moment_heading(session: Session) -> str:
     return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It holds {count}.</h3>"
 
 
+def has_other_names(session: Session) -> bool:
+    """Whether the memory on screen is not one of the picture on screen: a stored example's, or of other class names."""
+    run, entry = session.run, session.selected_entry
+    other = run is not None and entry is not None and entry.snapshot.key != run.class_prompts.key
+    return session.memory.example is not None or other
+
+
+def decide_button(session: Session) -> PanelValue:
+    """The button that decides the picture on screen with a memory of other class names."""
+    return gr.update(visible=has_other_names(session))
+
+
 def remove_button(session: Session) -> PanelValue:
     """The button that removes the selected item, which only the latest moment allows."""
     chosen = session.selected_item is not None and session.at_latest_moment
@@ -92,8 +104,10 @@ def bring_back_button(session: Session) -> PanelValue:
 
 def comparison(session: Session) -> str:
     """Both answers, and the class whose cost the memory changes most."""
-    if session.memory.example is not None:
-        return OTHER_NAMES
+    if has_other_names(session):
+        return (
+            f"<p class='lead'>{'This memory' if session.memory.example is None else 'The stored example'}{OTHER_NAMES}"
+        )
     found = _both_traces(session)
     if found is None:
         return f"<p class='empty'>{EMPTY_TEXT}</p>"
@@ -124,7 +138,7 @@ def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
     """The displayed picture decided from the cache of the selected moment, and from an empty one."""
     run, bare, full = session.run, session.memory.empty_cache_result, session.memory.cache_result
     if (
-        session.memory.example is not None
+        has_other_names(session)
         or run is None
         or bare is None
         or full is None
@@ -137,7 +151,7 @@ def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
 
 def distances(session: Session) -> PanelValue:
     """d_cOT of every class with and without the memory."""
-    if session.memory.example is not None:
+    if has_other_names(session):
         return plots.message_figure("Shown once a picture is decided with this memory.")
     found = _both_traces(session)
     if found is None or found[0].settings.protocol == "off":

@@ -60,8 +60,8 @@ class MemoryTab(SelectionEvents):
         add = self.context.panels.add
         self.decide_button = gr.Button("Decide my own picture with this memory", size="sm", elem_id="decide-own")
         self.own_button = gr.Button("Show my own memory", size="sm", elem_id="own-memory")
-        for button in (self.decide_button, self.own_button):
-            add(button, lambda session: gr.update(visible=session.memory.example is not None), "memory")
+        add(self.decide_button, memory_panels.decide_button, "memory")
+        add(self.own_button, lambda session: gr.update(visible=session.memory.example is not None), "memory")
         self.back_button = gr.Button("Bring back", size="sm", visible=False, elem_id="bring-back")
         add(self.back_button, memory_panels.bring_back_button, "memory")
 
@@ -202,15 +202,16 @@ class MemoryTab(SelectionEvents):
         return self._replace_history(session, session.history, message)
 
     def decide_own(self, visitor: str) -> Iterator[Updates]:
-        """Decide the picture on screen with the stored example's memory at the selected moment."""
+        """Decide the picture on screen with the memory on screen at the selected moment, among its class names."""
         session = self.context.sessions.get(visitor)
         example, engine = session.memory.example, self.context.engine_of(session)
-        if example is None:
-            raise DemoError("There is no stored example on screen.", "Reload the page to see one.")
-        history = History(example.history.entries[: session.selected_moment + 1])
+        entries = memory_panels.moments(session)
+        if not entries:
+            raise DemoError("There is no memory on screen.", "Run a picture first.")
+        history = session.history if entries == session.history.entries else History(entries)
 
         def find() -> RunRequest:
-            return own_picture_request(session, engine, example.recording, history)
+            return own_picture_request(session, engine, None if example is None else example.recording, history)
 
         yield from self.opener.steps(session, find, str(self.tab.id), "The picture with this memory")
 
@@ -334,13 +335,12 @@ class MemoryTab(SelectionEvents):
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise DemoError("No file arrived.", "Try again.")
-        run = bulk_add.current_run(session, self.context.engine_of(session))
-        data = cache_file.read_file(Path(path))
-        *past, imported = cache_file.unpack_history(data, run.class_prompts, run.backbone.name)
-        message = f"Imported {wording.view_count(imported.snapshot.count)}. The next picture is decided with them."
-        # Its own past comes first, so that Undo brings back what was here.
-        history = History((*past, *session.history.entries, imported)[-MAX_ENTRIES:])
-        updates = self._replace_history(session, history, message)
+        info, data = self.context.engine_of(session).info, cache_file.read_file(Path(path))
+        entries = cache_file.unpack_history(data, None, info.name, info.width)
+        message = f"Imported {wording.view_count(entries[-1].snapshot.count)}. The next picture with its class names is decided from it."
+        message += " What was here is put aside." * session.history.holds_views
+        session.replace_history(History(entries[-MAX_ENTRIES:]))
+        updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
 
@@ -383,7 +383,7 @@ class MemoryTab(SelectionEvents):
 
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
-            session.history, session.memory.example = history, None
+            session.history, session.memory.example, session.memory.own = history, None, True
         session.memory.before_after_html = ""
         updates = self._select(session, "memory", moment=None, item=None)
         return {self.context.error_banner: "", **self.context.done(message), **updates}

@@ -18,9 +18,11 @@ from safetensors.numpy import load, save
 
 from rita_demo.analysis import resultant_length
 from rita_demo.data.descriptions import with_used_descriptions
+from rita_demo.data.vocabularies import MOST_NAMES
 from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, require
 from rita_demo.records import CacheEvent, ClassPrompts
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.keys import class_prompts_key
 from rita_demo.settings import SETTINGS, Settings
 from rita_demo.ui.session.cache_history import (
     IMPORTED,
@@ -182,9 +184,12 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
     return unpack_history(data, class_prompts, model)[-1].snapshot
 
 
-def unpack_history(data: bytes, class_prompts: ClassPrompts, model: str) -> tuple[HistoryEntry, ...]:
+def unpack_history(
+    data: bytes, class_prompts: ClassPrompts | None, model: str, width: int = 0
+) -> tuple[HistoryEntry, ...]:
     """The moments of a file up to the exported one, and the import of it, checked as :func:`unpack` does. A file of before
-    has the import alone."""
+    has the import alone. Without ``class_prompts`` the class names are the file's own, of a model whose features have this
+    ``width``."""
     require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
     require(len(data) >= 10, "This file is too short to be a memory.")
     (length,) = struct.unpack("<Q", data[:8])
@@ -193,29 +198,32 @@ def unpack_history(data: bytes, class_prompts: ClassPrompts, model: str) -> tupl
     try:
         header = json.loads(data[8 : 8 + length])
         about = _metadata(header, class_prompts, model)
-        _check_arrays(header, class_prompts.features.shape[-1])
-        return _entries(load(data), about, class_prompts)
+        width = width if class_prompts is None else class_prompts.features.shape[-1]
+        require(about["width"] == width, "This memory's features have another width than the model's.")
+        _check_arrays(header, width)
+        return _entries(load(data), about)
     except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, OverflowError, AttributeError) as e:
         raise FileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
 
-def _metadata(header: dict[str, Any], class_prompts: ClassPrompts, model: str) -> MemoryAbout:
+def _metadata(header: dict[str, Any], class_prompts: ClassPrompts | None, model: str) -> MemoryAbout:
     about = json.loads(header.get("__metadata__", {}).get("rita", "null"))
     ours = isinstance(about, dict) and about.get("format") == FORMAT
     require(ours, "This safetensors file is not a memory of this page.")
     other = f"This memory belongs to another model ({str(about.get('model'))[:60]}); in use is {model}."
     require(about.get("model") == model, other, "Choose that model first, then run a picture.")
-    require(
-        about.get("names") == list(class_prompts.names) and about.get("key") == class_prompts.key,
-        "This memory belongs to other class names than those in use.",
-        "Run a picture with the class names it was made with, then import it.",
-    )
+    names = about["names"]
+    if class_prompts is None:
+        own = 2 <= len(names) <= MOST_NAMES and "".join(_texts(names, len(names))) == "".join(names)
+        own = own and about["key"] == class_prompts_key(model, tuple(names))
+        require(own, "This memory was changed: it belongs to other class names than it says.")
+    else:
+        same = (names, about["key"]) == (list(class_prompts.names), class_prompts.key)
+        require(same, "This memory belongs to other class names than those in use.")
     for name, low, high in (("slots", 1, int(SETTINGS["slots"].high)), ("pictures", 0, MAX_PICTURES - 1)):
         value = about.get(name)
         valid = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
         require(valid, f"This memory was changed: its {name} is not a number it can be.")
-    same_width = about.get("width") == class_prompts.features.shape[-1]
-    require(same_width, "This memory's features have another width than the model's.")
     return about
 
 
@@ -229,10 +237,8 @@ def _check_arrays(header: dict[str, Any], width: int) -> None:
         require(same, f"This memory was changed: {name} has another kind or shape.")
 
 
-def _entries(
-    arrays: dict[str, np.ndarray], metadata: MemoryAbout, class_prompts: ClassPrompts
-) -> tuple[HistoryEntry, ...]:
-    K, pictures, feature = len(class_prompts.names), metadata["pictures"], arrays["feature"]
+def _entries(arrays: dict[str, np.ndarray], metadata: MemoryAbout) -> tuple[HistoryEntry, ...]:
+    K, pictures, feature = len(metadata["names"]), metadata["pictures"], arrays["feature"]
     entropy, label, born, view = (arrays[name] for name in ("entropy", "label", "born", "view"))
     length, most = np.linalg.norm(feature.astype(np.float64), axis=1), math.log(K) + 1e-3
     checks: tuple[tuple[str, Callable[[], np.ndarray]], ...] = (
@@ -248,7 +254,8 @@ def _entries(
         require(np.all(holds()), f"This memory was changed: {sentence}.")
     files, truths, sources = (_texts(metadata.get(name), len(label)) for name in ("files", "truths", "sources"))
     attacked = metadata.get("attacked", [None] * len(label))
-    boxes: list[list[float]] = metadata.get("boxes", [[]] * len(label))
+    no_box: list[list[float]] = [[]]
+    boxes = metadata.get("boxes", no_box * len(label))
     known = len(attacked) == len(boxes) == len(label) and all(one is None or isinstance(one, bool) for one in attacked)
     require(known and all(map(_is_box, boxes)), "This memory was changed: a view's box or its attack is none.")
     items = [
@@ -274,8 +281,8 @@ def _entries(
         for row in rows:
             k = int(label[row])
             by_class[k] = (*by_class.get(k, ()), items[row])
-        names, sizes = class_prompts.names, (metadata["slots"], metadata["width"])
-        return CacheSnapshot(class_prompts.key, names, *sizes, seen, by_class)
+        names, sizes = tuple(metadata["names"]), (metadata["slots"], metadata["width"])
+        return CacheSnapshot(metadata["key"], names, *sizes, seen, by_class)
 
     held, moments = metadata.get("items", len(items)), metadata.get("moments", [])
     whole = _whole(held, len(items) + 1) and isinstance(moments, list) and len(moments) <= MAX_ENTRIES

@@ -323,10 +323,14 @@ class Session:
 
     def add_to_history(self, run: Run, title: str) -> None:
         """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``."""
+        title = title if run.attack is None else f"{title}, attacked"
+        self.extend_history(title, run.clean.picture.key, run, self.crops.get("attacked"))
+
+    def extend_history(self, title: str, key: str, run: Run, crops: np.ndarray | None, **how: Any) -> None:
+        """The history with one more picture (:meth:`History.with_picture`); one of other class names is put aside."""
         with self.lock:
-            title = title if run.attack is None else f"{title}, attacked"
             before = self.history
-            self.history = before.with_picture(title, run.clean.picture.key, run, self.crops.get("attacked"))
+            self.history = before.with_picture(title, key, run, crops, **how)
             if before.current is not None and before.current.key != run.class_prompts.key:
                 self._put_aside(before)
 

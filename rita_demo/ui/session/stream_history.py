@@ -15,7 +15,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import CacheEvent
-from rita_demo.records.errors import DemoError, PictureError
+from rita_demo.records.errors import DemoError, PictureError, SettingError
 from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory
@@ -74,20 +74,25 @@ def answering(measured: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in DEFENCES if name in known)
 
 
-def own_picture_request(session: Session, engine: Engine, one: StreamRun, history: History) -> RunRequest:
-    """The picture on screen among the class names of a stream, from the stream's memory, which takes the place of the
-    visitor's. The true class stays if the stream has it. Raises DemoError: no picture yet, or another model."""
+def own_picture_request(session: Session, engine: Engine, one: StreamRun | None, history: History) -> RunRequest:
+    """The picture on screen among the class names of a memory, of a stream or, with None, of the visitor's own: it takes the
+    place of the one in use. The true class stays if the memory has it. Raises DemoError: no picture yet, or another model."""
     run = session.run
     if run is None:
         raise PictureError("There is no picture yet.", "Run one in the Story.")
-    evaluation_page.check_model(engine, one.header)
-    settings = run.settings.replace(protocol="stream", slots=history.entries[-1].snapshot.slots)
-    session.replace_history(history)
+    memory = history.entries[-1].snapshot
+    if one is not None:
+        evaluation_page.check_model(engine, one.header)
+    elif memory.key != class_prompts_key(engine.info.name, memory.names):
+        raise SettingError("This memory belongs to another model.", "Choose that model in the menu above.")
+    settings = run.settings.replace(protocol="stream", slots=memory.slots)
+    if history is not session.history:
+        session.replace_history(history)
     name = run.class_prompts.names[run.label]
-    label = one.names.index(name) if run.label_given and name in one.names else None
+    label = memory.names.index(name) if run.label_given and name in memory.names else None
     title = "Your picture" if session.run_sample is None else SAMPLES[session.run_sample].title
     return RunRequest(
-        run.clean.picture, one.names, settings, label, None, title, session.run_sample, methods=run.methods
+        run.clean.picture, memory.names, settings, label, None, title, session.run_sample, methods=run.methods
     )
 
 

@@ -1,16 +1,24 @@
 """The memory's tab with the toy engine: contents, figures, export, malformed events."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rita_demo.analysis import project_to_plane
+from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline import run as run_module
+from rita_demo.pipeline.bundle_read import FileError
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
+from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History
+from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
-from tests.ui.conftest import NAMES
+from tests.toy_model import ToyEngine
+from tests.ui.conftest import NAMES, open_tab
 from tests.ui.memory_client import Event
 
 
@@ -131,3 +139,50 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
     client.session.selection = replace(client.session.selection, item=(0, 0))
     for draw in (html.contents, html.detail, html.log, panels.moment_heading):
         assert "<img src=x" not in draw(client.session)
+
+
+def exported(engine: ToyEngine, history: History) -> bytes:
+    now = history.entries[-1].snapshot
+    about = cache_file.describe(now, engine.info.name, RECOMMENDED, history.entries)
+    return cache_file.pack(now, about, history.entries)
+
+
+def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_is_put_aside(
+    client, engine: ToyEngine, tmp_path: Path
+) -> None:
+    tab, session, names = client.tab, client.session, ("crab", "owl, barn")
+    run = run_module.run_picture(
+        engine, SAMPLES["coffee"].load(), names, RECOMMENDED.replace(attack="none", max_entropy=9.0)
+    )
+    theirs = History().with_picture("theirs.png", "key", run, None)
+    path, mine = tmp_path / "memory.safetensors", session.history
+    path.write_bytes(exported(engine, theirs))
+    said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
+    assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
+    assert "What was here is put aside" in said
+    titles = [one.title for one in session.history.entries]
+    assert titles == [*(one.title for one in theirs.entries), "Imported from a file"], "its own history alone"
+    assert session.history.current.names == names
+    assert session.put_aside == (mine,)
+    open_tab(tab, client.name)
+    assert session.memory.example is None, "no stored example takes its place"
+    assert "This memory has other class names than the picture on screen" in panels.comparison(session)
+    assert panels.decide_button(session)["visible"]
+    request = own_picture_request(session, engine, None, session.history)
+    assert (request.names, session.put_aside) == (names, (mine,))
+    tab.bring_back(client.name)
+    assert session.history is mine
+    assert not panels.decide_button(session)["visible"]
+    client.run(tab.add_attacked_samples(client.name))
+    tab.bring_back(client.name)
+    assert session.history.current.names == names
+    client.run(tab.add_attacked_samples(client.name))  # of the names of the picture on screen
+    assert names in {one.current.names for one in session.put_aside}, "nothing is lost"
+
+
+def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
+    data, width = exported(engine, client.session.history), engine.info.width
+    with pytest.raises(FileError, match="another width"):
+        cache_file.unpack_history(data, None, engine.info.name, width + 1)
+    with pytest.raises(FileError, match="other class names than it says"):
+        cache_file.unpack_history(data.replace(b"piano", b"organ"), None, engine.info.name, width)
