@@ -4,11 +4,11 @@ import csv
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from safetensors.numpy import load
 
 from rita_demo.evaluation.stored_views import COLUMNS
-from tests.e2e.conftest import open_lab, saved
+from tests.e2e.conftest import open_lab, saved, visit
 
 pytestmark = pytest.mark.e2e
 
@@ -79,3 +79,24 @@ def test_the_memory_is_exported_cleared_and_imported(page: Page, tmp_path: Path)
     chooser.value.set_files(path)
     expect(page.locator("#contents button")).to_have_count(stored)
     expect(page.locator("#log")).to_contain_text("Imported from a file")
+
+
+def test_an_exported_memory_is_imported_on_a_page_that_was_only_opened(
+    browser: Browser, address: str, tmp_path: Path
+) -> None:
+    with visit(browser, address) as page:
+        open_lab(page, "Memory (cache)")
+        expect(page.locator("#memory-says")).to_contain_text("Stored example.")
+        path = saved(page, tmp_path, page.get_by_role("button", name="Export", exact=True).click)
+        count = page.locator("#contents button").count()
+        page.locator("#own-memory").click()
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="Import", exact=True).click()
+        chooser.value.set_files(path)
+        expect(page.locator("#memory-says")).to_contain_text("The memory of an imported file")
+        expect(page.locator("#contents button")).to_have_count(count)
+        expect(page.locator("#compared")).to_contain_text("This memory has other class names")
+        expect(page.locator("#bring-back")).to_be_visible()
+        page.locator("#decide-own").click()
+        expect(page.locator("#memory-says")).to_contain_text("imported file after 41 pictures")
+        expect(page.locator("#compared")).to_contain_text("With an empty one")
