@@ -107,8 +107,13 @@ if (new URLSearchParams(location.search).has("sample")) {
 const LAB = { memory: "Memory (cache)", arena: "Arena" };
 const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper button[role=tab]")];
 let lab = null; // the name of the Lab's last tab
+let shown, pressed = 0; // the name of the open tab; when a person pressed what leads to one
+document.addEventListener("click", (event) => event.target.closest("#tabs [role=tab], [data-level], [data-to]") && (pressed = performance.now()), true);
 function level() {
   const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
+  const brought = shown && open && open.textContent !== shown && performance.now() - pressed > 500;
+  if (brought) scrollTo({ top: 0, behavior: "instant" }); // the server opened it: a run is seen from its head on
+  shown = open?.textContent;
   const story = !open || open === tabs()[0];
   if (!story) lab = open.textContent.trim();
   document.documentElement.classList.toggle("on-story", story);

@@ -52,6 +52,17 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
     assert re.search(rf"\b{rows['embedded-robust', 'ensemble', 'pgd']['answer']}\b", opened)
 
 
+def test_a_run_that_is_opened_from_far_down_is_seen_from_its_head_on(page: Page) -> None:
+    open_lab(page, "Arena")
+    robust = page.locator("#arena-table section").nth(1)  # of the stored table: its model was not loaded yet
+    robust.locator("tr").last.locator("td button").first.click()
+    expect_level(page, "story")
+    expect(page.locator("#status")).to_contain_text("Done in")
+    assert page.evaluate("scrollY") == 0
+    open_lab(page, "This run")
+    expect(page.locator("#model")).to_contain_text("robust")
+
+
 @pytest.mark.parametrize("page", ["?sample=coffee&tab=arena"], indirect=True)
 def test_the_smallest_strength_is_found_on_request_and_can_be_stopped(page: Page, tmp_path: Path) -> None:
     table, status = page.locator("#budget-table"), page.locator("#status")

@@ -100,6 +100,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     press(page, "Open picture 2 in Inside RITA")
     expect_tab(page, "Inside RITA")
     expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
+    assert page.evaluate("scrollY") == 0, "its head is in sight"
     open_lab(page, "Memory (cache)")
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
     expect(page.locator("#bring-back")).to_be_visible()

@@ -141,6 +141,10 @@ class ArenaTab:
         """Run the attack of a cell again, in its model, and show the run in all tabs."""
         session = self.context.sessions.get(visitor)
         tower, request = cell_request(session, event_data(event))
+        for _ in self.context.models.load_steps(
+            tower.backbone.name
+        ):  # a stored table's model may never have been loaded
+            yield self.context.progress("Loading the other model", 0)
 
         def find() -> RunRequest:
             session.model = tower.backbone.name
