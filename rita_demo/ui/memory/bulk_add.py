@@ -11,7 +11,7 @@ from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.plots.labels import sides_of
+from rita_demo.plots.labels import reference_class, sides_of
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
@@ -168,7 +168,7 @@ def before_after(
     return (
         f"<h3>What {_count(titles)} changed</h3><p class='quiet small'>Added: {escape('; '.join(titles))}.</p>"
         f"{entered}{table}<p class='quiet small'>RITA’s answer and "
-        f"{wording.term_html('margin')}; below, what the true class and the class that moved most cost in the memory. The "
+        f"{wording.term_html('margin')}; below, what {reference_class(run)} and the class that moved most cost in the memory. The "
         "picture’s own views are left out of the memory here.</p>"
     )
 
@@ -178,7 +178,7 @@ def _count(titles: Sequence[str]) -> str:
 
 
 def _cost_rows(run: Run, before: Trace, after: Trace) -> list[str]:
-    """Two rows: d_cOT of the true class, and of the class whose d_cOT moved most."""
+    """Two rows: d_cOT of the true class (without one of CLIP's answer), and of the class whose d_cOT moved most."""
     change = np.asarray(after.cache_distance) - np.asarray(before.cache_distance)
     most = int(np.abs(change).argmax())
     rows = []
@@ -213,7 +213,7 @@ def compare_with_empty(engine: Engine, session: Session) -> None:
 
 
 def _answer_cell(trace: Trace, run: Run) -> str:
-    wrong = " wrong" if trace.verdict.label != run.label else ""
+    wrong = " wrong" if run.given_label not in (None, trace.verdict.label) else ""
     name = escape(run.class_prompts.names[trace.verdict.label])
     return f"<td class='answer{wrong}'><b>{name}</b><small>{escape(wording.margin(trace.verdict))}</small></td>"
 
@@ -221,6 +221,8 @@ def _answer_cell(trace: Trace, run: Run) -> str:
 def _change_text(before: Trace, after: Trace, run: Run) -> str:
     if before.verdict.label == after.verdict.label:
         return "the same answer"
+    if not run.label_given:
+        return "another answer"
     if after.verdict.label == run.label:
         return "now right"
     return "misled by the memory" if before.verdict.label == run.label else "another wrong answer"

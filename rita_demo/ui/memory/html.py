@@ -6,6 +6,7 @@ import gradio as gr
 import numpy as np
 
 from rita_demo.analysis import resultant_length
+from rita_demo.plots.labels import reference_class
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheEvent, ViewContribution
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
@@ -128,12 +129,14 @@ def _contributions(session: Session) -> Contributions | None:
 
 
 def _contribution_text(session: Session, found: ViewContribution) -> str:
-    if found.label_without != found.label and session.run is not None:
+    if session.run is None:
+        return ""
+    if found.label_without != found.label:
         name = escape(session.run.class_prompts.names[found.label_without])
         return f"<b>Without it RITA answers {name} here.</b>"
     if abs(found.lead) < MIN_CHANGE:
-        return "It does not move the true class on the picture on screen."
-    return f"It moves the true class by {wording.signed(found.lead)} on the picture on screen."
+        return f"It does not move {reference_class(session.run)} on the picture on screen."
+    return f"It moves {reference_class(session.run)} by {wording.signed(found.lead)} on the picture on screen."
 
 
 def contributions(session: Session) -> str:
@@ -161,10 +164,10 @@ def contributions(session: Session) -> str:
     moves = f"{moving} change" if moving > 1 else "one changes" if moving else "none changes"
     lead = (
         f"<p class='lead'>Each of the {wording.view_count(len(order))} was left out once. RITA’s answer needs {flips or 'none'} "
-        f"of them; {moves} the true class’s lead. Below: the cost with the view minus the cost without it, in cosine "
+        f"of them; {moves} the lead of {reference_class(known.run)}. Below: the cost with the view minus the cost without it, in cosine "
         "distance.</p>"
     )
-    columns = ("", "stored as", "true class’s lead", "cost in the memory", "answer without it")
+    columns = ("", "stored as", f"lead of {reference_class(known.run)}", "cost in the memory", "answer without it")
     return lead + (html_table(columns, rows, "log", "What each stored view contributes") if rows else "")
 
 

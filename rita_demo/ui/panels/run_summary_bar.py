@@ -55,11 +55,13 @@ def _side_html(run: Run, side: str, what_if: str) -> str:
     one: ImageResult = getattr(run, side)
     said, step = "", wording.step_suffix(run) if side == "attacked" else ""
     for name, verdict in one.verdicts.items():
-        kind, mark = ("right", "✓") if verdict.label == run.label else ("wrong", "✗")
+        kind, mark = ("right", " ✓") if verdict.label == run.label else ("wrong", " ✗")
+        if not run.label_given:  # then nothing is right or wrong
+            kind, mark = "", ""
         said += (
             f"<span class='{kind}'>{escape(DEFENCES[name].title)}{what_if * (name == 'rita')}: <b>"
             f"{escape(run.class_prompts.names[verdict.label])}</b> "
-            f"{wording.share(run.class_prompts, verdict)} <span aria-hidden='true'>{mark}</span></span>"
+            f"{wording.share(run.class_prompts, verdict)}<span aria-hidden='true'>{mark}</span></span>"
         )
     return (
         f"<div class='{side}'><img src='{jpeg_uri(one.picture.pixels, PIXELS)}' alt='The {side} picture' "

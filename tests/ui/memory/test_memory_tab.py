@@ -11,8 +11,10 @@ from rita_demo.analysis import project_to_plane
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.bundle_read import FileError
+from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import html, panels
+from rita_demo.ui.memory import bulk_add, html, panels
+from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.stream_history import own_picture_request
@@ -186,3 +188,22 @@ def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine
         cache_file.unpack_history(data, None, engine.info.name, width + 1)
     with pytest.raises(FileError, match="other class names than it says"):
         cache_file.unpack_history(data.replace(b"piano", b"organ"), None, engine.info.name, width)
+
+
+def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(client, engine: ToyEngine) -> None:
+    tab, session, names = client.tab, client.session, ("crab", "cup")
+    run = run_module.run_picture(engine, SAMPLES["coffee"].load(), names, RECOMMENDED.replace(attack="none"))
+    theirs = History().with_picture("theirs.png", "key", run, None)
+    request = own_picture_request(session, engine, None, History(theirs.entries))
+    assert request.label is None, "a motorbike"
+    session.show(run_to_end(request.run_steps(engine, session.history.cache_before("")), lambda _: None))
+    session.add_to_history(session.run, "A motorbike")
+    client.run(tab.contribute(client.name))
+    shown = [run_summary_bar.summary_bar(session), html.contributions(session)]
+    before = session.history.cache_before("")
+    shown.append(bulk_add.before_after(engine, session.run, None, before, ["one"], []))
+    for text in shown:
+        for word in ("✓", "✗", "wrong", "right", "true class"):
+            assert word not in text, word
+    client.session.show(replace(session.run, label_given=True))
+    assert {"✓", "✗"} & set(run_summary_bar.summary_bar(session))
