@@ -18,6 +18,7 @@ from tests.e2e.conftest import (
     expect_level,
     new_visitor,
     open_lab,
+    open_settings,
     open_story,
     saved,
     square_shown,
@@ -428,16 +429,55 @@ def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page,
     expect(page.locator("#truth input")).to_have_value(name)
 
 
+def own_picture(page: Page, folder: Path, seed: int) -> None:
+    """Upload a picture of noise; the Story is about it afterwards."""
+    path = folder / "holiday.png"
+    Image.fromarray(np.random.default_rng(seed).integers(0, 256, (96, 96, 3), np.uint8)).save(path)
+    upload(page, path)
+    expect(page.locator("#status")).to_contain_text("Done in")
+
+
 def test_a_true_class_that_nobody_answered_is_chosen_from_the_list_below_the_question(
     fresh: Page, tmp_path: Path
 ) -> None:
-    path = tmp_path / "holiday.png"
-    Image.fromarray(np.random.default_rng(1).integers(0, 256, (96, 96, 3), np.uint8)).save(path)
-    upload(fresh, path)
+    own_picture(fresh, tmp_path, 1)
     others = fresh.locator(".story .which select")
     others.select_option("wheelchair")
     expect(others).to_be_hidden()
     expect(fresh.locator(".story .headline")).to_contain_text("wheelchair")
+
+
+def test_back_goes_to_the_tab_before_and_the_own_picture_stays(fresh: Page, tmp_path: Path) -> None:
+    own_picture(fresh, tmp_path, 2)
+    told = fresh.locator(".story .headline").inner_text()
+    run, terms = (fresh.get_by_role("tab", name=name, exact=True) for name in ("This run", "Terms"))
+    fresh.locator("[data-level=lab]").click()
+    expect(fresh).to_have_url(re.compile("/$"))  # an own picture has no link
+    for tab, press in ((run, None), (terms, terms.click), (run, fresh.go_back)):
+        if press:
+            fresh.wait_for_timeout(200)  # the page notes the tab that is open
+            press()
+        expect(tab).to_have_attribute("aria-selected", "true")
+    fresh.go_back()
+    expect_level(fresh, "story")
+    expect(fresh.locator(".story .headline")).to_have_text(told)
+    fresh.go_forward()
+    expect(run).to_have_attribute("aria-selected", "true")
+
+
+def test_a_picture_whose_list_is_refused_leaves_the_answer_of_before(fresh: Page, tmp_path: Path) -> None:
+    told = fresh.locator(".story .headline").inner_text()
+    open_settings(fresh)
+    fresh.locator("#vocabulary input").click()
+    fresh.get_by_role("option", name="My own list").click()
+    fresh.locator("#own-names textarea").fill("cat")
+    path = tmp_path / "holiday.png"
+    Image.fromarray(np.zeros((96, 96, 3), np.uint8)).save(path)
+    upload(fresh, path)
+    expect(fresh.get_by_role("alert")).to_contain_text("At least 2 different class names")
+    expect(fresh.locator(".story .headline")).to_have_text(told)
+    expect(fresh.locator(".story .answers")).to_be_visible()
+    wait_for_steps(fresh)
 
 
 @pytest.mark.parametrize("page", ["?sample=motorcycle&steps=2"], indirect=True)

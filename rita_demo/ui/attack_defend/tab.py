@@ -1,7 +1,7 @@
 """The form and the Story on the first tab, the run's panels in the Lab, and the events of both."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -196,11 +196,28 @@ class AttackDefendTab(SelectionEvents):
             return
         yield {self.form.fields[name]: value for name, value in changed.items()}
         form = {n: values[c] for n, c in self.form.fields.items()} | changed
-        if session.run is not None:
-            form = without_old_classes(form, session.run.class_prompts.names)
-        engine = self.context.chosen_engine(session)
-        request = parse_request(form, session.attack_defend, engine.info.side, attack=not defend_only)
-        yield from self.run(session, request)
+        old = session.run.class_prompts.names if session.run is not None else ()
+        yield from self._run_form(session, form, session.attack_defend, attack=not defend_only, old=old)
+
+    def _run_form(
+        self,
+        session: Session,
+        form: Mapping[str, JsonValue],
+        chosen: AttackDefendState,
+        *,
+        attack: bool,
+        old: tuple[str, ...] = (),
+        **selected: Any,
+    ) -> Iterator[Updates]:
+        """Run what a form asks for, less its classes of the ``old`` names. Where that is no run, the Story shows the
+        result of before again."""
+        side = self.context.chosen_engine(session).info.side
+        try:
+            request = parse_request(without_old_classes(form, old), chosen, side, attack=attack)
+        except DemoError:
+            yield self.context.panels.draw_only(session, [self.story])
+            raise
+        yield from self.run(session, replace(request, **selected))
 
     def only_defend(self, values: FormValues) -> Iterator[Updates]:
         yield from self.attack_and_defend(values, defend_only=True)
@@ -278,9 +295,8 @@ class AttackDefendTab(SelectionEvents):
         link = share_link.parse_link(values[self.link] or {})
         if link is None:
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
-        engine, chosen = self.context.chosen_engine(session), AttackDefendState(sample=link.sample)
-        request = parse_request(link.form, chosen, engine.info.side, attack=link.attack)
-        yield from self.run(session, replace(request, selection=link.selection))
+        chosen = AttackDefendState(sample=link.sample)
+        yield from self._run_form(session, link.form, chosen, attack=link.attack, selection=link.selection)
 
     def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
         """Decide the delivered picture again with ten other sets of crops."""

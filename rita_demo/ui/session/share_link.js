@@ -21,9 +21,12 @@ function follow() {
     opened = true;
     const tab = tabs().find((b) => TABS[b.textContent.trim()] === wanted.get("tab"));
     if (tab) tab.click();
-  }
-  if (opened) history.replaceState(null, "", address());
+    history.replaceState({ tab: tab ? wanted.get("tab") : open() }, "", address());
+  } else if (opened) history[open() === history.state?.tab ? "replaceState" : "pushState"]({ tab: open() }, "", address());
 }
+
+// Back goes to the tab before: another press on it would leave the page, and a visitor's picture with it.
+addEventListener("popstate", ({ state }) => tabs().find((tab, n) => (state?.tab ? TABS[tab.textContent.trim()] === state.tab : !n))?.click());
 
 // The Story shows its picture with the link; elsewhere the link is copied.
 button.addEventListener("click", async () => {

@@ -88,9 +88,10 @@ function frameNow() {
 // --- one state, many figures
 const figures = []; // functions that draw the state
 let drawn = 0;
+let awaits = false; // a new run's pictures: the one before stays as a whole until they are there
 function draw() {
   if (!data || drawn) return;
-  drawn = requestAnimationFrame(() => ((drawn = 0), data && figures.forEach((one) => one())));
+  drawn = requestAnimationFrame(() => ((drawn = 0), data && !awaits && figures.forEach((one) => one())));
 }
 
 async function show() {
@@ -114,8 +115,10 @@ async function show() {
   }
   goToAsked();
   find("input.step").max = next.last;
+  awaits = !same;
   await showPictures(same);
   if (data !== next) return; // another run came meanwhile
+  awaits = false;
   built.forEach((one) => one());
   draw();
   if (moved !== next.key) opening();
@@ -206,6 +209,7 @@ async function showPartial() {
   if (!found) return;
   stop();
   story.hidden = false;
+  story.dataset.steps = ""; // their pictures are not kept
   if (data?.clean !== found.clean) {
     story.classList.add("partial");
     find(".headline").textContent = "The attack is being computed …";

@@ -62,7 +62,7 @@ def remembered(run: Run) -> str:
         f"{run.settings.cache_weight:g} of that distance is added to its price. "
     )
     if not held:
-        return f"{kept}Before this picture the memory was empty: it changed nothing."
+        return f"{kept}Before this picture the memory of these names was empty: it changed nothing."
     crops = f"{held} crop{'s' * (held > 1)}"
     if without == used:
         return f"{kept}Before this picture it held {crops}: without {'it' if held == 1 else 'them'} the answer is the same."

@@ -91,8 +91,8 @@ def attacker_html(name: str) -> str:
 
 EARLIER_MARK = "‡"  # behind a number that was measured with an attack that was replaced since
 EARLIER_NOTE = (
-    f" {EARLIER_MARK} Made by an earlier form of the attack, which judged its starts on 16 views and aimed at no class; not "
-    "measured anew yet."
+    f" {EARLIER_MARK} Measured with an earlier form of the attack (starts judged on 16 crops, no target class): the share may be too "
+    "high."
 )
 
 

@@ -72,7 +72,7 @@ def test_a_number_of_an_earlier_form_of_the_attack_is_marked_until_it_is_measure
     for cells, marked in (((*CELLS, before), True), ((*CELLS, now), False)):
         monkeypatch.setattr(measured_folds, "_measured_cells", lambda _, cells=cells: cells)
         html = attacker_table(cells)
-        assert ("<b>40</b>‡" in html) == ("‡ Made by an earlier form" in html) == marked
+        assert ("<b>40</b>‡" in html) == ("‡ Measured with an earlier form" in html) == marked
         assert "<b>68</b>‡" not in html
         form = "an earlier form of this attacker" if marked else "this attacker"
         assert measured_folds.knowing_attacker_text().endswith(f"RITA keeps 40 % right against {form}.")
