@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,9 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
         if attack != "none":
             with pytest.raises(SettingError, match=f"The attack '{attack}' needs code that is not loaded here"):
                 open_stream_picture(engine, DataFolders(runs=runs.parent), one, 1)
+            half = replace(one.header, columns=one.columns | {"attack": f"{attack}:50"})
+            with pytest.raises(SettingError, match=f"The attack '{attack}' needs"):
+                _ = half.requested
 
 
 def test_a_stream_that_cannot_be_read_is_named_with_the_reason_and_the_others_stay(

@@ -15,6 +15,7 @@ A cache is never stored as a whole. Every row lists the views that entered (clas
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -169,8 +170,9 @@ class CellHeader:
             return settings_of({n: v for n, v in self.settings.items() if n in SETTINGS})
         except SettingError as error:
             _ = self.requested_clean  # where more than the attack is wrong, this says it
+            attack = re.sub(r":\d+$", "", str(self.columns["attack"]))  # without its share of the pictures
             raise SettingError(
-                f"The attack {str(self.columns['attack'])[:60]!r} needs code that is not loaded here, so that no picture "
+                f"The attack {attack[:60]!r} needs code that is not loaded here, so that no picture "
                 "of it can be attacked again.",
                 "Start with --attack FILE.py:NAME or --defence FILE.py:NAME.",
             ) from error
