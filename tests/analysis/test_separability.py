@@ -134,6 +134,7 @@ def test_umap_process_returns_results_and_errors_and_goes_on() -> None:
     worker.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_umap_is_deterministic_keeps_classes_apart_and_the_points_of_one_picture_are_no_island() -> None:
     """Crops lie close together, and their classes a little further apart: plain UMAP draws every picture by itself."""

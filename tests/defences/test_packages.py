@@ -37,6 +37,7 @@ def install(site: Path, **factors: object) -> None:
         place.write_text(DEFENCE.format(name=name, logits=logits))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_edited_package_is_measured_again_and_the_same_one_is_not(tmp_path: Path, tiny_model_dir: Path) -> None:
     for name in ("cup", "crab"):

@@ -63,6 +63,7 @@ def test_a_run_that_is_opened_from_far_down_is_seen_from_its_head_on(page: Page)
     expect(page.locator("#model")).to_contain_text("robust")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", ["?sample=coffee&tab=arena"], indirect=True)
 def test_the_smallest_strength_is_found_on_request_and_can_be_stopped(page: Page, tmp_path: Path) -> None:
     table, status = page.locator("#budget-table"), page.locator("#status")

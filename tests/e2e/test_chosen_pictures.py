@@ -77,6 +77,7 @@ def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: 
     expect(page.locator("#notice .notice")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the_next_stream(
     figures_page: Page, tmp_path: Path
 ) -> None:

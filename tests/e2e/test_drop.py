@@ -107,6 +107,7 @@ def test_a_drop_in_the_lab_goes_to_the_story(page: Page) -> None:
     expect_shown(page, pixels)
 
 
+@pytest.mark.nightly
 def test_a_picture_dropped_before_the_page_is_built_waits_for_it(browser: Browser, address: str) -> None:
     file, pixels = picture(3)
     with visit(browser, address) as page:

@@ -22,6 +22,7 @@ def open_inside(page: Page) -> None:
         expect(page.locator(f"#in-plan-{side} .heatmaplayer image").first).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_cell_is_shown_in_both_tabs_and_its_view_is_left_out_and_put_back(page: Page) -> None:
     open_inside(page)
     page.locator("#in-plan-attacked").scroll_into_view_if_needed()

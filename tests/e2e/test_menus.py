@@ -22,6 +22,7 @@ def expect_lists(page: Page, *wanted: dict[str, Any]) -> None:
     page.wait_for_function(f"(wanted) => JSON.stringify(({LISTS})()) === JSON.stringify(wanted)", arg=list(wanted))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", ["?sample=cat&classes=imagenet&truth=toilet+paper"], indirect=True)
 def test_a_menu_opens_at_the_chosen_entry_again_and_again_and_closes_with_tab(page: Page) -> None:
     open_settings(page)

@@ -187,6 +187,7 @@ def test_the_form_can_be_changed_before_the_server_has_answered_that_the_page_wa
         expect(box).to_have_value("6")
 
 
+@pytest.mark.nightly
 def test_a_tab_that_is_opened_before_the_server_knows_the_page_is_drawn_when_it_does(
     browser: Browser, address: str
 ) -> None:
@@ -231,6 +232,7 @@ window.fetch = async (address, options) => {
 }"""
 
 
+@pytest.mark.nightly
 def test_what_is_pressed_while_the_page_opens_is_answered_when_it_is_open(page: Page) -> None:
     page.add_init_script(f"({LATE_OPENING_JS})()")
     page.reload()

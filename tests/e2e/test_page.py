@@ -124,6 +124,7 @@ def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_
     expect(note).to_have_text("")
 
 
+@pytest.mark.nightly
 def test_a_downloaded_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:
     open_lab(page, "This run")
     shown = square_shown(page, "attacked")
@@ -178,6 +179,7 @@ def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(story: Pag
         expect(story.locator(f".pic.{picture} .crop-box")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_another_attack_step_is_shown_in_both_tabs(story: Page) -> None:
     open_lab(story, "Inside RITA")
     strip, plan = story.locator("#inside-strip"), story.locator("#in-plan-attacked")
@@ -238,6 +240,7 @@ def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(stor
     expect(note).not_to_contain_text("Settings changed")
 
 
+@pytest.mark.nightly
 def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> None:
     """The page's fixture fails on every error in the console."""
     for moment in ("#opening", ".story .answers", "#stop:visible", "#status .done"):

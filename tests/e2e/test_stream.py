@@ -40,6 +40,7 @@ def expect_tab(page: Page, name: str) -> None:
     expect(page.locator("#status")).to_contain_text(re.compile("Done in|Every step"))
 
 
+@pytest.mark.nightly
 def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened(
     stream_page: Page, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def phone(page: Page) -> Page:
     return page
 
 
+@pytest.mark.nightly
 def test_no_crop_covers_another_and_the_drawing_names_sentences_costs_and_the_winner(phone: Page) -> None:
     toy = phone.locator("#toy")
     discs = [one.bounding_box() for one in toy.locator(".disc").all()]
@@ -120,6 +121,7 @@ def test_no_crop_covers_another_and_the_drawing_names_sentences_costs_and_the_wi
     assert sorted(toy.locator(".sentences p").all_inner_texts()) == sorted(text for text in heads if text != "crop")
 
 
+@pytest.mark.nightly
 def test_a_touch_screen_is_told_of_no_keys(browser: Browser, address: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     phone = context.new_page()
@@ -131,6 +133,7 @@ def test_a_touch_screen_is_told_of_no_keys(browser: Browser, address: str) -> No
     context.close()
 
 
+@pytest.mark.nightly
 def test_a_finger_drags_a_crop_and_the_page_stays(phone: Page) -> None:
     client = phone.context.new_cdp_session(phone)
     client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})

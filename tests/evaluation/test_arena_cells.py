@@ -43,7 +43,7 @@ def test_cells_under_the_present_form_of_an_attack_are_shown_before_those_of_an_
     old = next(cell for cell in cells if (cell.method, cell.attack) == ("rita", "adaptive"))
     assert old.by_earlier_attack
     assert f"<b>{old.accuracy:.0f}</b>‡" in measured_html([old])
-    assert "‡ Made by an earlier form of the attack" in measured_html([old])
+    assert "‡ Measured with an earlier form of the attack" in measured_html([old])
     new = replace(old, accuracy=1.0, low=0.5, high=2.0, n=20, version="0.1.0")
     for both in ([old, new], [new, old]):
         html = measured_html(both)

@@ -35,6 +35,7 @@ def test_a_setting_of_one_defence_is_in_its_file(folder: Path, rita) -> None:
     assert "median.sharpness is a number from 0.1 to 10; got '0'." in done.err
 
 
+@pytest.mark.nightly
 def test_a_setting_of_several_parts_is_one_field_and_what_was_stored_before_goes_on(folder: Path, rita) -> None:
     square = SAMPLES["coffee"].load(square="model", side=128)
     run = run_picture(Engine(), square, ("cup", "crab"), RECOMMENDED.replace(views=4, steps=1), label=0)

@@ -141,6 +141,7 @@ def test_a_step_of_our_own_that_would_end_the_process_is_an_error(kind: type[Bas
         raise kind
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

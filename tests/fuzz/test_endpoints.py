@@ -63,6 +63,7 @@ def leftover_files(place: Path) -> list[str]:
             return found
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_malformed_requests_break_nothing(tmp_path: Path) -> None:
     heard = fuzz_clients(tmp_path, QUICK_ROUNDS)

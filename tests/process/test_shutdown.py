@@ -96,6 +96,7 @@ def connected_client(address: str) -> HttpClient:
     return one
 
 
+@pytest.mark.nightly
 def test_a_running_event_finishes_no_new_one_starts_and_the_log_holds_no_visitor_data(tmp_path: Path) -> None:
     name, account = "zebrafinch", ("gatekeeper", "correct-horse")
     picture = (ROOT / "docs" / "first-screen.jpg").read_bytes()

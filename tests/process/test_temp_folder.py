@@ -70,6 +70,7 @@ def test_the_start_ends_with_one_sentence_that_names_the_variable(tmp_path: Path
     assert "GRADIO_TEMP_DIR" in last
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_server_starts_and_takes_uploads_where_gradios_folder_is_another_users(tmp_path: Path) -> None:
     (tmp_path / "gradio").write_text("not a folder")

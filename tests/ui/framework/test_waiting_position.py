@@ -32,6 +32,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield local
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_the_page_shows_the_queue_position_until_the_run_starts(address: str) -> None:
