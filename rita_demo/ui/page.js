@@ -107,11 +107,11 @@ if (new URLSearchParams(location.search).has("sample")) {
 const LAB = { memory: "Memory (cache)", arena: "Arena" };
 const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper button[role=tab]")];
 let lab = null; // the name of the Lab's last tab
-let shown, pressed = 0; // the name of the open tab; when a person pressed what leads to one
-document.addEventListener("click", (event) => event.target.closest("#tabs [role=tab], [data-level], [data-to]") && (pressed = performance.now()), true);
+let shown, pressed; // the name of the open tab; that of the tab whose button was clicked
+document.addEventListener("click", ({ target }) => (pressed = target.closest("#tabs [role=tab]")?.textContent ?? pressed), true);
 function level() {
   const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
-  const brought = shown && open && open.textContent !== shown && performance.now() - pressed > 500;
+  const brought = shown && open && ![shown, pressed].includes(open.textContent);
   if (brought) scrollTo({ top: 0, behavior: "instant" }); // the server opened it: a run is seen from its head on
   shown = open?.textContent;
   const story = !open || open === tabs()[0];
