@@ -1,5 +1,5 @@
 # make run          the page, on http://127.0.0.1:7860
-# make test         what CI runs, about 12 minutes; make test-quick in two; make test-nightly everything
+# make test         what CI runs, 17 minutes on two cores; make test-quick in two; make test-nightly everything
 # make setup        the environment both use; made when missing
 # make audit        known holes in the pinned packages, from a public database; needs a network
 PYTHON ?= $(shell command -v python3.11 || echo python3)

@@ -42,8 +42,15 @@ function veil(about, veiled) {
   }
 }
 
+// What was hidden had no width: figures are laid out when they are there.
+function reveal(box) {
+  box.onreveal();
+  built.forEach((one) => one());
+  draw();
+}
+
 // A presenter's key reveals without a prediction.
-for (const box of all(".predict")) box.addEventListener("reveal", () => box.onreveal());
+for (const box of all(".predict")) box.addEventListener("reveal", () => reveal(box));
 
 // A new picture: nothing is predicted yet.
 function forget() {
@@ -73,7 +80,7 @@ built.push(() => {
     find(".choices", box).replaceChildren(
       ...choices.map((text, n) => {
         const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-        button.addEventListener("click", () => ((box.guess = n), box.onreveal()));
+        button.addEventListener("click", () => ((box.guess = n), reveal(box)));
         return button;
       }),
     );

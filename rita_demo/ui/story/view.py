@@ -21,8 +21,8 @@ from rita_demo.ui.widgets.plotly_view import with_constants
 _FOLDER = Path(__file__).parent
 TEMPLATE = (_FOLDER / "story.html").read_text(encoding="utf-8")
 STORY_CSS = (_FOLDER / "story.css").read_text(encoding="utf-8")
-#: In this order: the last one starts.
-PARTS = ("core", "hero", "attack", "push", "rules", "checks", "predict", "share", "lecture", "measured")
+#: In this order: figures are laid out after a question has shown or hidden them, and the last one starts.
+PARTS = ("core", "hero", "predict", "attack", "push", "rules", "checks", "share", "lecture", "measured")
 
 
 class StoryView(JsonWidget):
