@@ -107,13 +107,13 @@ if (new URLSearchParams(location.search).has("sample")) {
 const LAB = { memory: "Memory (cache)", arena: "Arena" };
 const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper button[role=tab]")];
 let lab = null; // the name of the Lab's last tab
-let shown, pressed; // the name of the open tab; that of the tab whose button was clicked
-document.addEventListener("click", ({ target }) => (pressed = target.closest("#tabs [role=tab]")?.textContent ?? pressed), true);
+let openTab, clickedTab; // their names
+document.addEventListener("click", ({ target }) => (clickedTab = target.closest("#tabs [role=tab]")?.textContent ?? clickedTab), true);
 function level() {
   const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
-  const brought = shown && open && ![shown, pressed].includes(open.textContent);
-  if (brought) scrollTo({ top: 0, behavior: "instant" }); // the server opened it: a run is seen from its head on
-  shown = open?.textContent;
+  const byServer = openTab && open && ![openTab, clickedTab].includes(open.textContent);
+  if (byServer) scrollTo({ top: 0, behavior: "instant" }); // a run is seen from its head on
+  openTab = open?.textContent;
   const story = !open || open === tabs()[0];
   if (!story) lab = open.textContent.trim();
   document.documentElement.classList.toggle("on-story", story);

@@ -451,7 +451,7 @@ def test_a_true_class_that_nobody_answered_is_chosen_from_the_list_below_the_que
 
 def test_back_goes_to_the_tab_before_and_the_own_picture_stays(fresh: Page, tmp_path: Path) -> None:
     own_picture(fresh, tmp_path, 2)
-    told = fresh.locator(".story .headline").inner_text()
+    headline = fresh.locator(".story .headline").inner_text()
     run, terms = (fresh.get_by_role("tab", name=name, exact=True) for name in ("This run", "Terms"))
     fresh.locator("[data-level=lab]").click()
     expect(fresh).to_have_url(re.compile("/$"))  # an own picture has no link
@@ -462,13 +462,13 @@ def test_back_goes_to_the_tab_before_and_the_own_picture_stays(fresh: Page, tmp_
         expect(tab).to_have_attribute("aria-selected", "true")
     fresh.go_back()
     expect_level(fresh, "story")
-    expect(fresh.locator(".story .headline")).to_have_text(told)
+    expect(fresh.locator(".story .headline")).to_have_text(headline)
     fresh.go_forward()
     expect(run).to_have_attribute("aria-selected", "true")
 
 
 def test_a_picture_whose_list_is_refused_leaves_the_answer_of_before(fresh: Page, tmp_path: Path) -> None:
-    told = fresh.locator(".story .headline").inner_text()
+    headline = fresh.locator(".story .headline").inner_text()
     open_settings(fresh)
     fresh.locator("#vocabulary input").click()
     fresh.get_by_role("option", name="My own list").click()
@@ -477,7 +477,7 @@ def test_a_picture_whose_list_is_refused_leaves_the_answer_of_before(fresh: Page
     Image.fromarray(np.zeros((96, 96, 3), np.uint8)).save(path)
     upload(fresh, path)
     expect(fresh.get_by_role("alert")).to_contain_text("At least 2 different class names")
-    expect(fresh.locator(".story .headline")).to_have_text(told)
+    expect(fresh.locator(".story .headline")).to_have_text(headline)
     expect(fresh.locator(".story .answers")).to_be_visible()
     wait_for_steps(fresh)
 

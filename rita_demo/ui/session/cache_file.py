@@ -141,11 +141,11 @@ def pack(snapshot: CacheSnapshot, metadata: MemoryAbout, entries: Sequence[Histo
     past = {id(item): (k, item) for entry in entries for k, _, item in entry.snapshot.items if id(item) not in known}
     rows = [*held, *past.values()]
     index = {id(item): n for n, (_, item) in enumerate(rows)}
-    told = {"items": len(held), "moments": [_moment(entry, index) for entry in entries]}
-    told |= {"files": [i.picture for _, i in rows], "truths": [i.truth for _, i in rows]}
-    told |= {"sources": [i.file for _, i in rows], "attacked": [i.attacked for _, i in rows]}
-    told |= {"boxes": [list(i.box) for _, i in rows]}
-    text = json.dumps({**metadata, **told})
+    stored = {"items": len(held), "moments": [_moment(entry, index) for entry in entries]}
+    stored |= {"files": [i.picture for _, i in rows], "truths": [i.truth for _, i in rows]}
+    stored |= {"sources": [i.file for _, i in rows], "attacked": [i.attacked for _, i in rows]}
+    stored |= {"boxes": [list(i.box) for _, i in rows]}
+    text = json.dumps({**metadata, **stored})
     edge, nothing = THUMBNAIL_SIZE, np.zeros((THUMBNAIL_SIZE, THUMBNAIL_SIZE, 3), np.uint8)
     item_bytes = 4 * snapshot.width + nothing.nbytes + 64
     if entries and (len(rows) * item_bytes > MAX_FILE_BYTES // 2 or 2 * len(text) > MAX_HEADER_BYTES):

@@ -167,8 +167,8 @@ def _drift() -> dict[str, Any] | None:
         "attacked": found.attacked.round(4).tolist(),
         "threshold": round(threshold, 4),
         "note": f"The drift is the distance of the whole picture's feature from the weighted mean of its crops'. Measured with the embedded "
-        f"model on {len(found.clean)} clean and {len(found.attacked)} attacked validation pictures (Caltech101 and DTD; PGD, 4 of 255): of "
-        f"{100 * found.separation:.0f} in 100 pairs the attacked one drifts more. An attacker who knows the detector was not tried.",
+        f"model on {len(found.clean)} clean and {len(found.attacked)} attacked validation pictures (Caltech101 and DTD; PGD, 4 of 255): in "
+        f"{100 * found.separation:.0f} of 100 pairs of a clean and an attacked one the attacked one drifts more. An attacker who knows the detector was not tried.",
     }
 
 
@@ -208,7 +208,7 @@ def _differing() -> dict[str, Any]:
             f"(PGD; each picture decided with {len(average.seeds.split(','))} draws of crops; embedded model)."
         )
     if level := rows.get("ensemble_area"):
-        cause = ": the weights help, not the transport" if _weights_alone_help() else ""
+        cause = ": the weights help; of the transport no gain shows" if _weights_alone_help() else ""
         said.append(
             f"Give the average RITA’s weights (small crops count more), and it is {level.only_method} to {level.only_other}{cause}."
         )

@@ -31,7 +31,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
     run = session.run
     if run is None:
         return None
-    steps, found = _Steps(run, session), rules(run, run.attacked)
+    steps, found, choices = _Steps(run, session), rules(run, run.attacked), _choices(run)
     value: dict[str, Any] = {
         "key": run.key,
         "last": last_step(run),
@@ -45,8 +45,8 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "knew": knew(run),
         "which": which(run),
         "measured": run.backbone.name == MEASURED,
-        "choices": _choices(run),
-        "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in _choices(run)],
+        "choices": choices,
+        "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in choices],
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
         "answers": [{"name": n, "title": _title(run, n)} for n in answers(run)],

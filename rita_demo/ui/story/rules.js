@@ -4,7 +4,7 @@ const PRICE = "A class’s price is how far the crops are from its sentences, on
 const MEANS = {
   average: () => "Every crop counts the same. The class with the highest mean probability wins.",
   balanced: () => `${PRICE} The lowest price wins.`,
-  rita: () => `${PRICE} RITA sends only the nearest ${percent(data.mass)}: grey crops stay. The lowest price wins.`,
+  rita: () => `${PRICE}${data.mass < 1 ? ` RITA sends only the nearest ${percent(data.mass)}: grey crops stay.` : ""} The lowest price wins.`,
 };
 const [BAND, NODE, LABEL] = [112, 10, 38]; // heights in pixels: of the bands, of a sentence's bar, of its words
 let tiles = [];
@@ -128,7 +128,7 @@ function drawPlan() {
   verdict.className = `verdict ${now.right === null ? "" : now.right ? "right" : "wrong"}`;
   const { effect } = data.plan;
   const decides = effect < now.lead ? "The choice of crops decides, not their sentences" : "The choice of sentences decides";
-  find(".rules .decides").textContent = now.name === "rita" ? `${decides}: if every crop went to all sentences alike, this price would be ${effect.toPrecision(1)} higher; the lead is ${lead}.` : "";
+  find(".rules .decides").textContent = now.name === "rita" ? `${decides}: if every crop went to the sentences in the same shares, this price would be ${effect.toPrecision(1)} higher; the lead is ${lead}.` : "";
   find(".rules .scale").textContent = `Drawn: ${shown.length} of ${tiles.length} crops. ${now.name === "average" ? "" : "The bands are the class’s plan, as wide as the weight that they carry; the bar below a crop is its weight, how much it counts. A distance is 1 minus the cosine of a crop’s and a sentence’s features: small where they fit."}${shown.some((n) => kept.answers[n] > 1) ? " A dotted border: the crop says another class." : ""}`;
   find(".rules .lead").textContent = MEANS[now.name]();
   const giving = moved.filter((m, n) => m > 0 && m >= 0.05 * own[n]).length;

@@ -144,7 +144,7 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
 @pytest.mark.parametrize(
     ("plain", "weighted", "said"),
     [
-        ((28, 6), (14, 13), " and it is 14 to 13: the weights help, not the transport."),
+        ((28, 6), (14, 13), " and it is 14 to 13: the weights help; of the transport no gain shows."),
         ((28, 6), (20, 2), " and it is 20 to 2."),
         ((14, 13), (14, 12), " and it is 14 to 12."),
     ],
