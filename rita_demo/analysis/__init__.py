@@ -6,6 +6,7 @@ from rita_demo.analysis.feature_cloud import (
     KlFunction,
     density,
     kl_to_one_hot,
+    of_classes,
     own_points,
     placed_cloud,
     placed_features,
@@ -25,5 +26,5 @@ from rita_demo.analysis.measured import (
     sweeps,
 )
 from rita_demo.analysis.procrustes_plane import project_to_plane, resultant_length, text_mean
-from rita_demo.analysis.projection import centre_by_kind, pca, umap, umap_caption
+from rita_demo.analysis.projection import captioned_pca, centre_by_kind, pca, umap, umap_caption
 from rita_demo.analysis.umap_process import UmapProcess

@@ -1,11 +1,13 @@
 """A feature cloud: its points, the separability of its classes, and its KL to one-hot (definition 15)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rita_demo.analysis.procrustes_plane import text_mean
-from rita_demo.analysis.projection import CENTRED, centre_by_kind, pca
+from rita_demo.analysis.projection import CENTRED, captioned_pca, centre_by_kind
+from rita_demo.data.vocabularies import index_of
 from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, OwnFeatures, PlacedCloud, Separability
 
 #: Kinds of points: the picture before and after the attack, a view of the attacked one, a cached view, a mean prompt.
@@ -41,6 +43,23 @@ def to_points(cloud: FeatureCloud) -> CloudPoints:
     return CloudPoints(kinds, columns[0], columns[1], columns[2], columns[3], cloud.pictures_name)
 
 
+def of_classes(points: CloudPoints, names: Sequence[str], classes: int | Sequence[str] | None) -> CloudPoints:
+    """The points of some of the K classes ``names``: their pictures with all views, and their prompts. ``classes``: names,
+    or so many of those with most pictures; None for all. Raises VocabularyError: no such class."""
+    if classes is None:
+        return points
+    label = points.label[points.kind == "clean"]  # of picture n
+    if isinstance(classes, int):
+        present, count = np.unique(label, return_counts=True)
+        chosen = present[np.argsort(-count, kind="stable")[:classes]]
+    else:
+        chosen = np.array([index_of(names, name) for name in classes])
+    whose = np.where(points.kind == "prompt", points.label, label[points.picture])
+    kept = np.isin(whose, chosen)
+    arrays = {name: getattr(points, name)[kept] for name in ("kind", "picture", "label", "index", "features")}
+    return replace(points, **arrays)
+
+
 def placed_cloud(cloud: FeatureCloud, measure: KlFunction) -> PlacedCloud:
     """A cloud projected by PCA. ``measure`` is ``engine.kl_to_one_hot``."""
     return _by_pca(cloud, to_points(cloud), CENTRED, kl_to_one_hot(cloud, measure))
@@ -58,8 +77,7 @@ def placed_features(own: OwnFeatures) -> PlacedCloud:
 
 
 def _by_pca(cloud: FeatureCloud | OwnFeatures, points: CloudPoints, centred: str, kl: KlToOneHot | None) -> PlacedCloud:
-    coordinates, share = pca(centre_by_kind(points))
-    caption = f"PCA: these two directions show {100 * share:.0f} % of the variance; {centred}."
+    coordinates, caption = captioned_pca(centre_by_kind(points), centred)
     return PlacedCloud(cloud, points, {"PCA": coordinates}, {"PCA": caption}, kl_to_one_hot=kl)
 
 

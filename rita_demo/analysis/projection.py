@@ -49,6 +49,12 @@ def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     return X @ two, float(strength[::-1][:2].sum() / total) if total else 0.0
 
 
+def captioned_pca(features: np.ndarray, centred: str = CENTRED) -> tuple[np.ndarray, str]:
+    """The coordinates of :func:`pca`, and what they show in a sentence; ``centred``: on what the features are."""
+    coordinates, share = pca(features)
+    return coordinates, f"PCA: these two directions show {100 * share:.0f} % of the variance; {centred}."
+
+
 def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarray:
     """(P, 2) UMAP coordinates by cosine distance (McInnes et al. 2018), deterministic.
 

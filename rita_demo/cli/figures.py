@@ -10,9 +10,9 @@ from rita_demo.data.vocabularies import parse_names
 
 def add_figures(commands: Commands) -> None:
     about = (
-        "Draws every figure and table of the paper that the runs have the measurements for: figures as SVG and PDF, "
+        "Draws every figure and table of the paper that the runs have the measurements for: figures as PDF (or SVG), "
     )
-    about += "88 and 180 mm wide, each with its caption and settings in a text file beside it (Chromium draws them); "
+    about += "88 mm wide (or 180), each with its caption and settings in a text file beside it (Chromium draws them); "
     about += "tables as markdown, CSV and LaTeX; index.md lists all, and what is missing."
     parser = add_command(
         commands,
@@ -37,13 +37,22 @@ def add_figures(commands: Commands) -> None:
     help += "names) or .safetensors; needs no RUNS and no model"
     which.add_argument("--features", metavar="FILE", type=Path, help=help)
     add("--out", metavar="DIR", type=Path, required=True, help="where the files go; made if it is missing")
-    help = "the pictures of feature-cloud and kl-to-one-hot (default: drawn textures, always val)"
-    add("--dataset", default="textures", help=help)
+    add(
+        "--width",
+        type=int,
+        choices=(88, 180),
+        default=88,
+        help="of a figure in millimetres: a column, a page (default: 88)",
+    )
+    add("--format", choices=("pdf", "svg"), default="pdf", help="of a figure (default: pdf)")
+    help = "attack pictures of this dataset for feature-cloud and kl-to-one-hot, instead of those that the streams in RUNS "
+    help += "have stored (without RUNS: drawn textures, always val)"
+    add("--dataset", help=help)
     add("--split", default="test", help="of that dataset (default: test)")
     add("--data-root", metavar="DIR", type=Path, help="the folder of the datasets (default: RITA_DATA)")
-    help = "classes of that dataset, by their names or so many of those with most pictures (default: 6)"
-    add("--classes", metavar="N|a,b,c", type=_classes, default=6, help=help)
-    add("--each", metavar="N", type=int, default=6, help="pictures of each class (default: 6)")
+    help = "classes drawn in them, by their names or so many of those with most pictures (default: all of a stream, 6 of a dataset)"
+    add("--classes", metavar="N|a,b,c", type=_classes, help=help)
+    add("--each", metavar="N", type=int, default=6, help="pictures of each class of that dataset (default: 6)")
     add("--neighbours", metavar="N", type=int, default=15, help="of UMAP (default: 15)")
     options.add_backbone(parser)
 
@@ -58,7 +67,7 @@ def _figures(args: argparse.Namespace) -> int:
 
     asked = catalogue.names() if args.all else (args.only or "").split(",")
     clouds = [name for name in (catalogue.CLOUD, catalogue.KL) if name in asked]
-    if clouds and args.dataset == "textures":
+    if clouds and (args.dataset == "textures" or not (args.dataset or args.runs)):
         print(f"{' and '.join(clouds)}: of drawn textures. For pictures: --dataset dtd --data-root DIR.")
     with write_errors():
         figures, tables, missing = write(args, ProgressLog())

@@ -9,6 +9,7 @@ from pathlib import Path
 from rita_demo import analysis, plots
 from rita_demo.data.feature_file import read_features
 from rita_demo.data.samples import SAMPLES
+from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
 from rita_demo.evaluation.report.render import latex_body, table_body
@@ -16,11 +17,12 @@ from rita_demo.evaluation.report.results import ResultRow, ablation_points, resu
 from rita_demo.evaluation.store.cell_file import run_folders
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
-from rita_demo.paper.memory import memory_items
-from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
-from rita_demo.process.environment import data_folder
+from rita_demo.paper.memory import MAX_DRAWN, longest_streams, memory_items
+from rita_demo.paper.printing import print_figure, require_chromium
+from rita_demo.process.environment import data_folder, value
 from rita_demo.process.generators import run_to_end
-from rita_demo.records.errors import DataError, join_names
+from rita_demo.records.errors import DataError, DemoError, join_names
+from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import RECOMMENDED
 
 INDEX = "index.md"
@@ -38,7 +40,7 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     """
     if asked.features is not None:
         require_chromium()
-        return _write_all(asked.out, report, f"From {asked.features.name}.", [_own_cloud(asked, report)])
+        return _write_all(asked, report, f"From {asked.features.name}.", [_own_cloud(asked, report)])
     wanted = catalogue.checked(asked.only.split(",")) if asked.only else (*catalogue.names(), *catalogue.OF_STREAMS)
     if any(not name.startswith(catalogue.TABLE) and name != catalogue.MEMORY_TABLE for name in wanted):
         require_chromium()
@@ -51,7 +53,7 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     points = ablation_points(*folders)
     found: list[Item] = []
     if {catalogue.CLOUD, catalogue.KL} & set(wanted):
-        found += _cloud_figures(asked, report)
+        found += _cloud_figures(asked, folders, report)
     if catalogue.OVERVIEW in wanted:
         found.append(_overview(asked, report))
     found += catalogue.measured_items(rows, points)
@@ -59,38 +61,70 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
         found += memory_items(folders)
     found = [one for one in found if any(one.name == name or one.name.startswith(f"{name}-") for name in wanted)]
     about = f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}."
-    return _write_all(asked.out, report, about, found)
+    return _write_all(asked, report, about, found)
 
 
-def _write_all(out: Path, report: Report, about: str, found: Sequence[Item]) -> tuple[int, int, int]:
+def _write_all(asked: Namespace, report: Report, about: str, found: Sequence[Item]) -> tuple[int, int, int]:
     """Write the items and their index; returns the numbers of figures, of tables and of missing ones."""
+    out = asked.out
     out.mkdir(parents=True, exist_ok=True)
     lines = ["# Figures and tables", "", about, ""]
     for number, one in enumerate(found, start=1):
         report(f"Writing {one.name}, {number} of {len(found)}")
-        lines.append(_write_item(out, one))
+        lines.append(_write_item(out, one, asked.width, asked.format))
     (out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
     figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
     return figures, tables, len(found) - figures - tables
 
 
-def _cloud_figures(asked: Namespace, report: Report) -> Iterator[Item]:
-    """Pictures and their views in the plane, and their KL to one-hot."""
+def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) -> Iterator[Item]:
+    """Pictures and their views in the plane, and their KL to one-hot: of a dataset that is named or, without one, of the
+    longest streams in the run folders; without run folders of drawn textures."""
     from rita_demo.scripting.explain import load_engine
 
-    engine, root = load_engine(asked.backbone), asked.data_root or data_folder()
-    pictures = evaluation_page.cloud_set(asked.dataset, root, asked.split, asked.classes, asked.each)
-    steps = evaluation_page.collect_steps(engine, pictures, RECOMMENDED.replace(square="model"))
-    cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
+    root = asked.data_root or data_folder()
+    if asked.dataset or not folders:
+        dataset = asked.dataset or evaluation_page.TEXTURES
+        engine = load_engine(asked.backbone)
+        pictures = evaluation_page.cloud_set(dataset, root, asked.split, asked.classes or 6, asked.each)
+        steps = evaluation_page.collect_steps(engine, pictures, RECOMMENDED.replace(square="model"))
+        cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
+        yield from _drawn(cloud, engine, asked, report, "")
+        return
+    streams, left_out = longest_streams(folders)
+    streams = [
+        one for one in streams if not one.attack_uses_cache
+    ]  # what it stored is found by the memory's state alone
+    if not streams:
+        text = left_out or "No stream was measured: evaluate --methods rita --protocols stream, or name a --dataset."
+        yield from (Item(name, text) for name in (catalogue.CLOUD, catalogue.KL))
+        return
+    engine = load_engine(asked.backbone)
+    for number, one in enumerate(streams[:MAX_DRAWN], start=1):
+        end = f"-{number}" if len(streams) > 1 else ""
+        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.cells["rita"].parents[1])
+        steps = evaluation_page.load_cloud_steps(here, one.name, engine)
+        try:
+            cloud = run_to_end(steps, lambda at: report(f"Encoding clean picture {at[0] + 1} of {at[1]}"))
+            yield from _drawn(cloud, engine, asked, report, end)
+        except DemoError as error:  # the other streams are drawn
+            yield from (Item(f"{name}{end}", f"{one.title}. {error}") for name in (catalogue.CLOUD, catalogue.KL))
+
+
+def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report, end: str) -> Iterator[Item]:
+    """The figures of one cloud: by UMAP, by PCA, and the KL to one-hot."""
+    points, names = analysis.to_points(cloud), cloud.class_prompts.names
+    points = analysis.of_classes(points, names, asked.classes)
+    centred = analysis.centre_by_kind(points)
     report("UMAP is placing the points")
-    points, projection = analysis.to_points(cloud), analysis.umap_caption(asked.neighbours)
-    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, points.picture)
-    names = cloud.class_prompts.names
-    figure = plots.feature_cloud(points, placed, names, projection=projection, ids=cloud.ids)
-    yield Item(catalogue.CLOUD, f"Features of {cloud.title}, by true class. {projection}", figure, 480, 760)
+    by_umap = analysis.umap(centred, asked.neighbours, points.picture), analysis.umap_caption(asked.neighbours)
+    for part, (placed, projection) in (("", by_umap), ("-pca", analysis.captioned_pca(centred))):
+        figure = plots.feature_cloud(points, placed, names, projection=projection, ids=cloud.ids)
+        text = f"Features of {cloud.title}, by true class. {projection}"
+        yield Item(f"{catalogue.CLOUD}{end}{part}", text, figure, 480, 760)
     figure = plots.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
     caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
-    yield Item(catalogue.KL, f"{caption}{cloud.title}.", figure, 420, 700)
+    yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420, 700)
 
 
 def _own_cloud(asked: Namespace, report: Report) -> Item:
@@ -118,16 +152,13 @@ def _overview(asked: Namespace, report: Report) -> Item:
     return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 300, 560)
 
 
-def _write_item(out: Path, one: Item) -> str:
+def _write_item(out: Path, one: Item, width: int, kind: str) -> str:
     """Write a figure or a table; returns its line of the index."""
     if one.figure is not None:
-        for width in WIDTHS_MM:
-            svg, pdf = print_figure(one.figure, width, one.height, one.narrow_height)
-            (out / f"{one.name}-{width}mm.svg").write_text(svg, encoding="utf-8")
-            (out / f"{one.name}-{width}mm.pdf").write_bytes(pdf)
+        svg, pdf = print_figure(one.figure, width, one.height, one.narrow_height)
+        (out / f"{one.name}.{kind}").write_bytes(pdf if kind == "pdf" else svg.encode())
         (out / f"{one.name}.txt").write_text(one.text + "\n", encoding="utf-8")
-        links = ", ".join(f"[{w} mm]({one.name}-{w}mm.svg) ([PDF]({one.name}-{w}mm.pdf))" for w in WIDTHS_MM)
-        return f"- **{one.name}**: {links}. {one.text}"
+        return f"- [{one.name}]({one.name}.{kind}): {one.text}"
     if not one.parts:
         return f"- **{one.name}**: missing. {one.text}"
     text = "\n\n".join(f"**{part.title}**\n\n{table_body(part)}" for part in one.parts)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from rita_demo import plots
 from rita_demo.evaluation.report.tables import Table
-from rita_demo.evaluation.store.stream_runs import StreamRun
+from rita_demo.evaluation.store.stream_runs import StreamRun, traffic_words
 from rita_demo.evaluation.stored_views import streams_of
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_views, trajectory_of
 from rita_demo.paper.catalogue import MEMORY_TABLE, STREAM_FIGURES, Item
 from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import escaped
 from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
@@ -43,11 +44,16 @@ DRAWN: tuple[tuple[str, Drawing, int, int], ...] = (
 )
 
 
+def longest_streams(folders: Sequence[Path]) -> tuple[list[StreamRun], str]:
+    """The streams in the run folders, the longest first, and sentences on those that cannot be read."""
+    found, faults = streams_of(folders)
+    return sorted(found, key=lambda one: -one.decided), " ".join(faults)
+
+
 def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     """The figures of the longest streams in the run folders, and the table of all. With several streams the figures are
     numbered, and the captions say which stream it is."""
-    found, faults = streams_of(folders)
-    streams, left_out = sorted(found, key=lambda one: -one.decided), " ".join(faults)
+    streams, left_out = longest_streams(folders)
     if not streams:
         text = left_out or "No stream was measured: evaluate --methods rita --protocols stream."
         yield from (Item(name, text) for name in (*STREAM_FIGURES, MEMORY_TABLE))
@@ -55,13 +61,20 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     courses = [(one, trajectory_of(one)) for one in streams]
     for name, (shows, draw, height, narrow) in zip(STREAM_FIGURES, DRAWN, strict=True):
         for number, (one, course) in enumerate(courses[:MAX_DRAWN], 1):
-            own = f"{name}-{number}" if len(courses) > 1 else name
+            own, figure = f"{name}-{number}" if len(courses) > 1 else name, draw(course)
+            figure.meta["below"] = escaped(_stream_words(one, course))  # printed, a figure is apart from its caption
             seen = f" {NOT_ZERO_SHOT}" if str(one.columns["backbone"]).startswith("embedded") else ""
-            yield Item(own, f"{shows}. {one.title}.{seen}", draw(course), height, narrow)
+            yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
     title += f". {left_out}" if left_out else ""
     yield Item(MEMORY_TABLE, title, parts=(Table(title, (), HEAD, tuple(_row(*both) for both in courses)),))
+
+
+def _stream_words(one: StreamRun, course: StreamTrajectory) -> str:
+    """Which stream it is, in two lines of a column."""
+    c, n = one.columns, len(course.pictures)
+    return f"{c['dataset']} {c['split']}, {n} pictures, {traffic_words(c)}, seed {one.header.seed}, {c['backbone']}"
 
 
 def _row(one: StreamRun, course: StreamTrajectory) -> tuple[str, ...]:

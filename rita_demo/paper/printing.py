@@ -19,7 +19,6 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.process.chromium import FLAGS, find_chromium
 from rita_demo.records.errors import DataError
 
-WIDTHS_MM = (88, 180)  # a column and a page
 PIXELS_PER_MM = 12 / (8 * 25.4 / 72)  # 12 pixels are 8 points
 SMALLEST, LARGEST = 10.5, 13.5  # pixels: 7 and 9 points
 FONTS = ("font", "tickfont", "textfont", "insidetextfont")  # keys of a figure's JSON

@@ -209,6 +209,7 @@ def _figures(running: Running, report: Report) -> list[str]:
     classes = min(CLOUD_CLASSES, plan.pictures[home].classes_present)
     options = {"runs": folders, "out": asked.out / FIGURE_FOLDER, "backbone": asked.backbone, "dataset": home}
     options |= {"split": SPLIT, "data_root": asked.data_root, "neighbours": NEIGHBOURS}
+    options |= {"width": 88, "format": "pdf"}
     options |= {"classes": classes, "each": CLOUD_EACH, "features": None}
     wanted, missing = asked.wanted, list[str]()
     drawn_anew = (catalogue.CLOUD, catalogue.KL)

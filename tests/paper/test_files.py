@@ -2,6 +2,7 @@
 
 import csv
 import re
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +25,18 @@ def browser(monkeypatch) -> None:
     monkeypatch.setenv("RITA_BROWSER", find_browser() or "")
 
 
+def words(text: str) -> str:
+    """The letters and figures alone: a printed line is broken anywhere."""
+    return "".join(sign for sign in text if sign.isalnum())
+
+
 def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured: Path, tmp_path, capsys) -> None:
     out, chosen = tmp_path / "paper", "budget-by-steps,ablation-views,run-time,table-main,table-rn50"
     assert cli.main(["figures", str(measured.parent), "--only", chosen, "--out", str(out)]) == 0
     assert "figures" in capsys.readouterr().out
     index = (out / "index.md").read_text("utf-8")
     for name in ("budget-by-steps", "run-time"):
-        assert {path.name for path in out.glob(f"{name}*")} == {
-            *(f"{name}-{width}mm.{kind}" for width in (88, 180) for kind in ("svg", "pdf")),
-            f"{name}.txt",
-        }
+        assert {path.name for path in out.glob(f"{name}*")} == {f"{name}.pdf", f"{name}.txt"}
         caption = (out / f"{name}.txt").read_text("utf-8").strip()
         assert caption in index
         assert "n = 4" in caption or "RITA 4" in caption
@@ -52,9 +55,15 @@ def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured
 def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path: Path, monkeypatch) -> None:
     out = tmp_path / "memory"
     monkeypatch.setattr(memory, "MAX_DRAWN", 2)
-    assert cli.main(["figures", str(measured), "--only", "memory-purity,memory-streams", "--out", str(out)]) == 0
+    given = ["--only", "memory-purity,memory-streams", "--format", "svg", "--out", str(out)]
+    assert cli.main(["figures", str(measured), *given]) == 0
     streams = list(stream_runs(measured, measured))
-    assert len(streams) > 2 == len(list(out.glob("memory-purity*-88mm.pdf")))
+    assert len(streams) > 2 == len(list(out.glob("memory-purity*.svg")))
+    for file in out.glob("memory-purity*.svg"):
+        stream = file.with_suffix(".txt").read_text("utf-8").partition("true class. ")[2]
+        attack = "PGD 4/255" if "PGD" in stream else "clean"
+        svg = words(re.sub("<[^>]*>", "", file.read_text("utf-8")))
+        assert words(f"caltech101 val, 4 pictures, {attack}, seed 0") in svg, "the figure says which stream it is"
     captions = {path.read_text("utf-8") for path in out.glob("memory-purity*.txt")}
     assert len(captions) == 2, "each says which stream it is"
     _, head, *rows = csv.reader((out / "memory-streams.csv").open(encoding="utf-8"))
@@ -81,14 +90,41 @@ def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(measured, tm
     out = tmp_path / "paper"
     given = ["--dataset", "caltech101", "--data-root", data_root, "--classes", "2", "--each", "2", "--neighbours", "5"]
     given += ["--backbone", f"local-dir:{tiny_model_dir}", "--only", "feature-cloud,kl-to-one-hot", "--out", out]
+    given += ["--width", "180", "--format", "svg"]
     assert cli.main(["figures", str(measured), *map(str, given)]) == 0
     caption = (out / "feature-cloud.txt").read_text("utf-8")
     assert "4 pictures of caltech101 (test), 2 classes" in caption
     assert "UMAP, 5 neighbours, points of the same picture not among them" in caption
-    svg = (out / "feature-cloud-180mm.svg").read_text("utf-8")
+    svg = (out / "feature-cloud.svg").read_text("utf-8")
+    assert 'width="180.00mm"' in svg
     assert "cat" in svg
     assert "their views, and the memory" in svg
-    assert (out / "kl-to-one-hot-88mm.pdf").read_bytes().startswith(b"%PDF")
+    assert (out / "kl-to-one-hot.svg").is_file()
+
+
+@pytest.mark.nightly
+def test_the_cloud_of_a_run_is_of_the_pictures_that_its_streams_have_stored(
+    measured: Path, tmp_path, tiny_model_dir, capsys
+) -> None:
+    out = tmp_path / "paper"
+    given = ["--backbone", f"local-dir:{tiny_model_dir}", "--only", "feature-cloud,kl-to-one-hot", "--out", str(out)]
+    assert cli.main(["figures", str(measured), *given]) == 0
+    capsys.readouterr()
+    one = max(stream_runs(measured, measured), key=lambda one: one.decided)
+    caption = (out / "feature-cloud-1.txt").read_text("utf-8")
+    assert f"{one.decided} pictures of {one.columns['dataset']}" in caption
+    assert "UMAP" in caption
+    assert "PCA: these two directions show" in (out / "feature-cloud-1-pca.txt").read_text("utf-8")
+    for name in ("feature-cloud-1", "feature-cloud-1-pca", "kl-to-one-hot-1"):
+        assert (out / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_run_without_a_stream_says_what_to_measure_for_its_cloud(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(files, "longest_streams", lambda folders: ([], ""))
+    asked = Namespace(data_root=None, dataset=None)
+    found = list(files._cloud_figures(asked, [tmp_path], print))
+    assert [one.name for one in found] == ["feature-cloud", "kl-to-one-hot"]
+    assert all("evaluate --methods rita --protocols stream" in one.text for one in found)
 
 
 def test_own_features_are_drawn_as_the_cloud_without_runs_and_without_a_model(tmp_path, capsys) -> None:
@@ -96,14 +132,16 @@ def test_own_features_are_drawn_as_the_cloud_without_runs_and_without_a_model(tm
     file, out = tmp_path / "mine.npz", tmp_path / "paper"
     features = np.eye(3, 9)[labels] + 0.2 * rng.normal(size=(24, 9))
     np.savez(file, features=features, labels=labels, names=["barred", "dotted", "lined"])
-    assert cli.main(["figures", "--features", str(file), "--neighbours", "6", "--out", str(out)]) == 0
+    assert (
+        cli.main(["figures", "--features", str(file), "--neighbours", "6", "--format", "svg", "--out", str(out)]) == 0
+    )
     said = capsys.readouterr()
     assert "1 figures, 0 tables, 0 missing" in said.out
     assert "Warning" not in said.err
     caption = (out / "feature-cloud.txt").read_text("utf-8")
     assert "24 features of 9 numbers from mine.npz, 3 classes, by class. UMAP, 6 neighbours, cosine" in caption
     assert caption.strip() in (out / "index.md").read_text("utf-8")
-    svg = (out / "feature-cloud-180mm.svg").read_text("utf-8")
+    svg = (out / "feature-cloud.svg").read_text("utf-8")
     for name in ("barred", "dotted", "lined", "24 features, 3 classes"):
         assert name in svg
     np.savez(file, embeddings=features)
@@ -129,7 +167,7 @@ def test_a_figure_of_runs_without_a_run_folder_is_a_sentence(tmp_path, capsys) -
     ("words", "sentence"),
     [
         (["--only", "budget-by-step"], "budget-by-steps"),
-        (["--only", "feature-cloud", "--classes", "1"], "A cloud has 2 to 47 classes"),
+        (["--only", "feature-cloud", "--dataset", "textures", "--classes", "1"], "A cloud has 2 to 47 classes"),
     ],
 )
 def test_a_wrong_name_or_number_is_a_sentence(measured: Path, tmp_path, capsys, words, sentence: str) -> None:

@@ -40,6 +40,32 @@ def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
     assert figure.layout.meta["select"] is True
 
 
+def test_clean_pictures_are_hollow_marks_beside_the_attacked_ones_in_the_colour_and_shape_of_their_class() -> None:
+    figure = cloud()
+    (clean,), (attacked,) = traces(figure, "clean", "x"), traces(figure, "attacked", "x")
+    assert not traces(figure, "clean", "x2")
+    assert len(clean.x) == len(attacked.x) == len(CLOUD.ids)
+    assert clean.marker.color == attacked.marker.color
+    assert clean.marker.symbol == tuple(f"{symbol}-open" for symbol in attacked.marker.symbol)
+    assert "hollow: the clean ones" in figure.layout.annotations[0].text
+
+
+def test_the_points_of_some_classes_are_their_pictures_views_and_prompts() -> None:
+    part = analysis.of_classes(POINTS, NAMES, (NAMES[0], NAMES[2]))
+    for kind in set(POINTS.kind):
+        mine = [i for i in np.flatnonzero(POINTS.kind == kind) if _class_of(i) in (0, 2)]
+        assert np.array_equal(part.features[part.kind == kind], POINTS.features[mine]), kind
+    most = analysis.of_classes(POINTS, NAMES, 1)
+    assert set(most.label[most.kind == "attacked"]) == {0}, "all have as many pictures: the first"
+    assert analysis.of_classes(POINTS, NAMES, None) is POINTS
+
+
+def _class_of(i: int) -> int:
+    """The true class of a point's picture; of a prompt its own."""
+    picture = POINTS.picture[i]
+    return int(POINTS.label[i] if picture < 0 else CLOUD.label[picture])
+
+
 def test_the_same_class_has_the_same_colour_and_shape_in_both_panels_and_no_other_class_has() -> None:
     figure = cloud()
     looks = {}

@@ -10,9 +10,10 @@ from rita_demo.plots.theme import COLOURS, annotation, axis, class_style, finali
 from rita_demo.records.measurement import CloudPoints
 
 #: axes of a panel -> the kinds of points that it shows
-PANELS = {("x", "y"): ("attacked", "prompt"), ("x2", "y2"): ("view", "cached", "prompt")}
+PANELS = {("x", "y"): ("clean", "attacked", "prompt"), ("x2", "y2"): ("view", "cached", "prompt")}
 OWN_PANEL = {("x", "y"): ("own",)}
 MARKERS: dict[str, Spec] = {
+    "clean": {"size": 7, "opacity": 0.85},
     "attacked": {"size": 9, "opacity": 0.85},
     "own": {"size": 7, "opacity": 0.75},
     "view": {"size": 5, "opacity": 0.6},
@@ -42,7 +43,7 @@ def feature_cloud(
     ids: Sequence[str] = (),
     pictures: Sequence[str] = (),
 ) -> Figure:
-    """Left the attacked pictures, right their views, in one plane with the same axes; a person's own features in one panel.
+    """Left the attacked pictures, hollow the clean ones, right their views, in one plane with the same axes; a person's own features in one panel.
 
     The index of a class among those present gives its colour and shape. Rings are cached views, bow ties mean prompts.
     Marks carry ``customdata = (point, hover text)`` and can be selected by lasso.
@@ -66,7 +67,8 @@ def feature_cloud(
             if len(here):
                 labels = points.label[here].tolist()
                 shades = [COLOURS["faint"] if k not in (None, one) else look[one][1] for one in labels]
-                marker: Spec = {"color": shades, "symbol": [look[one][2] for one in labels]} | MARKERS[kind]
+                symbols = [look[one][2] + "-open" * (kind == "clean") for one in labels]
+                marker: Spec = {"color": shades, "symbol": symbols} | MARKERS[kind]
                 if pictures and kind == "attacked":
                     marker |= {"size": 6, "opacity": 1}
                 figure.add_marks(
@@ -90,6 +92,7 @@ def feature_cloud(
     below = legend((look[k][1], look[k][3], escaped(names[k], 30)) for k in present[:MOST_IN_LEGEND])
     if len(present) > MOST_IN_LEGEND:
         below += f", and {len(present) - MOST_IN_LEGEND} more classes"
+    hollow = ", hollow: the clean ones" * (points.pictures_name != "clean pictures")
     shared: Spec = {"kind": f"cloud {projection[:4]}", "pickable": True, "select": True, "legend_below": below}
     shared |= {
         "xaxis": axis(domain=[0, 1 if own else 0.485], anchor="y", range=across, **bare),
@@ -109,12 +112,12 @@ def feature_cloud(
         )
     return finalise(
         figure,
-        alt=f"{projection}: {counts['attacked']} {points.pictures_name} of {classes} classes on the left, "
+        alt=f"{projection}: {counts['attacked']} {points.pictures_name} of {classes} classes on the left{hollow}, "
         f"{counts['view']} of their views and {counts['cached']} views in the memory on the right.{selected} {numbers}",
         narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84, "margin.b": 88},
         images=_images(points, positions, high - low, pictures, k),
         annotations=[
-            annotation(f"<b>(a)</b> {points.pictures_name}", 0, 1, yshift=3),
+            annotation(f"<b>(a)</b> {points.pictures_name}{hollow}", 0, 1, yshift=3),
             annotation("<b>(b)</b> their views, and the memory", 0.515, 1, yshift=3),
             where,
             annotation(_legend(path, "cached" in points.kind), 0, 1, yshift=24),
