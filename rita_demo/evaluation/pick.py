@@ -50,7 +50,7 @@ def pick(chosen: ChosenPictures, whole: PictureSet) -> PictureSet:
     items = [replace(item, label=names.index(whole.names[item.label])) for item in items]
     present = whole.classes_present if names == whole.names else len({item.label for item in items})
     split = whole.split + CHOSEN_SUFFIX
-    return replace(whole, split=split, names=names, items=tuple(items), classes_present=present)
+    return replace(whole, split=split, names=names, items=tuple(items), classes_present=present, missing=(), listed=0)
 
 
 def find_split(place: str, ids: Collection[str], root: Path | None) -> str:
