@@ -15,38 +15,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import save_file
-from torch import Tensor
 
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.catalogue import WEIGHTS_FILE
 from rita_demo.vlm.checkpoint_file import read_checkpoint
+from rita_demo.vlm.transformers_names import open_clip_weights
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 ACTIVATIONS = {"quick_gelu": True, "gelu": False}  # name in config.json -> open_clip's quick_gelu
-#: Parts of names: transformers -> open_clip, in this order.
-NAMES = {
-    "vision_model.embeddings.class_embedding": "visual.class_embedding",
-    "vision_model.embeddings.patch_embedding.weight": "visual.conv1.weight",
-    "vision_model.embeddings.position_embedding.weight": "visual.positional_embedding",
-    "vision_model.pre_layrnorm": "visual.ln_pre",
-    "vision_model.post_layernorm": "visual.ln_post",
-    "vision_model.encoder.layers": "visual.transformer.resblocks",
-    "visual_projection.weight": "visual.proj",
-    "text_model.embeddings.token_embedding": "token_embedding",
-    "text_model.embeddings.position_embedding.weight": "positional_embedding",
-    "text_model.final_layer_norm": "ln_final",
-    "text_model.encoder.layers": "transformer.resblocks",
-    "text_projection.weight": "text_projection",
-    "self_attn.out_proj": "attn.out_proj",
-    "layer_norm1": "ln_1",
-    "layer_norm2": "ln_2",
-    "mlp.fc1": "mlp.c_fc",
-    "mlp.fc2": "mlp.c_proj",
-}
-TRANSPOSED = ("visual.proj", "text_projection")
 
 
 def open_clip_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,22 +51,6 @@ def open_clip_config(config: Mapping[str, Any]) -> dict[str, Any]:
     text_cfg |= {"width": text["hidden_size"], "heads": text["num_attention_heads"]}
     text_cfg |= {"layers": text["num_hidden_layers"], "mlp_ratio": text["intermediate_size"] / text["hidden_size"]}
     return quick | {"embed_dim": config.get("projection_dim", 512), "vision_cfg": vision_cfg, "text_cfg": text_cfg}
-
-
-def open_clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a ``CLIPModel`` under open_clip's names; its three projections of a layer become one."""
-    found: dict[str, Tensor] = {}
-    for name, tensor in weights.items():
-        if name.endswith("position_ids") or ".self_attn.k_proj." in name or ".self_attn.v_proj." in name:
-            continue
-        kind = name.rpartition(".")[2]
-        if ".self_attn.q_proj." in name:
-            parts = [weights[name.replace("q_proj", f"{one}_proj")] for one in "qkv"]
-            name, tensor = name.replace(f"self_attn.q_proj.{kind}", f"attn.in_proj_{kind}"), torch.cat(parts)
-        for theirs, ours in NAMES.items():
-            name = name.replace(theirs, ours)
-        found[name] = (tensor.T if name in TRANSPOSED else tensor).contiguous()
-    return found
 
 
 def convert(source: Path, folder: Path) -> None:

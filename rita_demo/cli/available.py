@@ -58,7 +58,7 @@ def _datasets(args: argparse.Namespace) -> int:
     where = f"below {root}" if root else "(no data folder: say where with --data-root)"
     rows = [
         ["*" if row.usable else "", row.name, row.template, f"{row.sentence} {row.skipped}".rstrip()]
-        for row in dataset_status(root)
+        for row in dataset_status(root, look=True)
     ]
     note = "The sentence of each is what --set hand_prompt=dataset uses for CLIP."
     print("\n".join([f"Datasets {where} (* can be used now):", *align_columns(rows), note]))

@@ -65,7 +65,8 @@ def add_evaluate(commands: Commands) -> None:
     help = "how the pictures arrive: mixed, or one class after the other"
     add("--stream-order", choices=ORDERS, default="random", help=help)
     add("--limit", metavar="N", type=options.whole_number(1), help="measure N pictures, spread over the classes")
-    help = "measure these pictures alone: a CSV file of the page or of compare (column file or picture), or a name per line"
+    help = "measure these pictures alone: a CSV file of the page or of compare (column file or picture), also "
+    help += "as a spreadsheet saved it, or a name per line"
     add("--pictures", metavar="FILE", type=Path, help=help)
     help = "measure a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all class "
     help += "names stay prompts"

@@ -20,14 +20,22 @@ def add_tables(commands: Commands) -> None:
 
 
 def _tables(args: argparse.Namespace) -> int:
+    from rita_demo.evaluation.pictures import split_note
     from rita_demo.evaluation.report.render import FORMATS
     from rita_demo.evaluation.report.results import ablation_points, result_rows, to_json
     from rita_demo.evaluation.store.failed import cell_folders, failure_lines, failures
 
     if args.form == "points":
-        print(to_json(ablation_points(*args.runs)), end="")
+        points = ablation_points(*args.runs)
+        places = [(point.cell.dataset, point.cell.split) for point in points]
+        print(to_json(points), end="")
     else:
-        print(FORMATS[args.form](result_rows(*args.runs)), end="")
+        rows = result_rows(*args.runs)
+        places = [(row.dataset, row.split) for row in rows]
+        print(FORMATS[args.form](rows), end="")
+    if args.form in ("points", "csv"):  # the others have the sentence in the table
+        for name, split in dict.fromkeys(places):
+            print_warning(f"{name} ({split}): {note}" if (note := split_note(name, split)) else "")
     for line in failure_lines(failures(cell_folders(*args.runs))):
         print_warning(line)
     return 0

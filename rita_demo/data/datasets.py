@@ -7,6 +7,7 @@ the folder itself (its only split is ``all``) or below ``train``, ``val`` and ``
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -185,6 +186,9 @@ def paper_setting_names() -> frozenset[str]:
     return frozenset().union(*each)
 
 
+_NAME_PICTURES = (split_file, aircraft_variants)  # whose lists name every picture; others list what is in the folders
+
+
 @dataclass(frozen=True)
 class DatasetStatus:
     """One row of the command ``datasets``. ``sentence``: the files that are present or missing. ``template``: the
@@ -198,17 +202,18 @@ class DatasetStatus:
     skipped: str = ""
 
 
-def dataset_status(data_root: str | Path | None) -> tuple[DatasetStatus, ...]:
+def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple[DatasetStatus, ...]:
     """The status of all datasets, then of the folders below ``data_root`` with a folder per class.
 
     Args:
         data_root: None means that there is no data folder; every dataset is listed with the files it needs.
+        look: look for every picture that a list names, and say how many are missing; on a slow disk it takes a while.
 
     Raises:
         DataError: the root is not a folder.
     """
     root = None if data_root is None else _root(data_root)
-    rows = [_status(dataset, root) for dataset in DATASETS.values()]
+    rows = [_status(dataset, root, look) for dataset in DATASETS.values()]
     known = {dataset.folder for dataset in DATASETS.values()}
     for folder in _folders(root):
         if folder.name not in known and (splits := (found := read_folder_set(folder)).splits):
@@ -218,27 +223,38 @@ def dataset_status(data_root: str | Path | None) -> tuple[DatasetStatus, ...]:
     return tuple(rows)
 
 
-def _status(dataset: Dataset, root: Path | None) -> DatasetStatus:
+def _status(dataset: Dataset, root: Path | None, look: bool) -> DatasetStatus:
     usable, sentence, skipped = True, "drawn by the program itself; no files needed.", ""
     if missing := "" if dataset.procedural else _missing(dataset, root):
         usable, sentence = False, f"missing: {missing}."
     elif root is not None and not dataset.procedural:
         try:
             listing = _read(dataset, root)
-            sentence, skipped = _counts(dataset, listing, root), skipped_text(listing.skipped)
+            sentence, skipped = _counts(dataset, listing, root, look), skipped_text(listing.skipped)
         except DataError as error:
             usable, sentence = False, error.message
     return DatasetStatus(dataset.name, dataset.title, usable, sentence, dataset.template, skipped)
 
 
-def _counts(dataset: Dataset, listing: Listing, root: Path) -> str:
-    """How many classes and pictures the dataset's list has."""
+def _counts(dataset: Dataset, listing: Listing, root: Path, look: bool) -> str:
+    """How many classes and pictures the dataset's list has, and how many of them are missing."""
     counts = ", ".join(f"{name} {len(rows)}" for name, rows in listing.splits.items())
     here = len({label for rows in listing.splits.values() for _, label in rows})
     sentence = f"{here}{f' of {len(listing.names)}' * (here < len(listing.names))} classes; pictures: {counts}."
     if uses_random_split(dataset.name, root):
-        sentence += f" A random split (seed {SEED}): {dataset.listing} is absent."
+        return f"{sentence} {random_split_note(dataset.name)}"
+    if look and dataset.read in _NAME_PICTURES:
+        home = root / dataset.folder / dataset.pictures
+        gone = {name: sum(not (home / path).is_file() for path, _ in rows) for name, rows in listing.splits.items()}
+        if any(gone.values()):
+            sentence += f" Missing of these: {', '.join(f'{name} {count}' for name, count in gone.items() if count)}."
     return sentence
+
+
+def random_split_note(name: str) -> str:
+    """A sentence on the random split of a dataset whose split file is absent."""
+    listing = DATASETS[name].listing
+    return f"A random split (seed {SEED}): {listing} is absent, and numbers on it are not those of CoOp's split."
 
 
 def uses_random_split(name: str, data_root: Path | None) -> bool:
@@ -263,9 +279,17 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
     Raises:
         DataError: a file or split is missing, or a list is malformed.
     """
+    return load_present(name, data_root, split, allow_partial=allow_partial)[0]
+
+
+def load_present(
+    name: str, data_root: str | Path, split: str, *, allow_partial: bool = False
+) -> tuple[list[Item], tuple[str, ...]]:
+    """The pictures of :func:`load_split`, and the listed ones that are left out because they are missing, as paths below
+    the data root. Arguments and errors are those of :func:`load_split`."""
     root = _root(data_root)
     if name not in DATASETS:
-        return _load_folder(name, root, split)
+        return _load_folder(name, root, split), ()
     dataset, listing = DATASETS[name], _listing(name, root)
     if split not in listing.splits:
         raise DataError(f"{name!r} has the splits {', '.join(listing.splits)}; got {split[:60]!r}.")
@@ -280,7 +304,8 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
             f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing, the first of them {first}."
         )
         raise DataError(message, "Complete the dataset, or allow a partial one.")
-    return [item for item in items if item[0].is_file()] if missing else items
+    gone = set(missing)
+    return [item for item in items if item[0] not in gone], tuple(one.relative_to(root).as_posix() for one in missing)
 
 
 def _empty_split(name: str, split: str, listing: Listing) -> DataError:
@@ -369,12 +394,23 @@ def _read(dataset: Dataset, root: Path) -> Listing:
     return dataset.read(root / dataset.folder, dataset.pictures, dataset.listing)
 
 
+def unknown_dataset(name: str, root: Path, ending: str = "") -> DataError:
+    """The error for a name that is neither a dataset nor a folder, with the near one. ``ending``: what may follow a name,
+    such as ``:present``."""
+    word, _, said = name.partition(":")
+    near = ending if ending and did_you_mean(said, [ending.removeprefix(":")]) else ""
+    folders = set[str]()
+    with suppress(OSError):
+        folders = {*read_folder(root).folders} - {dataset.folder for dataset in DATASETS.values()}
+    known = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
+    hint = did_you_mean(word, [*DATASETS, *sorted(folders)], known, near)
+    return DataError(f"There is no dataset and no folder {name[:200]!r}.", hint)
+
+
 def _load_folder(name: str, root: Path, split: str) -> list[Item]:
     folder = root / name  # an absolute name replaces the root
     if not folder.is_dir():
-        known = f"Datasets: {', '.join(DATASETS)}; or a folder with a folder of pictures per class."
-        message = f"There is no dataset and no folder {name[:200]!r}."
-        raise DataError(message, did_you_mean(name, DATASETS, known))
+        raise unknown_dataset(name, root)
     found = read_folder_set(folder)
     if not (splits := found.splits):
         message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them."

@@ -6,6 +6,7 @@ contents, never a picture. Lists are untrusted input.
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from rita_demo.data.folder_sets import SPLITS, ClassFolders, class_folders_in
 from rita_demo.data.folders import Skipped, fault_of_name, skipped_below
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError
+from rita_demo.records.spreadsheet import SEPARATORS
 
 SEED = 0  # of the random split
 SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as in CoOp
@@ -113,12 +115,12 @@ def aircraft_variants(folder: Path, pictures: str, listing: str) -> Listing:
     for split, file in zip(SPLITS, VARIANT_LISTS):
         rows = splits.setdefault(split, [])
         for number, line in _lines(folder, file, "a picture's number and its class per line"):
-            picture, _, name = line.partition(" ")
-            if name.strip() not in label:
+            picture, name = _two_cells(line)
+            if name not in label:
                 form = f"a picture's number and a class of {listing}"
                 raise _line_error(f"{folder.name}/{file}", number, form, line)
             _check_inside(picture, f"{folder.name}/{file}")
-            rows.append((f"{picture}.jpg", label[name.strip()]))
+            rows.append((f"{picture}.jpg", label[name]))
     return Listing(names, splits)
 
 
@@ -145,10 +147,10 @@ def class_folders(
     where = f"{folder.name}/{listing}"
     called: dict[str, str] = {}  # WordNet number -> class name, in the order of the lines
     for number, line in _lines(folder, listing, "a WordNet number and a class name per line"):
-        wnid, _, name = line.partition(" ")
+        wnid, name = _two_cells(line)
         if not name or wnid in called:
             raise _line_error(where, number, "a new WordNet number and a class name, as in 'n01440764 tench'", line)
-        called[wnid] = name.strip()
+        called[wnid] = name
     class_of = {str(i) if numbered else wnid: wnid for i, wnid in enumerate(called)}
     found, skipped = dict[str, list[tuple[str, str]]](), Skipped()
     for split, place in splits.items():
@@ -216,6 +218,12 @@ def _lines(folder: Path, file: str, form: str) -> list[tuple[int, str]]:
     if not lines:
         raise DataError(f"{where} is empty; expected {form}.", COPY_HINT)
     return lines
+
+
+def _two_cells(line: str) -> tuple[str, str]:
+    """A word and the rest of a line, with spaces between them or what a spreadsheet writes there."""
+    word, *rest = re.split(rf"[\s{SEPARATORS}]+", line, maxsplit=1)
+    return word, "".join(rest)
 
 
 def _line_error(where: str, number: int, form: str, line: str) -> DataError:

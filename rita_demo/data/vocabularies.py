@@ -101,7 +101,8 @@ def resolve_hand_prompt(asked: str, dataset: str) -> str:
 
 def parse_names(text: str) -> tuple[str, ...]:
     """Class names that a user typed, separated by commas, semicolons or new lines; a name that holds one of them is in
-    quotes as in a CSV file: ``"fox, red", cup``. The inverse of :func:`format_names`.
+    quotes as in a CSV file: ``"fox, red", cup``. Tabs separate, as between copied cells, where no comma or semicolon does.
+    The inverse of :func:`format_names`.
 
     Spaces are trimmed and control characters, empty entries and repeated names (in any capitals) dropped. Emoji and
     angle brackets stay: output escapes them.
@@ -185,6 +186,8 @@ def label_index(names: Sequence[str], label: Any, what: str = "label") -> int:
 
 
 def _entries(text: str) -> list[str]:
+    if not re.search("[,;]", text):  # cells that were copied from a spreadsheet
+        text = text.replace("\t", "\n")
     found = (match.groups() for match in _ENTRY.finditer(text))
     return [plain if quoted is None else quoted.replace('""', '"') for quoted, plain in found]
 

@@ -1,12 +1,11 @@
 """Pictures that were chosen by their names: inside a lasso, rows of a table, right in one run and wrong in another."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError
-from rita_demo.records.spreadsheet import text_of
+from rita_demo.records.spreadsheet import read_columns, text_of, without_separator_line
 
 PICTURE_COLUMNS = ("file", "picture")  # of a CSV file: the first of them that it has
 
@@ -31,22 +30,27 @@ class ChosenPictures:
 
 def read_pictures(path: Path) -> tuple[str, ...]:
     """The names of pictures in a file: the column ``file`` or ``picture`` of a CSV file, as the page and ``compare`` write
-    it, or a name per line.
+    it, whatever separates its cells, or a name per line.
 
     Raises:
         DataError: the file cannot be read, or has no names.
     """
     try:
-        lines = [line for line in read_text(path).splitlines() if line.strip()]
-    except (OSError, ValueError) as error:
+        text = read_text(path)
+        tables = (read_columns(text, column) for column in PICTURE_COLUMNS)
+        table = next((one for one in tables if one is not None), None)
+    except OSError as error:
         raise DataError(f"The list of pictures {path.name!r} cannot be read.", "Name a text or CSV file.") from error
-    head = next(csv.reader(lines[:1]), [])
-    column = next((name for name in PICTURE_COLUMNS if name in head), None)
-    names = (
-        [text_of(row.get(column) or "") for row in csv.DictReader(lines)]
-        if column
-        else [line.strip() for line in lines]
-    )
+    except ValueError as error:
+        raise DataError(
+            f"The list of pictures {path.name!r} cannot be read: it is no text in UTF-8 or UTF-16, or a quote in it never "
+            "ends.",
+            "Save it as CSV in UTF-8.",
+        ) from error
+    if table is None:
+        names = [line.strip() for line in without_separator_line(text)[0].splitlines()]
+    else:
+        names = [text_of(name) for (name,) in table]
     if not any(names):
         raise DataError(f"The list of pictures {path.name!r} is empty.", "Write one name per line.")
     return tuple(dict.fromkeys(name for name in names if name))

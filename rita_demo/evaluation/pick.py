@@ -1,5 +1,6 @@
 """Chosen pictures found in the listed ones of their dataset, and the split that they are of."""
 
+import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,9 +10,10 @@ from rita_demo.data import textures
 from rita_demo.data.datasets import DATASETS, load_split
 from rita_demo.data.folder_sets import ALL
 from rita_demo.data.folders import fault_of_name
-from rita_demo.evaluation.chosen import ChosenPictures
+from rita_demo.evaluation.chosen import PICTURE_COLUMNS, ChosenPictures
 from rita_demo.evaluation.pictures import MAX_DIGITS, PRESENT_SUFFIX, DatasetItem, PictureSet
 from rita_demo.records.errors import DataError, join_names
+from rita_demo.records.spreadsheet import SEPARATORS
 
 CHOSEN_SUFFIX = ":chosen"  # "test:chosen": what is measured on chosen pictures is not the accuracy on the split
 SEARCHED_SPLITS = ("test", "val", ALL, "train")
@@ -25,15 +27,19 @@ def pick(chosen: ChosenPictures, whole: PictureSet) -> PictureSet:
     Raises:
         DataError: one of them is not there, or of a class that is not asked.
     """
-    wanted = set(chosen.ids)
+    here = {item.id for item in whole.items}
+    wanted = dict.fromkeys(name if name in here else _as_listed(name) for name in chosen.ids)
     items = [item for item in whole.items if item.id in wanted]
     if whole.dataset == TEXTURES:
-        items = _textures(chosen.ids, whole)
-    if missing := [name for name in chosen.ids if name not in {item.id for item in items}]:
+        items = _textures(tuple(wanted), whole)
+    found = {item.id for item in items}
+    if missing := [name for name in wanted if name not in found]:
         raise DataError(
             f"{len(missing)} of {len(wanted)} chosen pictures are not in {whole.dataset} ({whole.split}): "
-            f"{join_names(missing, MAX_NAMED)}.",
-            "Name their dataset and split.",
+            f"{join_names(missing, MAX_NAMED)}. A name there is {join_names(sorted(here)[:1], 1)}.",
+            "Name their dataset and split."
+            if missing[0] != next(iter(wanted)) or not re.search(f"[{SEPARATORS}]", missing[0])
+            else f"In a table the first row names the column of the pictures: {' or '.join(PICTURE_COLUMNS)}.",
         )
     names = chosen.names or whole.names
     if others := sorted({whole.names[item.label] for item in items} - set(names)):
@@ -44,7 +50,7 @@ def pick(chosen: ChosenPictures, whole: PictureSet) -> PictureSet:
     items = [replace(item, label=names.index(whole.names[item.label])) for item in items]
     present = whole.classes_present if names == whole.names else len({item.label for item in items})
     split = whole.split + CHOSEN_SUFFIX
-    return replace(whole, split=split, names=names, items=tuple(items), classes_present=present)
+    return replace(whole, split=split, names=names, items=tuple(items), classes_present=present, missing=(), listed=0)
 
 
 def find_split(place: str, ids: Collection[str], root: Path | None) -> str:
@@ -76,6 +82,11 @@ def texture_of(name: str) -> tuple[str, int] | None:
     word, _, seed = name.rpartition("/")
     is_texture = word in textures.CLASSES and seed.isdecimal() and len(seed) < MAX_DIGITS
     return (word, int(seed)) if is_texture else None
+
+
+def _as_listed(name: str) -> str:
+    """A name from a list that a person or Windows wrote, as datasets list it: with ``/``, without spaces or quotes around."""
+    return name.strip().strip('"').strip().replace("\\", "/").removeprefix("./")
 
 
 def _in_split(name: str, split: str) -> bool:

@@ -20,7 +20,16 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, class_names, load_split, skipped_of, uses_random_split
+from rita_demo.data.datasets import (
+    DATASETS,
+    class_names,
+    load_present,
+    load_split,
+    random_split_note,
+    skipped_of,
+    unknown_dataset,
+    uses_random_split,
+)
 from rita_demo.data.folder_sets import SPLITS
 from rita_demo.data.folders import fault_of_name, skipped_text
 from rita_demo.data.picture_sources import Source, file_bytes
@@ -93,7 +102,8 @@ class PictureSet:
     ``names``: the K class names of the prompts. ``available``: number of pictures before the limit.
     ``classes_present``: number of the K classes that have pictures. ``unusable``: pictures that cannot be opened and are
     left out. ``skipped``: sentences on what the folders hold beside usable pictures, "" for nothing. ``folder``: where a folder
-    per class lies below the data folder, "" for directly in it or elsewhere.
+    per class lies below the data folder, "" for directly in it or elsewhere. ``missing``: pictures that the list of the split
+    names and that are not there, as paths below the data folder; ``listed``: how many it names, 0 where none is missing.
     """
 
     dataset: str
@@ -105,6 +115,16 @@ class PictureSet:
     unusable: tuple[UnusablePicture, ...] = ()
     skipped: str = ""
     folder: str = ""
+    missing: tuple[str, ...] = ()
+    listed: int = 0
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences on what makes these pictures others than the dataset's split: missing ones, or a random split."""
+        sentences = [split_note(self.dataset, self.split)]
+        if self.missing:
+            sentences.append(missing_text(len(self.missing), self.listed, self.missing[0]))
+        return tuple(f"{self.dataset} ({self.split}): {sentence}" for sentence in sentences if sentence)
 
     @property
     def omissions(self) -> tuple[str, ...]:
@@ -212,6 +232,7 @@ def list_pictures(
     have no end. Arguments and errors are those of :func:`collect`."""
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
     skipped = folder = ""
+    missing, listed = tuple[str, ...](), 0
     if base == "textures":
         names, items = _texture_set(split, limit, exclusions)
         present = len(names)
@@ -221,7 +242,10 @@ def list_pictures(
         root = root or Path()
         if base not in DATASETS and not (root / base).is_dir() and Path(base).is_dir():
             base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
-        names, items, present = _split_set(base, root, split, allow_partial, only_present)
+        if base not in DATASETS and not (root / base).is_dir():
+            raise unknown_dataset(dataset, root, PRESENT_SUFFIX)
+        names, items, present, missing = _split_set(base, root, split, allow_partial, only_present)
+        listed = len(items) + len(missing) if missing else 0
         items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
         skipped = skipped_text(skipped_of(base, root))
         home = Path(os.path.abspath(root / base))
@@ -234,7 +258,18 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    return PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped, folder=folder)
+    return PictureSet(
+        title,
+        split,
+        names,
+        tuple(items),
+        len(items),
+        present,
+        skipped=skipped,
+        folder=folder,
+        missing=missing,
+        listed=listed,
+    )
 
 
 def own_pictures(
@@ -281,9 +316,9 @@ def _texture_set(split: str, limit: int | None, exclusions: str) -> tuple[tuple[
 
 def _split_set(
     base: str, root: Path, split: str, allow_partial: bool, only_present: bool
-) -> tuple[tuple[str, ...], list[DatasetItem], int]:
-    """The K class names, the pictures, and the number of classes that have pictures in any split."""
-    items = load_split(base, root, split, allow_partial=allow_partial or only_present)
+) -> tuple[tuple[str, ...], list[DatasetItem], int, tuple[str, ...]]:
+    """The K class names, the pictures, the number of classes that have pictures in any split, and the missing pictures."""
+    items, missing = load_present(base, root, split, allow_partial=allow_partial or only_present)
     listed = class_names(base, root)
     order = {name: label for _, label, name in items}
     for other in SPLITS:
@@ -305,7 +340,7 @@ def _split_set(
         )
     label, home = {name: index for index, name in enumerate(names)}, root if base in DATASETS else root / base
     chosen = [DatasetItem(path.relative_to(home).as_posix(), label[name], _size(path), path) for path, _, name in items]
-    return names, chosen, len(present)
+    return names, chosen, len(present), missing
 
 
 def _size(path: Path) -> int:
@@ -349,6 +384,18 @@ def choose_usable(
             return tuple(chosen), tuple(UnusablePicture(*fault) for fault in sorted(faults.items()))
         faults |= new
         usable |= {item.id for item in chosen} - faults.keys()
+
+
+def split_note(dataset: str, split: str) -> str:
+    """A sentence on a random split; "" for a dataset's own. ``dataset`` and ``split``: as in the tables."""
+    base = dataset.removesuffix(PRESENT_SUFFIX)
+    return random_split_note(base) if RANDOM_SPLIT_SUFFIX in split and base in DATASETS else ""
+
+
+def missing_text(count: int, listed: int, first: str = "") -> str:
+    """How many of the listed pictures are missing, perhaps with the ``first``."""
+    named = f", the first of them {first}" if first else ""
+    return f"{count} of the {listed} listed pictures are missing and are not measured{named}."
 
 
 def unusable_text(unusable: Sequence[UnusablePicture], usable: int) -> str:

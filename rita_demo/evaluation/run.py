@@ -47,7 +47,8 @@ def evaluate(
     """Measure what is requested and not yet stored in the run folder.
 
     ``executor``: one of ``EXECUTORS``. ``report_omission`` gets each sentence on what is in a dataset and not measured,
-    ``warn`` one on a dataset's class names that the model cannot tell apart ("" where there are none).
+    ``warn`` those on listed pictures that are missing, on a random split, and on a dataset's class names that the model cannot
+    tell apart ("" where there are none).
 
     Raises:
         DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
@@ -59,7 +60,7 @@ def evaluate(
             "The executor ray needs the package ray, which is not installed.",
             "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
         )
-    datasets = _picture_sets(request, report, report_omission)
+    datasets = _picture_sets(request, report, report_omission, warn)
     with _lock_run_folder(request.out):
         if executor == "ray":  # optional, so no import statement names it
             new, run = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report, warn)
@@ -105,7 +106,7 @@ def evaluate_steps(
     Raises:
         DemoError: as :func:`evaluate`.
     """
-    datasets = own or _picture_sets(request, lambda _: None, report_omission)
+    datasets = own or _picture_sets(request, lambda _: None, report_omission, warn)
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
         for pictures in datasets.values():
@@ -143,8 +144,10 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _picture_sets(request: Request, report: Report, report_omission: Report) -> dict[str, PictureSet]:
+def _picture_sets(request: Request, report: Report, report_omission: Report, warn: Report) -> dict[str, PictureSet]:
     sets = {name: _picture_set(request, name, report) for name in request.datasets}
+    for sentence in chain.from_iterable(pictures.cautions for pictures in sets.values()):
+        warn(sentence)
     for sentence in chain.from_iterable(pictures.omissions for pictures in sets.values()):
         report_omission(sentence)
     return sets

@@ -8,11 +8,12 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 
 
-def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str:
-    """A hint for an unknown name: "Did you mean ...?" with the closest of the ``known`` ones, else ``otherwise``."""
-    folded = {one.casefold(): one for one in known}
-    close = difflib.get_close_matches(str(name)[:100].strip().casefold(), folded, 3)
-    return f"Did you mean {' or '.join(folded[one] for one in close)}?" if close else otherwise
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "", ending: str = "") -> str:
+    """A hint for an unknown name: "Did you mean ...?" with the closest of the ``known`` ones, else ``otherwise``. One that
+    differs in capitals alone is meant alone. ``ending`` is written behind each."""
+    folded, wanted = {one.casefold(): one for one in known}, str(name)[:100].strip().casefold()
+    close = [wanted] if wanted in folded else difflib.get_close_matches(wanted, folded, 3)
+    return f"Did you mean {' or '.join(folded[one] + ending for one in close)}?" if close else otherwise
 
 
 def join_names(names: Sequence[str], most: int) -> str:

@@ -1,9 +1,13 @@
-"""Tables that a person opens in a spreadsheet."""
+"""Tables that a person opens in a spreadsheet, or saved from one."""
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+SEPARATORS = ",;\t|"  # between cells; a spreadsheet takes the one of its language, and tabs in "Unicode text"
+_SEPARATOR_LINE = re.compile(r'\A\s*"?sep=(.)"?[^\S\n]*(?:\n|\Z)', re.IGNORECASE)  # Excel's, above the table
 FORMULA = ("=", "+", "-", "@")  # how a text begins that a spreadsheet would run
 
 
@@ -14,6 +18,39 @@ def csv_bytes(rows: Iterable[Sequence[object]]) -> bytes:
         cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
         csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue().encode()
+
+
+def read_columns(text: str, *columns: str) -> list[tuple[str, ...]] | None:
+    """The cells of these columns in every row that is not blank; None where the first row does not name them all.
+
+    ``text``: lines that end with line feeds, cells between one of ``SEPARATORS`` or what a first line ``sep=`` says. In a
+    column's name, capitals, spaces around it and byte order marks do not count. A cell that is missing is "".
+
+    Raises:
+        ValueError: no table, such as one with a quote that never ends.
+    """
+    text, separators = without_separator_line(text)
+    first = next((line for line in text.split("\n") if line.strip(SEPARATORS + " ")), "")
+    try:
+        for separator in sorted(separators, key=first.count, reverse=True):
+            # a space behind a separator is of the cell, unless the first row is written that way
+            form: dict[str, Any] = {"delimiter": separator, "skipinitialspace": f"{separator} " in first}
+            cells = next(csv.reader([first.replace("\ufeff", "")], **form), [])
+            head = [cell.strip().casefold() for cell in cells]
+            if all(name in head for name in columns):
+                places = [head.index(name) for name in columns]
+                rows = [row for row in csv.reader(io.StringIO(text, ""), **form) if "".join(row).strip()][1:]
+                return [tuple("".join(row[at : at + 1]) for at in places) for row in rows]
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    return None
+
+
+def without_separator_line(text: str) -> tuple[str, str]:
+    """The text without a first line such as ``sep=;``, and the separator that it says, else all ``SEPARATORS``."""
+    text = text.lstrip("\ufeff")
+    said = _SEPARATOR_LINE.match(text)
+    return (text[said.end() :], said[1]) if said else (text, SEPARATORS)
 
 
 def text_of(cell: str) -> str:

@@ -71,6 +71,7 @@ def evaluate(
             None: all. Without ``limit``, and of one named dataset.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
+            Listed pictures that are missing and a random split are a warning.
 
     Returns:
         One row per picture and method, of everything in ``out``: see :func:`rita_demo.load_runs`.

@@ -2,11 +2,12 @@
 
 Training scripts save a state dict by itself or under a key (``state_dict``, ``model``, ``ema``, ``vision_encoder_state_dict``, ...), and
 with names that begin with the model's place in a larger module (``module.``, ``model.``, ``visual.``, ...). So every dict of
-tensors is compared with the model's own names."""
+tensors is compared with the model's own names; those of a CLIP of Hugging Face's transformers are changed into them first."""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.checkpoint_file import read_checkpoint
+from rita_demo.vlm.transformers_names import is_of_transformers, open_clip_weights
 
 MAX_KEYS_SHOWN = 3  # in an error message
 DEEPEST = 6  # dicts in dicts
@@ -151,7 +153,7 @@ def _named_as(wanted: dict[str, Tensor], part: str, tensors: dict[str, Tensor]) 
     model where it holds several. Nothing where two tensors get one name."""
     whole = any("token_embedding." in key for key in tensors)
     named = [(".".join(p for p in key.split(".") if p not in _AROUND), value) for key, value in tensors.items()]
-    bare = {key: value for key, value in named if key.rpartition(".")[2] not in _NO_WEIGHTS}
+    bare = {key: value for key, value in _own_names(dict(named)).items() if key.rpartition(".")[2] not in _NO_WEIGHTS}
     counts: Counter[str] = Counter()
     for key in bare:
         parts = key.split(".")
@@ -166,6 +168,14 @@ def _named_as(wanted: dict[str, Tensor], part: str, tensors: dict[str, Tensor]) 
         rest = {key: value for key, value in bare.items() if home[key] is None}
         outside = {f"{key} (outside {start})" if key in own else key: value for key, value in rest.items()}
         yield StateDict(f"{part}.{start}".strip("."), own | outside, whole)
+
+
+def _own_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a CLIP of transformers under open_clip's names; others, and those of a damaged one, as they are."""
+    with suppress(KeyError, RuntimeError):
+        if is_of_transformers(tensors):
+            return open_clip_weights(tensors)
+    return tensors
 
 
 def _as_open_clip(model: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -15,6 +15,8 @@ GOOD: list[tuple[str, tuple[str, ...]]] = [
     ("🦀, ☕, 👩\u200d🚀", ("🦀", "☕", "👩\u200d🚀")),
     ("<b>cup</b>, <script>alert(1)</script>", ("<b>cup</b>", "<script>alert(1)</script>")),
     ("c\x00u\x1bp, cr\u202eab, a\tb", ("cup", "crab", "a b")),
+    ("cup\tcrab\tsea horse", ("cup", "crab", "sea horse")),
+    ("cup\tcrab\r\nowl\tfox\r\n", ("cup", "crab", "owl", "fox")),
     ("cup, crab, \u200d, \u200b", ("cup", "crab")),
     ("\ud800cup, crab", ("cup", "crab")),
     ("sea_horse, yin-yang", ("sea_horse", "yin-yang")),

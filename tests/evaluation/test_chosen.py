@@ -114,6 +114,76 @@ def test_a_list_of_pictures_is_a_table_or_a_name_per_line(tmp_path: Path) -> Non
         read_pictures(tmp_path / "missing.csv")
 
 
+TABLE = 'dataset,picture,label\nmine,"crab, red/1.png",crab\nmine,cup/2.png,cup\n'
+SAVED: dict[str, str] = {
+    "semicolons": 'dataset;picture;label\nmine;"crab, red/1.png";crab\nmine;cup/2.png;cup\n',
+    "tabs": TABLE.replace('"crab, red/1.png"', "crab; red/1.png").replace(",", "\t").replace("crab;", "crab,"),
+    "a line that says the separator": 'sep=;\r\npicture;label\r\n"crab, red/1.png";crab\r\ncup/2.png;cup\r\n',
+    "a quoted line of it, and another one": '"sep=^"\npicture^label\ncrab, red/1.png^crab\ncup/2.png^cup\n',
+    "a head in capitals": TABLE.replace("picture", "PICTURE"),
+    "spaces around": 'dataset, Picture , label\nmine, "crab, red/1.png", crab\nmine, cup/2.png, cup\n',
+    "a quoted head": TABLE.replace("picture", '"Picture"'),
+    "two marks of byte order": "\ufeff" + TABLE,
+    "blank rows": "\n,,\n" + TABLE + ",,\n",
+    "numbers of pandas": "\tfile\n0\tcrab, red/1.png\n1\tcup/2.png\n",
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_list_is_read_as_every_spreadsheet_saves_it(kind: str, encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_bytes(SAVED[kind].encode(encoding))
+    assert read_pictures(tmp_path / "list.csv") == ("crab, red/1.png", "cup/2.png")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "\n".join(name.replace("/", "\\") for name in CHOSEN),
+        "picture\n" + "\n".join(name.replace("/", "\\") for name in CHOSEN),
+        "\n".join(f'"{name}"' for name in CHOSEN),
+        "sep=;\n" + "\n".join(f"  ./{name} " for name in CHOSEN),
+    ],
+)
+def test_names_as_windows_writes_them_are_found(names: str, data_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(names)
+    chosen = ChosenPictures(read_pictures(tmp_path / "list.txt"))
+    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
+    assert {item.id for item in found.items} == set(CHOSEN)
+    drawn = ChosenPictures(("lined\\1000500",))
+    assert len(collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, drawn)).items) == 1
+
+
+def test_a_name_with_a_backslash_of_its_own_is_meant_first(tmp_path: Path) -> None:
+    for name in ("a/x\\1.png", "b/1.png"):
+        path = tmp_path / "mine" / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(png_bytes(draw("dotted", 1)))
+    chosen = ChosenPictures(("a/x\\1.png", "b\\1.png"))
+    found = collect("mine", tmp_path, "all", limit=None, allow_partial=False, pick=partial(pick, chosen))
+    assert [item.id for item in found.items] == ["a/x\\1.png", "b/1.png"]
+
+
+def test_a_list_that_fits_nothing_says_why(data_root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    for text, said in (
+        ("path,label\ncat/1.png,cat\n", "the first row names the column of the pictures: file or picture"),
+        ("cat/1.png\n", r"A name there is caltech-101/101_ObjectCategories/cat/0\.png\. Name their dataset"),
+    ):
+        path.write_text(text)
+        chosen = ChosenPictures(read_pictures(path))
+        with pytest.raises(DataError, match=said):
+            collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
+    for data in (
+        "picture;n\nBücher/1.png;1\n".encode("latin-1"),
+        b"PK\3\4\x14\0\6\0\xff\xfe",
+        b'picture\n"' + b"x" * 200_000,
+    ):
+        path.write_bytes(data)
+        with pytest.raises(DataError, match=r"UTF-8 or UTF-16, or a quote in it never ends\. Save it as CSV in UTF-8"):
+            read_pictures(path)
+
+
 def test_the_split_of_chosen_pictures_is_found_and_nothing_outside_the_data_folder(data_root: Path) -> None:
     assert find_split("textures", ["lined/3", "dotted/9"], None) == "train"
     assert find_split("caltech101:present", CHOSEN, data_root) == "test"

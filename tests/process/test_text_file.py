@@ -13,6 +13,7 @@ from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.pipeline.bundle_read import _json_object
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process.text_file import decode_text, read_text, text_kind
+from rita_demo.records.errors import DataError
 from rita_demo.vlm.registry import load
 from tests.conftest import TINY_CONFIG
 from tools.train.corpus import captioned_pictures
@@ -72,6 +73,20 @@ def test_every_reader_reads_what_it_reads_in_plain_utf_8(what: str, encoding: st
     plain = read(path)
     path.write_bytes(ENCODINGS[encoding](text))
     assert read(path) == plain
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
+def test_lists_of_classes_and_captions_are_read_whatever_separates_their_cells(separator: str, tmp_path: Path) -> None:
+    (tmp_path / "classnames.txt").write_text(CLASSES.replace(" ", separator, 1), "utf-8")
+    (tmp_path / "captions.csv").write_text(
+        f'sep={separator[0]}\nFile{separator}Caption\na\\b.png{separator}"{separator}"\n'
+    )
+    assert pictures_of_classes(tmp_path / "classnames.txt") == ("fly agaric", "crème brûlée")
+    (found,) = captioned_pictures(tmp_path)
+    assert (found.origin, found.captions) == (tmp_path / "a/b.png", (separator.strip(),))
+    (tmp_path / "captions.csv").write_text("a.png,one\n")
+    with pytest.raises(DataError, match="no columns file and caption"):
+        captioned_pictures(tmp_path)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from rita_demo.records.errors import BackboneError
+from rita_demo.vlm.prompts import encode_sentences
 from rita_demo.vlm.registry import load
+from rita_demo.vlm.transformers_names import NAMES
 from tests.vlm.hub import random_model, shrink
 
 ARCHITECTURE = "ViT-B-16-plus"  # open_clip has no variant of it: the name says all
@@ -153,6 +155,59 @@ def test_a_file_without_weights_says_what_it_holds(model: Any, tmp_path: Path) -
             loaded(tmp_path, content)
         with pytest.raises(BackboneError, match=rf"vision tower: .*{said}"):
             loaded(tmp_path, content, model)
+
+
+def as_transformers(weights: Weights) -> Weights:
+    """open_clip's weights under the names that transformers' ``CLIPModel`` has, its projections apart and transposed."""
+    found: Weights = {"vision_model.embeddings.position_ids": torch.arange(5)[None]}
+    found["text_model.embeddings.position_ids"] = torch.arange(77)[None]
+    for key, value in weights.items():
+        for theirs, ours in NAMES.items():
+            if key.startswith(("visual.", "vision_model.")) == theirs.startswith(
+                ("vision_model.", "visual_projection")
+            ) or (theirs.startswith(("self_attn", "layer_norm", "mlp"))):
+                key = key.replace(ours, theirs)
+        if "attn.in_proj_" in key:
+            start, kind = key.split("attn.in_proj_")
+            found |= {f"{start}self_attn.{one}_proj.{kind}": part for one, part in zip("qkv", value.chunk(3))}
+        else:
+            found[key] = value.t().contiguous() if "_projection" in key else value
+    return found
+
+
+@pytest.mark.parametrize("start", ["", "model.", "clip.", "module.model.", "_orig_mod."])
+def test_a_clip_in_the_names_of_transformers_gives_the_same_features(start: str, model: Any, tmp_path: Path) -> None:
+    theirs = as_transformers(model.state_dict())
+    assert {"visual_projection.weight", "text_projection.weight", "text_model.final_layer_norm.bias"} <= theirs.keys()
+    assert not model.state_dict().keys() & theirs.keys() - {"logit_scale"}
+    ours, same = loaded(tmp_path, {"state_dict": begun(theirs, start)}), loaded(tmp_path, model.state_dict())
+    pixels = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        assert torch.equal(ours.encode_pixels(pixels), same.encode_pixels(pixels))
+        assert torch.equal(*(encode_sentences(one, ["a photo of a cat."]) for one in (ours, same)))
+    assert ours.weights_key() == same.weights_key()
+    assert "are used, not those of" not in ours.info.note
+
+
+def test_a_vision_tower_in_the_names_of_transformers_takes_its_place(model: Any, other: Any, tmp_path: Path) -> None:
+    tower = {k: v for k, v in as_transformers(other.state_dict()).items() if k.startswith("vis")}
+    by_hand = model.state_dict() | begun(other.visual.state_dict(), "visual.")
+    for start in ("", "module."):
+        ours = loaded(tmp_path, begun(tower, start), model)
+        assert ours.weights_key() == loaded(tmp_path, by_hand).weights_key()
+    with pytest.raises(BackboneError, match="holds a vision tower alone"):
+        loaded(tmp_path, tower)
+    with pytest.raises(BackboneError, match="holds a whole model, not a vision tower alone"):
+        loaded(tmp_path, as_transformers(other.state_dict()), model)
+
+
+def test_a_damaged_clip_of_transformers_is_refused_by_its_names(model: Any, tmp_path: Path) -> None:
+    theirs = as_transformers(model.state_dict())
+    key = "vision_model.encoder.layers.1.self_attn.k_proj.weight"
+    faults = {key: torch.ones(()), "visual_projection.weight": torch.ones(2, 2, 2), "visual.proj": torch.ones(2)}
+    for content in ({k: v for k, v in theirs.items() if k != key}, *(theirs | {k: v} for k, v in faults.items())):
+        with pytest.raises(BackboneError, match="names of Hugging Face's transformers"):
+            loaded(tmp_path, content)
 
 
 def test_names_of_hugging_face_are_called_that(model: Any, tmp_path: Path) -> None:

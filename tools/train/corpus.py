@@ -4,9 +4,7 @@ A cache folder holds `pixels.bin`, the RGB bytes (H, W, 3) of all pictures one a
 offsets and sizes. Its name is a hash of the list of files, so that new pictures make a new cache.
 """
 
-import csv
 import hashlib
-import io
 import json
 import os
 import re
@@ -24,7 +22,8 @@ from rita_demo.data.datasets import DATASETS, load_split
 from rita_demo.data.folders import pictures_below, read_folder
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.process.text_file import read_text
-from rita_demo.records.errors import DemoError
+from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.spreadsheet import read_columns
 from rita_demo.vlm.words import word_list
 
 LONGEST_SHORT_SIDE = 160
@@ -144,9 +143,13 @@ def write_seen_words(data: Path, model: Path) -> None:
 
 def captioned_pictures(folder: Path) -> list[Source]:
     """Pictures with sentences: captions.csv with the columns file and caption."""
+    rows = read_columns(read_text(folder / "captions.csv"), "file", "caption")
+    if rows is None:
+        raise DataError(f"{folder.name}/captions.csv has no columns file and caption.", "Name them in its first row.")
     by_file: dict[str, list[str]] = {}
-    for row in csv.DictReader(io.StringIO(read_text(folder / "captions.csv"))):
-        by_file.setdefault(row["file"], []).append(row["caption"].strip())
+    for file, caption in rows:
+        place = file if (folder / file).is_file() else file.replace("\\", "/")
+        by_file.setdefault(place, []).append(caption.strip())
     return [Source(folder / file, folder.name, (), tuple(captions)) for file, captions in by_file.items()]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.pictures import split_note
 from rita_demo.evaluation.report.comparisons import PairedComparison
 from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.records.grouping import group_by
@@ -218,6 +219,7 @@ def _cells(row: ResultRow, references: Sequence[str]) -> tuple[str, ...]:
 
 
 def _all_datasets_table(rows: Sequence[ResultRow], reference: str, title: str) -> Table:
+    found = all_datasets(rows, reference)
     cells = tuple(
         (
             attack_text(row.attack, row.budget),
@@ -228,10 +230,16 @@ def _all_datasets_table(rows: Sequence[ResultRow], reference: str, title: str) -
             _comparison_text(paired),
             row.non_default or "recommended",
         )
-        for row, datasets, paired in all_datasets(rows, reference)
+        for row, datasets, paired in found
+    )
+    splits = {row.split for row, *_ in found}
+    notes = dict.fromkeys(
+        f"{row.dataset} ({row.split}): {note}"
+        for row in rows
+        if row.split in splits and (note := split_note(row.dataset, row.split))
     )
     head = ("attack", "method", "memory", "datasets", "n", title, "settings")
-    return Table(f"All datasets together, {title}", (), head, cells)
+    return Table(f"All datasets together, {title}", tuple(notes), head, cells)
 
 
 def _comparison_text(paired: PairedComparison | None) -> str:

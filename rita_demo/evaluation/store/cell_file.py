@@ -29,7 +29,7 @@ from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.folders import is_leftover
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation.pictures import PictureSet
+from rita_demo.evaluation.pictures import PictureSet, missing_text, split_note
 from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.evaluation.store import files
@@ -56,6 +56,7 @@ class CellHeader:
     ``columns``: of the tables. ``pool``: the same for cells that differ in the seed alone. ``settings``: as they were
     requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
     settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
+    ``missing``: number of pictures that are not there of the ``listed`` ones, both 0 where all are.
     ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features. ``folder``: the
     dataset's, below the data folder, where it is not its name. ``method_title``: what people read, also where a user's own
     method is not loaded.
@@ -75,6 +76,8 @@ class CellHeader:
     pictures: int
     available: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
+    missing: int = 0
+    listed: int = 0
     classes: int = 0
     classes_present: int = 0
     names: Sequence[str] | None = None
@@ -114,6 +117,8 @@ class CellHeader:
             pictures=len(picture_set.items),
             available=picture_set.available,
             left_out={one.id: one.reason for one in picture_set.unusable},
+            missing=len(picture_set.missing),
+            listed=picture_set.listed,
             classes=len(picture_set.names),
             classes_present=picture_set.classes_present,
             names=list(picture_set.names),
@@ -216,9 +221,12 @@ class CellHeader:
 
     @property
     def omission(self) -> str:
-        """A sentence on the pictures that were left out; "" where there are none."""
+        """Sentences on the pictures that were left out, on missing ones and on a random split; "" for none."""
         names = list(self.left_out)
-        return f"Left out, because they cannot be opened: {join_names(names, MAX_NAMED)}." if names else ""
+        sentences = [split_note(str(self.columns["dataset"]), str(self.columns["split"]))]
+        sentences += [missing_text(self.missing, self.listed)] if self.missing else []
+        sentences += [f"Left out, because they cannot be opened: {join_names(names, MAX_NAMED)}."] if names else []
+        return " ".join(filter(None, sentences))
 
     def _of_this_version(self) -> CellHeader:
         try:
@@ -337,18 +345,19 @@ class CellFile(RowWriter):
 
 
 def _write_header(path: Path, header: CellHeader) -> None:
-    """Write the header of a new cell. A stored one stays, apart from the pictures that are left out: a broken file may
-    have been added or removed beside the same pictures."""
+    """Write the header of a new cell. A stored one stays, apart from the pictures that are left out or missing: a broken
+    file may have been added or removed beside the same pictures."""
     content = header.as_json()
+    beside = {name: content[name] for name in ("left_out", "missing", "listed")}
     if path.is_file():
         try:
             stored = json.loads(path.read_text("utf-8"))
-            unchanged = stored.get("left_out", {}) == header.left_out
+            unchanged = all((stored.get(name) or type(value)()) == value for name, value in beside.items())
         except (OSError, ValueError, AttributeError):  # its readers say that it is damaged
             return
         if unchanged:
             return
-        content = stored | {"left_out": header.left_out}
+        content = stored | beside
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     files.atomic_write(path, (text + "\n").encode())
 
