@@ -41,7 +41,7 @@ Reader = Callable[[Path, str, str], Listing]
 
 
 def split_file(folder: Path, pictures: str, listing: str) -> Listing:
-    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``.
+    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``. The paths may be Windows'.
 
     Raises:
         DataError: a malformed file, two names for one label or the reverse, or a path outside the folder.
@@ -50,7 +50,7 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
     try:
         content: Any = json.loads(read_text(folder / listing))
         splits = {
-            split: [(str(path), int(label), str(name)) for path, label, name in content[split]]
+            split: [(str(path).replace("\\", "/"), int(label), str(name)) for path, label, name in content[split]]
             for split in SPLITS
             if split in content
         }

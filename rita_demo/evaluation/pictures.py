@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, class_names, load_split, skipped_of, uses_random_split
+from rita_demo.data.datasets import DATASETS, class_names, load_split, names_of_folders, skipped_of, uses_random_split
+from rita_demo.data.folder_names import FolderNames
 from rita_demo.data.folder_sets import SPLITS
 from rita_demo.data.folders import fault_of_name, skipped_text
 from rita_demo.data.picture_sources import Source, file_bytes
@@ -93,7 +94,8 @@ class PictureSet:
     ``names``: the K class names of the prompts. ``available``: number of pictures before the limit.
     ``classes_present``: number of the K classes that have pictures. ``unusable``: pictures that cannot be opened and are
     left out. ``skipped``: sentences on what the folders hold beside usable pictures, "" for nothing. ``folder``: where a folder
-    per class lies below the data folder, "" for directly in it or elsewhere.
+    per class lies below the data folder, "" for directly in it or elsewhere. ``origin``: a sentence on class names that are
+    not their folders'; ``names_fault``: one on class folders without names; "" for neither.
     """
 
     dataset: str
@@ -105,11 +107,14 @@ class PictureSet:
     unusable: tuple[UnusablePicture, ...] = ()
     skipped: str = ""
     folder: str = ""
+    origin: str = ""
+    names_fault: str = ""
 
     @property
-    def omissions(self) -> tuple[str, ...]:
-        """Sentences on what is in the dataset's folders and is not measured."""
-        sentences = [self.skipped, unusable_text(self.unusable, len(self.items)) if self.unusable else ""]
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on where the class names are from, and on what is in the dataset's folders and is not measured."""
+        unusable = unusable_text(self.unusable, len(self.items)) if self.unusable else ""
+        sentences = (self.origin, self.skipped, unusable)
         return tuple(f"{self.dataset}: {sentence}" for sentence in sentences if sentence)
 
     def stream(self, seed: int, order: str = "random") -> tuple[DatasetItem, ...]:
@@ -211,7 +216,7 @@ def list_pictures(
     """All pictures of a dataset as they are listed, without opening any; ``limit`` counts for drawn textures alone, which
     have no end. Arguments and errors are those of :func:`collect`."""
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
-    skipped = folder = ""
+    skipped, folder, named = "", "", FolderNames({})
     if base == "textures":
         names, items = _texture_set(split, limit, exclusions)
         present = len(names)
@@ -224,6 +229,7 @@ def list_pictures(
         names, items, present = _split_set(base, root, split, allow_partial, only_present)
         items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
         skipped = skipped_text(skipped_of(base, root))
+        named = named if base in DATASETS else names_of_folders(base, root)
         home = Path(os.path.abspath(root / base))
         if base not in DATASETS and home.parent.is_relative_to(above := Path(os.path.abspath(root))):
             folder = home.relative_to(above).as_posix() if home.parent != above else ""
@@ -234,7 +240,8 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    return PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped, folder=folder)
+    said = {"skipped": skipped, "folder": folder, "origin": named.origin, "names_fault": named.fault}
+    return PictureSet(title, split, names, tuple(items), len(items), present, **said)
 
 
 def own_pictures(

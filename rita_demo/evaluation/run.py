@@ -41,13 +41,14 @@ def evaluate(
     request: Request,
     report: Report = lambda _: None,
     executor: str = "local",
-    report_omission: Report = lambda _: None,
+    report_note: Report = lambda _: None,
     warn: Report = lambda _: None,
 ) -> RunSummary:
     """Measure what is requested and not yet stored in the run folder.
 
-    ``executor``: one of ``EXECUTORS``. ``report_omission`` gets each sentence on what is in a dataset and not measured,
-    ``warn`` one on a dataset's class names that the model cannot tell apart ("" where there are none).
+    ``executor``: one of ``EXECUTORS``. ``report_note`` gets each sentence on where a dataset's class names are from and
+    on what is in it and not measured, ``warn`` one on class folders without names, and one on class names that the model
+    cannot tell apart ("" where there are none).
 
     Raises:
         DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
@@ -59,7 +60,7 @@ def evaluate(
             "The executor ray needs the package ray, which is not installed.",
             "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
         )
-    datasets = _picture_sets(request, report, report_omission)
+    datasets = _picture_sets(request, report, report_note, warn)
     with _lock_run_folder(request.out):
         if executor == "ray":  # optional, so no import statement names it
             new, run = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report, warn)
@@ -93,7 +94,7 @@ def evaluate_steps(
     request: Request,
     engine: Engine,
     own: Mapping[str, PictureSet] | None = None,
-    report_omission: Report = lambda _: None,
+    report_note: Report = lambda _: None,
     warn: Report = lambda _: None,
     pace: Pace | None = None,
 ) -> Generator[EvaluationStep, None, None]:
@@ -105,7 +106,7 @@ def evaluate_steps(
     Raises:
         DemoError: as :func:`evaluate`.
     """
-    datasets = own or _picture_sets(request, lambda _: None, report_omission)
+    datasets = own or _picture_sets(request, lambda _: None, report_note, warn)
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
         for pictures in datasets.values():
@@ -143,10 +144,12 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _picture_sets(request: Request, report: Report, report_omission: Report) -> dict[str, PictureSet]:
+def _picture_sets(request: Request, report: Report, report_note: Report, warn: Report) -> dict[str, PictureSet]:
     sets = {name: _picture_set(request, name, report) for name in request.datasets}
-    for sentence in chain.from_iterable(pictures.omissions for pictures in sets.values()):
-        report_omission(sentence)
+    for sentence in chain.from_iterable(pictures.notes for pictures in sets.values()):
+        report_note(sentence)
+    for pictures in sets.values():
+        warn(pictures.names_fault and f"{pictures.dataset}: {pictures.names_fault}")
     return sets
 
 
