@@ -15,7 +15,7 @@ from typing import Any
 
 from rita_demo.data.folders import is_leftover
 from rita_demo.data.imagenet_names import wordnet_names
-from rita_demo.data.split_files import check_unique
+from rita_demo.data.split_files import RENAME_HINT, check_unique
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError, join_names
 
@@ -23,7 +23,7 @@ NAMES_FILE = "classnames.txt"
 NAMES_JSON = "classnames.json"  # the same as an object
 MAX_NAMED = 3  # class folders that a sentence lists
 MAX_BYTES = 1 << 20  # of a file of names
-_INDEXED = re.compile(r"(\d+)([\W_]+)(.*[^\W\d_].*)")  # 001.Black_footed_Albatross, 01_cup
+_INDEXED = re.compile(r"(\d+)([\W_]+)([^\W\d_].*)")  # 001.Black_footed_Albatross, 01_cup
 _NUMBERED = re.compile(r"(?=.*\d)([^\W\d_]*)[\W\d_]*")  # 7, 007, class_3, c0: a word or none, then a number
 _WORDNET = re.compile(r"n\d{8}")
 _KINDS = {"", "class", "label", "category", "cls", "id"}  # words that name nothing before a number
@@ -62,7 +62,8 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
             )
     table = wordnet_names() if any(map(_WORDNET.fullmatch, classes)) else {}
     if known := {c: table[c] for c in classes if c in table}:
-        names = _unique({c: known.get(c, c) for c in classes}, f"{where}, with ImageNet's names,")
+        hint = f"Write other names into a file {folder.name}/{NAMES_FILE}, with a line per class folder."
+        names = _unique({c: known.get(c, c) for c in classes}, f"{where}, with ImageNet's names,", hint)
         some = "1 class folder is a WordNet number and gets its name"
         if len(known) > 1:
             some = f"{len(known)} class folders are WordNet numbers and get their names"
@@ -78,8 +79,8 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
     return FolderNames(names, origin if indexed else "", _fault(folder, classes, ()))
 
 
-def _unique(names: Mapping[str, str], where: str) -> dict[str, str]:
-    return dict(zip(names, check_unique(names.values(), where), strict=True))
+def _unique(names: Mapping[str, str], where: str, hint: str = RENAME_HINT) -> dict[str, str]:
+    return dict(zip(names, check_unique(names.values(), where, hint), strict=True))
 
 
 def _pairs(names: Mapping[str, str], some: Collection[str]) -> str:
@@ -90,10 +91,13 @@ def _fault(folder: Path, classes: Sequence[str], known: Collection[str]) -> str:
     """A sentence on the class folders that have no name and are not ``known``."""
     if not (nameless := [c for c in _nameless(classes) if c not in known]):
         return ""
-    many = "1 class folder has" if len(nameless) == 1 else f"{len(nameless)} class folders have"
+    numbers = all(_NUMBERED.fullmatch(c)[1].casefold() in _KINDS or _WORDNET.fullmatch(c) for c in nameless)
+    what = f"{len(nameless)} class folders {'have a number and no name' if numbers else 'differ by a number alone'}"
+    if len(nameless) == 1:
+        what = "1 class folder has a number and no name"
     return (
-        f"{many} a number and no name: {join_names(nameless, MAX_NAMED)}. The prompts ask for that. Write the names "
-        f"into a file {folder.name}/{NAMES_FILE}, with a line per class folder: {nameless[0]} NAME."
+        f"{what}: {join_names(nameless, MAX_NAMED)}. The prompts have that in the place of a name. "
+        f"To give names, write a file {folder.name}/{NAMES_FILE}, with a line per class folder: {nameless[0]} NAME."
     )
 
 
@@ -139,37 +143,45 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
     """
     is_json = path.suffix.lower() == ".json"
     try:
-        lines = [] if is_json else _lines(path)
+        lines, pairs = _entries(path, classes)
     except (OSError, ValueError) as error:
         raise DataError(f"{place} is no text that can be read.", _HINT) from error
-    pairs = _json_pairs(path) if is_json else _line_pairs(lines, classes)
-    names = _by_class(pairs, classes)
+    names, texts = _by_class(pairs, classes), set(map(_folded, lines))
     if twice := [c for c, name in pairs if name != names.get(c, name)]:
         raise DataError(f"{place} has two names for the class folder {twice[0][:60]!r}.", "Leave one of them there.")
-    own = {c: c for c in classes if c not in names and any(_folded(line) == _folded(c) for line in lines)}
+    own = {c: c for c in classes if c not in names and _folded(c) in texts}
     other = is_json and "name" not in path.stem.lower() and len(set(names.values())) < len(classes)
     if other or (not names and (is_json or len(own) == len(classes))):
         return {}
-    if not names and not own and len(lines) == len(classes):
-        return _in_order(lines, place, classes)
-    if missing := [c for c in classes if c not in {**names, **own}]:
-        counts = f"{len(lines)} lines for {len(classes)} class folders, and none"
-        if names or own:
-            counts = f"names for {len(names) + len(own)} of {len(classes)} class folders, and none"
+    named = names | own
+    if missing := [c for c in classes if c not in named]:
+        if not named and len(lines) == len(classes):
+            return _in_order(lines, place, classes)
+        if not named:
+            raise DataError(f"{place} has {len(lines)} lines for {len(classes)} class folders.", _HINT)
+        counts = f"{place} has names for {len(named)} of {len(classes)} class folders"
         hint = "Add them there." if is_json else _HINT
-        raise DataError(f"{place} has {counts} for {join_names(missing, MAX_NAMED)}.", hint)
-    return {c: {**names, **own}[c] for c in classes}
+        raise DataError(f"{counts}, and none for {join_names(missing, MAX_NAMED)}.", hint)
+    return {c: named[c] for c in classes}
 
 
 def _read_exact(path: Path, classes: Sequence[str]) -> dict[str, str]:
     """The names in a file beside the dataset's folder, which may be another dataset's; none unless it names exactly these."""
     try:
-        pairs = _json_pairs(path) if path.suffix.lower() == ".json" else _line_pairs(lines := _lines(path), classes)
+        lines, pairs = _entries(path, classes)
     except (OSError, ValueError):
         return {}
-    count = len(pairs) if path.suffix.lower() == ".json" else len(lines)
     names = _by_class(pairs, classes)
-    return names if count == len(pairs) == len(names) == len(classes) else {}
+    return names if len(lines) == len(names) == len(classes) else {}
+
+
+def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The lines of a text or the keys of an object, and (class folder or its number, name) of those that have both."""
+    if path.suffix.lower() == ".json":
+        pairs = _json_pairs(path)
+        return [key for key, _ in pairs], pairs
+    lines = [line.strip() for line in read_text(path).split("\n") if line.strip()]
+    return lines, _line_pairs(lines, classes)
 
 
 def _json_pairs(path: Path) -> list[tuple[str, str]]:
@@ -180,11 +192,7 @@ def _json_pairs(path: Path) -> list[tuple[str, str]]:
         return []
     if not isinstance(content, dict) or not all(isinstance(name, str) and name.strip() for name in content.values()):
         return []
-    return [(key, name.strip()) for key, name in content.items()]
-
-
-def _lines(path: Path) -> list[str]:
-    return [line.strip() for line in read_text(path).split("\n") if line.strip()]
+    return [(key, " ".join(name.split())) for key, name in content.items()]
 
 
 def _line_pairs(lines: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]]:

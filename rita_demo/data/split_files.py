@@ -22,6 +22,7 @@ SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as 
 VARIANT_LISTS = tuple(f"images_variant_{split}.txt" for split in SPLITS)  # of FGVC Aircraft
 _ALL = {"test": "."}  # the picture folder itself is the test split
 COPY_HINT = "Copy it from the dataset again."
+RENAME_HINT = "Rename one of them there."
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
 # present, one gets ImageNet's own name, as in rita_demo.data.vocabularies.
 DUPLICATE_NAMES = {"n04008634": "projectile", "n04355933": "sunglass"}
@@ -189,7 +190,7 @@ def _pictures(
     return found, classes.skipped
 
 
-def check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
+def check_unique(names: Iterable[str], where: str, hint: str = RENAME_HINT) -> tuple[str, ...]:
     """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal.
 
     Raises:
@@ -201,7 +202,7 @@ def check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
             raise DataError(f"{where} holds a class name with half a character.", COPY_HINT)
     for name, times in Counter(map(str.casefold, spaced)).items():
         if times > 1:
-            raise DataError(f"{where} gives two classes the same name: {name[:60]!r}.", "Rename one of them there.")
+            raise DataError(f"{where} gives two classes the same name: {name[:60]!r}.", hint)
     return spaced
 
 

@@ -44,6 +44,16 @@ def test_a_wordnet_number_gets_its_name_in_imagenet(tmp_path: Path) -> None:
     assert found.notes[0].removeprefix("mine: ") in status("mine", tmp_path).sentence
 
 
+def test_two_wordnet_numbers_of_one_name_need_other_names(tmp_path: Path) -> None:
+    table = imagenet_names.wordnet_names()
+    first = dict[str, str]()
+    number = next(n for n, name in table.items() if first.setdefault(name.casefold(), n) != n)
+    make_classes(tmp_path / "mine", number, first[table[number].casefold()])
+    with pytest.raises(DataError, match="'mine', with ImageNet's names, gives two classes the same name") as refused:
+        listed(tmp_path)
+    assert refused.value.hint == "Write other names into a file mine/classnames.txt, with a line per class folder."
+
+
 def test_every_wordnet_number_of_imagenet_has_its_clip_name() -> None:
     table, names = imagenet_names.wordnet_names(), imagenet_names.imagenet_names()
     assert len(table) > 20000
@@ -95,6 +105,7 @@ def test_a_number_that_counts_the_classes_is_no_part_of_the_name(
         ("01_cup", "crab"),
         ("2012 Audi", "2013 Tesla"),
         ("3d printer", "cup"),
+        ("3.5 inch", "5.25 inch"),
     ],
 )
 def test_a_number_that_counts_no_classes_stays_in_the_name(tmp_path: Path, folders: tuple[str, ...]) -> None:
@@ -120,7 +131,7 @@ def test_numbers_stay_where_two_names_would_be_equal_without_them_and_this_is_sa
         (("000", "001"), "2 class folders have a number and no name: 000, 001."),
         (("class_3", "cup"), "1 class folder has a number and no name: class_3."),
         (("Class 1", "Class 2"), "2 class folders have a number and no name: Class 1, Class 2."),
-        (("c0", "c1", "c2"), "3 class folders have a number and no name: c0, c1, c2."),
+        (("c0", "c1", "c2"), "3 class folders differ by a number alone: c0, c1, c2."),
         (("7", "crab"), "1 class folder has a number and no name: 7."),
         (("crab", "cup"), ""),
         (("A320", "F-16"), ""),
@@ -134,7 +145,7 @@ def test_class_folders_that_are_no_names_are_named(tmp_path: Path, folders: tupl
     assert found.names_fault.startswith(nameless)
     assert bool(found.names_fault) == bool(nameless)
     if nameless:
-        first = re.findall(r"name: ([^,.]+)", nameless)[0]
+        first = re.findall(r": ([^,.]+)", nameless)[0]
         assert f"a file mine/classnames.txt, with a line per class folder: {first} NAME." in found.names_fault
     assert found.names_fault in status("mine", tmp_path).sentence
     assert found.names_fault in dict(map(reversed, dataset_choices(DataFolders(tmp_path))))["mine"]  # type: ignore[arg-type]
@@ -197,7 +208,7 @@ def test_a_file_of_names_beside_the_folder_counts_where_it_names_exactly_these_c
     ("file", "content", "words"),
     [
         ("classnames.txt", "1 rose\n10 cup\n", "classnames.txt has names for 2 of 3 class folders, and none for 2."),
-        ("classnames.txt", "rose\ncup\n", "classnames.txt has 2 lines for 3 class folders, and none for 1, 10, 2."),
+        ("classnames.txt", "rose\ncup\n", "classnames.txt has 2 lines for 3 class folders."),
         ("classnames.txt", "rose\ncup\nowl\n", "a name per line, and the class folders have two orders"),
         ("classnames.txt", "1 rose\n10 cup\n2 Rose\n", "classnames.txt gives two classes the same name: 'rose'."),
         ("classnames.txt", "1 rose\n10 cup\n2 owl\n1 fox\n", "has two names for the class folder '1'"),
