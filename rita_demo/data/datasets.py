@@ -225,7 +225,7 @@ def _folder_status(folder: Path, found: FolderSet) -> DatasetStatus:
     except DataError as error:
         return DatasetStatus(folder.name, title, False, str(error))
     sentence = f"{len(found.classes)} classes; splits: {found.splits_text}."
-    said = " ".join(filter(None, (sentence, named.origin, named.fault)))
+    said = " ".join(filter(None, (sentence, named.origin, named.warning)))
     return DatasetStatus(folder.name, title, True, said, skipped=skipped_text(_skipped(found, named)))
 
 

@@ -33,13 +33,13 @@ _HINT = "Write a line per class folder: its name, a space, the class name."
 
 @dataclass(frozen=True)
 class FolderNames:
-    """``names``: class folder -> class name, all different. ``origin``: a sentence on names that are not their folders';
-    ``fault``: one on folders that have a number and no name; "" for neither. ``file``: the file of names in the dataset's
+    """``names``: class folder -> class name, all different. ``origin``: a sentence on the file that they are from;
+    ``warning``: on folders that are called by numbers, what is asked instead, or that they have no name; "" for neither. ``file``: the file of names in the dataset's
     folder, "" for none there."""
 
     names: dict[str, str]
     origin: str = ""
-    fault: str = ""
+    warning: str = ""
     file: str = ""
 
 
@@ -67,16 +67,16 @@ def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
         some = "1 class folder is a WordNet number and gets its name"
         if len(known) > 1:
             some = f"{len(known)} class folders are WordNet numbers and get their names"
-        return FolderNames(names, f"{some} in ImageNet: {_pairs(names, known)}.", _fault(folder, classes, known))
+        said = f"{some} in ImageNet: {_pairs(names, known)}. {_without_names(folder, classes, known)}"
+        return FolderNames(names, warning=said.rstrip())
     indexed = _without_index(classes)
     if indexed and len({name.casefold() for name in indexed.values()}) == len(classes):
         names = _unique(indexed, where)
-        return FolderNames(
-            names, f"The number before the name of every class folder is left out: {_pairs(names, names)}."
-        )
+        said = f"The number before the name of every class folder is left out: {_pairs(names, names)}."
+        return FolderNames(names, warning=said)
     names = _unique({c: c for c in classes}, where)
-    origin = "The number before the name of every class folder stays: without it two names are equal."
-    return FolderNames(names, origin if indexed else "", _fault(folder, classes, ()))
+    said = "The number before the name of every class folder stays: without it two names are equal."
+    return FolderNames(names, warning=said if indexed else _without_names(folder, classes, ()))
 
 
 def _unique(names: Mapping[str, str], where: str, hint: str = RENAME_HINT) -> dict[str, str]:
@@ -87,7 +87,7 @@ def _pairs(names: Mapping[str, str], some: Collection[str]) -> str:
     return join_names([f"{c} is {name}" for c, name in names.items() if c in some], MAX_NAMED)
 
 
-def _fault(folder: Path, classes: Sequence[str], known: Collection[str]) -> str:
+def _without_names(folder: Path, classes: Sequence[str], known: Collection[str]) -> str:
     """A sentence on the class folders that have no name and are not ``known``."""
     if not (nameless := [c for c in _nameless(classes) if c not in known]):
         return ""

@@ -94,8 +94,8 @@ class PictureSet:
     ``names``: the K class names of the prompts. ``available``: number of pictures before the limit.
     ``classes_present``: number of the K classes that have pictures. ``unusable``: pictures that cannot be opened and are
     left out. ``skipped``: sentences on what the folders hold beside usable pictures, "" for nothing. ``folder``: where a folder
-    per class lies below the data folder, "" for directly in it or elsewhere. ``origin``: a sentence on class names that are
-    not their folders'; ``names_fault``: one on class folders without names; "" for neither.
+    per class lies below the data folder, "" for directly in it or elsewhere. ``origin``: a sentence on the file of the
+    class names; ``names_warning``: on class folders that are called by numbers; "" for neither.
     """
 
     dataset: str
@@ -108,11 +108,11 @@ class PictureSet:
     skipped: str = ""
     folder: str = ""
     origin: str = ""
-    names_fault: str = ""
+    names_warning: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on where the class names are from, and on what is in the dataset's folders and is not measured."""
+        """Sentences on the file of the class names, and on what is in the dataset's folders and is not measured."""
         unusable = unusable_text(self.unusable, len(self.items)) if self.unusable else ""
         sentences = (self.origin, self.skipped, unusable)
         return tuple(f"{self.dataset}: {sentence}" for sentence in sentences if sentence)
@@ -240,7 +240,7 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    said = {"skipped": skipped, "folder": folder, "origin": named.origin, "names_fault": named.fault}
+    said = {"skipped": skipped, "folder": folder, "origin": named.origin, "names_warning": named.warning}
     return PictureSet(title, split, names, tuple(items), len(items), present, **said)
 
 

@@ -46,9 +46,9 @@ def evaluate(
 ) -> RunSummary:
     """Measure what is requested and not yet stored in the run folder.
 
-    ``executor``: one of ``EXECUTORS``. ``report_note`` gets each sentence on where a dataset's class names are from and
-    on what is in it and not measured, ``warn`` one on class folders without names, and one on class names that the model
-    cannot tell apart ("" where there are none).
+    ``executor``: one of ``EXECUTORS``. ``report_note`` gets each sentence on the file of a dataset's class names and on
+    what is in it and not measured, ``warn`` those on class folders that are called by numbers, and on class names that the
+    model cannot tell apart ("" where there are none).
 
     Raises:
         DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
@@ -149,7 +149,7 @@ def _picture_sets(request: Request, report: Report, report_note: Report, warn: R
     for sentence in chain.from_iterable(pictures.notes for pictures in sets.values()):
         report_note(sentence)
     for pictures in sets.values():
-        warn(pictures.names_fault and f"{pictures.dataset}: {pictures.names_fault}")
+        warn(pictures.names_warning and f"{pictures.dataset}: {pictures.names_warning}")
     return sets
 
 

@@ -36,12 +36,12 @@ def test_a_wordnet_number_gets_its_name_in_imagenet(tmp_path: Path) -> None:
     assert found.names == (
         *("crab", "organism", "tench", "English Springer Spaniel", "sunglass", "n99999999"),
     )  # "organism" is one of ImageNet-21k
-    assert found.notes == (
-        "mine: 4 class folders are WordNet numbers and get their names in ImageNet: n00004475 is organism, "
-        "n01440764 is tench, n02102040 is English Springer Spaniel and 1 more.",
+    assert found.names_warning.startswith(
+        "4 class folders are WordNet numbers and get their names in ImageNet: n00004475 is organism, "
+        "n01440764 is tench, n02102040 is English Springer Spaniel and 1 more. "
+        "1 class folder has a number and no name: n99999999."
     )
-    assert found.names_fault.startswith("1 class folder has a number and no name: n99999999.")
-    assert found.notes[0].removeprefix("mine: ") in status("mine", tmp_path).sentence
+    assert found.names_warning in status("mine", tmp_path).sentence
 
 
 def test_two_wordnet_numbers_of_one_name_need_other_names(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_wordnet_numbers_stay_numbers_where_no_list_of_them_is_installed(
         found = listed(tmp_path)
     imagenet_names.wordnet_names.cache_clear()
     assert found.names == ("n01440764", "n02102040")
-    assert "2 class folders have a number and no name: n01440764, n02102040." in found.names_fault
+    assert "2 class folders have a number and no name: n01440764, n02102040." in found.names_warning
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_a_number_that_counts_the_classes_is_no_part_of_the_name(
     found = listed(tmp_path)
     assert found.names == names
     origin = "The number before the name of every class folder is left out: "
-    assert found.origin == f"{origin}{', '.join(f'{c} is {name}' for c, name in zip(folders, names))}."
-    assert found.origin in status("mine", tmp_path).sentence
-    assert found.names_fault == ""
+    assert found.names_warning == f"{origin}{', '.join(f'{c} is {name}' for c, name in zip(folders, names))}."
+    assert found.names_warning in status("mine", tmp_path).sentence
+    assert found.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,15 @@ def test_a_number_that_counts_no_classes_stays_in_the_name(tmp_path: Path, folde
     make_classes(tmp_path / "mine", *folders)
     found = listed(tmp_path)
     assert found.names == tuple(folder.replace("_", " ") for folder in folders)
-    assert (found.notes, found.names_fault) == ((), "")
+    assert (found.notes, found.names_warning) == ((), "")
 
 
 def test_numbers_stay_where_two_names_would_be_equal_without_them_and_this_is_said(tmp_path: Path) -> None:
     make_classes(tmp_path / "mine", "001.cup", "002.Cup", "003.crab")
     found = listed(tmp_path)
     assert found.names == ("001.cup", "002.Cup", "003.crab")
-    assert found.notes == (
-        "mine: The number before the name of every class folder stays: without it two names are equal.",
-    )
+    said = "The number before the name of every class folder stays: without it two names are equal."
+    assert found.names_warning == said
 
 
 @pytest.mark.parametrize(
@@ -142,13 +141,13 @@ def test_class_folders_that_are_no_names_are_named(tmp_path: Path, folders: tupl
     make_classes(tmp_path / "mine", *folders)
     found = listed(tmp_path)
     assert found.names == tuple(folder.replace("_", " ") for folder in folders)
-    assert found.names_fault.startswith(nameless)
-    assert bool(found.names_fault) == bool(nameless)
+    assert found.names_warning.startswith(nameless)
+    assert bool(found.names_warning) == bool(nameless)
     if nameless:
         first = re.findall(r": ([^,.]+)", nameless)[0]
-        assert f"a file mine/classnames.txt, with a line per class folder: {first} NAME." in found.names_fault
-    assert found.names_fault in status("mine", tmp_path).sentence
-    assert found.names_fault in dict(map(reversed, dataset_choices(DataFolders(tmp_path))))["mine"]  # type: ignore[arg-type]
+        assert f"a file mine/classnames.txt, with a line per class folder: {first} NAME." in found.names_warning
+    assert found.names_warning in status("mine", tmp_path).sentence
+    assert found.names_warning in dict(map(reversed, dataset_choices(DataFolders(tmp_path))))["mine"]  # type: ignore[arg-type]
 
 
 FILES = {
@@ -170,7 +169,7 @@ def test_a_file_of_names_in_the_folder_counts(
     found = listed(tmp_path)
     assert dict(zip(sorted(folders), found.names)) == dict(zip(folders, NAMES))
     assert found.notes == (f"mine: The class names are those of mine/{file}.",), "and it is not said to be skipped"
-    assert found.names_fault == ""
+    assert found.names_warning == ""
     assert f"are those of mine/{file}." in status("mine", tmp_path).sentence
     assert status("mine", tmp_path).skipped == ""
 
@@ -250,7 +249,7 @@ def test_a_file_on_something_else_is_skipped_and_said_to_be(tmp_path: Path, file
     (tmp_path / "mine" / file).write_text(content)
     found = listed(tmp_path)
     assert found.names == ("1", "10", "2")
-    assert found.names_fault
+    assert found.names_warning
     assert file in found.skipped
 
 
