@@ -2,7 +2,7 @@
 
 A row of :data:`DATASETS` is all that a dataset needs: files, prompt, class names, download, exceptions of the preset
 ``paper``. :mod:`rita_demo.data.split_files` reads its list of pictures. A folder per class needs no row: the classes lie in
-the folder itself (its only split is ``all``) or below ``train``, ``val`` and ``test``.
+the folder itself (its only split is ``all``) or below the folders of its splits.
 """
 
 import json
@@ -10,18 +10,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.folder_sets import ALL, classes_in, read_folder_set
-from rita_demo.data.folders import Skipped, read_folder, skipped_text
+from rita_demo.data.folder_names import NAMES_JSON, FolderNames, name_classes
+from rita_demo.data.folder_sets import SPLIT_NAMES, FolderSet, classes_in, read_folder_set
+from rita_demo.data.folders import Skip, Skipped, read_folder, skipped_text
 from rita_demo.data.split_files import (
     SEED,
     VARIANT_LISTS,
     Listing,
     Reader,
     aircraft_variants,
-    check_unique,
     class_folders,
     random_split,
     split_file,
@@ -31,6 +32,7 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 
 Item = tuple[Path, int, str]  # picture, label, class name
+SPLIT_FOLDERS = f"Splits are folders named {', '.join(chain.from_iterable(SPLIT_NAMES.values()))}, in any capitals."
 
 
 @dataclass(frozen=True)
@@ -216,11 +218,20 @@ def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple
     rows = [_status(dataset, root, look) for dataset in DATASETS.values()]
     known = {dataset.folder for dataset in DATASETS.values()}
     for folder in _folders(root):
-        if folder.name not in known and (splits := (found := read_folder_set(folder)).splits):
-            sentence = f"{len(next(iter(splits.values())).pictures)} classes; splits: {', '.join(splits)}."
-            skipped = skipped_text(found.skipped)
-            rows.append(DatasetStatus(folder.name, "a folder per class", True, sentence, skipped=skipped))
+        if folder.name not in known and (found := read_folder_set(folder)).splits:
+            rows.append(_folder_status(folder, found))
     return tuple(rows)
+
+
+def _folder_status(folder: Path, found: FolderSet) -> DatasetStatus:
+    title = "a folder per class"
+    try:
+        named = name_classes(folder, found.classes)
+    except DataError as error:
+        return DatasetStatus(folder.name, title, False, str(error))
+    sentence = f"{len(found.classes)} classes; splits: {found.splits_text}."
+    said = " ".join(filter(None, (sentence, named.origin, named.warning)))
+    return DatasetStatus(folder.name, title, True, said, skipped=skipped_text(_skipped(found, named)))
 
 
 def _status(dataset: Dataset, root: Path | None, look: bool) -> DatasetStatus:
@@ -272,7 +283,7 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
 
     Args:
         name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder per class, whose
-            labels are the classes in alphabetical order.
+            labels are the class folders of all splits in alphabetical order.
         split: ``train``, ``val`` or ``test``; ``all`` for a folder without splits.
         allow_partial: leave out listed pictures that are missing, instead of raising.
 
@@ -323,26 +334,42 @@ def skipped_of(name: str, data_root: str | Path) -> Skipped:
     root = _root(data_root)
     if name in DATASETS:
         return _listing(name, root).skipped
-    return read_folder_set(root / name).skipped
+    return _skipped(*_read_folder(name, root))
 
 
 def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
-    """The class names of a dataset's list in label order, with or without pictures here; empty for a folder per class.
+    """The class names of a dataset in label order: of its list, with or without pictures here, or of its class folders.
 
     Raises:
         DataError: as :func:`load_split`.
     """
-    return _listing(name, _root(data_root)).names if name in DATASETS else ()
+    root = _root(data_root)
+    return _listing(name, root).names if name in DATASETS else tuple(_read_folder(name, root)[1].names.values())
+
+
+def names_of_folders(name: str, data_root: str | Path) -> FolderNames:
+    """What the class folders of a dataset without a row in :data:`DATASETS` are called.
+
+    Raises:
+        DataError: as :func:`load_split`.
+    """
+    return _read_folder(name, _root(data_root))[1]
 
 
 def list_files(name: str, data_root: str | Path) -> dict[str, bytes]:
     """Path below the data root -> content of the files that list the pictures and classes of a dataset; where CoOp's split
-    file is absent, one with the random split in its place.
+    file is absent, one with the random split in its place. Of a folder per class: a file of its names, where they are not
+    the folders'.
 
     Raises:
         DataError: as :func:`load_split`.
     """
-    root, dataset = _root(data_root), DATASETS[name]
+    root = _root(data_root)
+    if name not in DATASETS:
+        names = _read_folder(name, root)[1].names
+        others = any(called != c.replace("_", " ") for c, called in names.items())
+        return {f"{name}/{NAMES_JSON}": json.dumps(names).encode()} if others else {}
+    dataset = DATASETS[name]
     listing, folder = _listing(name, root), Path(dataset.folder)
     if uses_random_split(name, root):
         rows = {
@@ -408,19 +435,35 @@ def unknown_dataset(name: str, root: Path, ending: str = "") -> DataError:
 
 
 def _load_folder(name: str, root: Path, split: str) -> list[Item]:
+    found, named = _read_folder(name, root)
+    folder = root / name
+    if split not in found.splits:
+        hint = skipped_text(skip for skip in found.skipped if skip[0] is Skip.NO_SPLIT)
+        raise DataError(
+            f"The folder {folder.name!r} has the splits {found.splits_text}; got {split[:60]!r}.",
+            f"{hint} {SPLIT_FOLDERS}".lstrip(),
+        )
+    label = {c: index for index, c in enumerate(found.classes)}
+    place, pictures = folder / found.places[split], found.splits[split].pictures
+    return [(place / c / file, label[c], named.names[c]) for c, files in pictures.items() for file in files]
+
+
+def _read_folder(name: str, root: Path) -> tuple[FolderSet, FolderNames]:
+    """A folder per class, and what its classes are called."""
     folder = root / name  # an absolute name replaces the root
     if not folder.is_dir():
         raise unknown_dataset(name, root)
     found = read_folder_set(folder)
-    if not (splits := found.splits):
-        message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them."
-        raise DataError(message, skipped_text(found.skipped))
-    if split not in splits:
-        raise DataError(f"The folder {folder.name!r} has the splits {', '.join(splits)}; got {split[:60]!r}.")
-    place, classes = folder if split == ALL else folder / split, splits[split].pictures
-    names = check_unique(classes, f"The folder {folder.name!r}")
-    labels = zip(names, classes.items(), strict=True)
-    return [(place / c / file, label, name) for label, (name, (c, files)) in enumerate(labels) for file in files]
+    if not found.splits:
+        message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them"
+        one = "".join(f"; it holds one: {c[:60]!r}" for c in found.classes)
+        raise DataError(f"{message}{one}.", skipped_text(found.skipped))
+    return found, name_classes(folder, found.classes)
+
+
+def _skipped(found: FolderSet, named: FolderNames) -> Skipped:
+    """What a folder per class holds beside pictures and the file of its names."""
+    return tuple(skip for skip in found.skipped if skip != (Skip.NO_PICTURE, named.file))
 
 
 def _folders(root: Path | None) -> tuple[Path, ...]:

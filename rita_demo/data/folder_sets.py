@@ -1,4 +1,4 @@
-"""Folders with a folder of pictures per class, as they are or below ``train``, ``val`` and ``test``."""
+"""Folders with a folder of pictures per class, as they are or below the folders of splits."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +7,8 @@ from rita_demo.data.folders import Skip, Skipped, read_folder, skipped_below
 
 SPLITS = ("train", "val", "test")
 ALL = "all"  # the split of a folder without splits
+#: What the folders of the splits are called, in small letters.
+SPLIT_NAMES = {"train": ("train", "training"), "val": ("val", "valid", "validation"), "test": ("test", "testing")}
 FEWEST_CLASSES = 2
 
 
@@ -20,11 +22,22 @@ class ClassFolders:
 
 @dataclass(frozen=True)
 class FolderSet:
-    """A folder as a dataset: split -> its classes, none where fewer than two folders hold pictures; ``skipped``: what it
-    holds beside their pictures."""
+    """A folder as a dataset. ``splits``: split -> its class folders that hold pictures; none where these are fewer than two
+    in all splits together. ``places``: split -> its folder, "" for the dataset's own. ``skipped``: what the folder holds
+    beside their pictures. ``classes``: the class folders of all splits, sorted."""
 
     splits: dict[str, ClassFolders]
+    places: dict[str, str]
     skipped: Skipped
+    classes: tuple[str, ...]
+
+    @property
+    def splits_text(self) -> str:
+        """The splits by name, with their folders where these have others."""
+        named = (
+            f"{split} (folder {place})" * (place not in ("", split)) or split for split, place in self.places.items()
+        )
+        return ", ".join(named)
 
 
 def class_folders_in(folder: Path) -> ClassFolders:
@@ -37,29 +50,60 @@ def class_folders_in(folder: Path) -> ClassFolders:
     content = {name: read_folder(folder / name) for name in here.folders}
     skipped = [*here.skipped, *((Skip.LOOSE, name) for name in here.pictures)]
     for name, one in content.items():
-        nested = [(Skip.NESTED, inside) for inside in one.folders] if one.pictures else [(Skip.NO_CLASS, "")]
+        nested = [(Skip.NESTED, inside) for inside in one.folders]
+        if not one.pictures:
+            nested = [(Skip.NO_PICTURES if one.folders else Skip.NO_CLASS, "")]
         skipped += skipped_below(name, (*one.skipped, *nested))
     return ClassFolders({name: one.pictures for name, one in content.items() if one.pictures}, tuple(skipped))
 
 
 def classes_in(folder: Path) -> ClassFolders:
     """The class folders in a folder; none where they are fewer than two, or where it is missing or cannot be read."""
+    found = _class_folders(folder)
+    return found if len(found.pictures) >= FEWEST_CLASSES else ClassFolders({}, found.skipped)
+
+
+def _class_folders(folder: Path) -> ClassFolders:
     try:
-        found = class_folders_in(folder)
+        return class_folders_in(folder)
     except OSError:
         return ClassFolders({}, ())
-    return found if len(found.pictures) >= FEWEST_CLASSES else ClassFolders({}, found.skipped)
 
 
 def read_folder_set(folder: Path) -> FolderSet:
     """A folder as a dataset; without splits where it holds no folders of pictures."""
-    splits = {name: classes for name in SPLITS if (classes := classes_in(folder / name)).pictures}
-    if not splits:
-        classes = classes_in(folder)
-        return FolderSet({ALL: classes} if classes.pictures else {}, classes.skipped)
-    here = read_folder(folder)
-    skipped = [*here.skipped, *((Skip.LOOSE, name) for name in here.pictures)]
-    skipped += [(Skip.BESIDE, name) for name in here.folders if name not in splits]
-    for name, classes in splits.items():
-        skipped += skipped_below(name, classes.skipped)
-    return FolderSet(splits, tuple(skipped))
+    whole, found = _class_folders(folder), _read_splits(folder)
+    classes = {name for _, one in found.values() for name in one.pictures}
+    # a split may lack all classes but one; a class that is called like a split, with a folder inside, is none
+    if any(len(one.pictures) >= FEWEST_CLASSES for _, one in found.values()) or len(classes) > len(whole.pictures):
+        here, used = read_folder(folder), {place for place, _ in found.values()}
+        skipped = [*here.skipped, *((Skip.LOOSE, name) for name in here.pictures)]
+        named = {name for split, names in SPLIT_NAMES.items() if split not in found for name in names}
+        skipped += [
+            (Skip.NO_SPLIT if name.lower() in named else Skip.BESIDE, name) for name in here.folders if name not in used
+        ]
+        for place, one in found.values():
+            skipped += skipped_below(place, one.skipped)
+    else:
+        found, classes, skipped = {ALL: ("", whole)}, set(whole.pictures), list(whole.skipped)
+    splits = {split: one for split, (_, one) in found.items()} if len(classes) >= FEWEST_CLASSES else {}
+    places = {split: place for split, (place, _) in found.items()}
+    return FolderSet(splits, places, tuple(skipped), tuple(sorted(classes)))
+
+
+def _read_splits(folder: Path) -> dict[str, tuple[str, ClassFolders]]:
+    """Split -> its folder and the class folders there. A split with one class needs a class of another split: "unknown" is
+    where some keep pictures without labels. Of two folders for one split the one that comes first in ``SPLIT_NAMES`` counts,
+    in small letters before capitals."""
+    try:
+        here = read_folder(folder).folders
+    except OSError:
+        return {}
+    found = dict[str, tuple[str, ClassFolders]]()
+    for split, names in SPLIT_NAMES.items():
+        places = [place for place in here if place.lower() in names]
+        for place in sorted(places, key=lambda place: (names.index(place.lower()), place != place.lower(), place)):
+            if split not in found and (one := _class_folders(folder / place)).pictures:
+                found[split] = place, one
+    shared = {name for _, one in found.values() if len(one.pictures) >= FEWEST_CLASSES for name in one.pictures}
+    return {split: one for split, one in found.items() if not shared or shared & one[1].pictures.keys()}

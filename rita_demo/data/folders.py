@@ -47,11 +47,19 @@ class Skip(Enum):
     UNREADABLE_NAME = ("name is no text in UTF-8 and is skipped", "names are no text in UTF-8 and are skipped")
     DEAD_LINK = ("link leads nowhere and is skipped", "links lead nowhere and are skipped")
     NO_CLASS = ("folder holds no pictures and is no class", "folders hold no pictures and are no classes")
+    NO_PICTURES = (
+        "folder holds folders and no pictures of its own and is no class",
+        "folders hold folders and no pictures of their own and are no classes",
+    )
     NESTED = (
         "folder lies inside a class's folder and is skipped",
         "folders lie inside a class's folder and are skipped",
     )
     BESIDE = ("folder lies beside the splits and is skipped", "folders lie beside the splits and are skipped")
+    NO_SPLIT = (
+        "folder is called like a split and holds no pictures of the classes",
+        "folders are called like splits and hold no pictures of the classes",
+    )
     LOOSE = ("picture lies in no class's folder and is skipped", "pictures lie in no class's folder and are skipped")
 
 

@@ -24,6 +24,7 @@ SPLIT_FRACTIONS = {"train": 0.5, "val": 0.2, "test": 0.3}  # of every class, as 
 VARIANT_LISTS = tuple(f"images_variant_{split}.txt" for split in SPLITS)  # of FGVC Aircraft
 _ALL = {"test": "."}  # the picture folder itself is the test split
 COPY_HINT = "Copy it from the dataset again."
+RENAME_HINT = "Rename one of them there."
 # CLIP's ImageNet names, which classnames.txt repeats, have two pairs of equal names. Where both classes of a pair are
 # present, one gets ImageNet's own name, as in rita_demo.data.vocabularies.
 DUPLICATE_NAMES = {"n04008634": "projectile", "n04355933": "sunglass"}
@@ -43,7 +44,7 @@ Reader = Callable[[Path, str, str], Listing]
 
 
 def split_file(folder: Path, pictures: str, listing: str) -> Listing:
-    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``.
+    """``split_zhou_*.json``: ``{"train": [[path, label, name], ...], "val": ..., "test": ...}``. The paths may be Windows'.
 
     Raises:
         DataError: a malformed file, two names for one label or the reverse, or a path outside the folder.
@@ -52,7 +53,7 @@ def split_file(folder: Path, pictures: str, listing: str) -> Listing:
     try:
         content: Any = json.loads(read_text(folder / listing))
         splits = {
-            split: [(str(path), int(label), str(name)) for path, label, name in content[split]]
+            split: [(str(path).replace("\\", "/"), int(label), str(name)) for path, label, name in content[split]]
             for split in SPLITS
             if split in content
         }
@@ -191,7 +192,7 @@ def _pictures(
     return found, classes.skipped
 
 
-def check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
+def check_unique(names: Iterable[str], where: str, hint: str = RENAME_HINT) -> tuple[str, ...]:
     """Class names with spaces for underscores. Capitals do not distinguish names: the prompts would be equal.
 
     Raises:
@@ -203,7 +204,7 @@ def check_unique(names: Iterable[str], where: str) -> tuple[str, ...]:
             raise DataError(f"{where} holds a class name with half a character.", COPY_HINT)
     for name, times in Counter(map(str.casefold, spaced)).items():
         if times > 1:
-            raise DataError(f"{where} gives two classes the same name: {name[:60]!r}.", "Rename one of them there.")
+            raise DataError(f"{where} gives two classes the same name: {name[:60]!r}.", hint)
     return spaced
 
 

@@ -1,19 +1,17 @@
 """Class names: the ready lists of datasets, the prompt of plain CLIP for them, and names that a user typed."""
 
 import difflib
-import importlib.util
 import operator
 import re
-import runpy
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rita_demo.data import descriptions
 from rita_demo.data.datasets import DATASETS
+from rita_demo.data.imagenet_names import imagenet_names
 from rita_demo.records.errors import SettingError, VocabularyError, check_known
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
 from rita_demo.settings.setting import short_repr
@@ -24,9 +22,6 @@ LONGEST_NAME = 100  # characters
 _JOINERS = "\u200c\u200d"
 #: One name of a typed list up to its separator: in quotes as in a CSV file, or as it is.
 _ENTRY = re.compile(r'[^\S\r\n]*"((?:[^"\r\n]|"")*)"[^\S\r\n]*(?:[,;\r\n]|\Z)|([^,;\r\n]*)(?:[,;\r\n]|\Z)')
-
-# open_clip's list has two pairs of equal names; here every name means one class
-_IMAGENET_DUPLICATES = {744: "projectile", 836: "sunglass"}
 
 
 @dataclass(frozen=True)
@@ -39,24 +34,13 @@ class Vocabulary:
     @property
     def names(self) -> tuple[str, ...]:
         """K class names, underscores of the dataset written as spaces."""
-        return _imagenet() if self.name == "imagenet" else _described(self.name)
+        return imagenet_names() if self.name == "imagenet" else _described(self.name)
 
 
 @cache
 def _described(name: str) -> tuple[str, ...]:
     """The classes of a file of descriptions, which are in label order."""
     return tuple(key.replace("_", " ") for key in descriptions.load(name))
-
-
-@cache
-def _imagenet() -> tuple[str, ...]:
-    """open_clip's 1000 names, read from one file of it: importing open_clip takes seconds."""
-    package = importlib.util.find_spec("open_clip")
-    assert package is not None
-    assert package.origin is not None
-    path = Path(package.origin).with_name("zero_shot_metadata.py")
-    names = runpy.run_path(str(path))["IMAGENET_CLASSNAMES"]
-    return tuple(_IMAGENET_DUPLICATES.get(index, name) for index, name in enumerate(names))
 
 
 VOCABULARIES = {name: Vocabulary(name, row.list_title) for name, row in DATASETS.items() if row.list_title}

@@ -100,7 +100,7 @@ def picture_folder(chosen: ChosenPictures, root: Path | None) -> PictureFolder:
                     f"The chosen pictures are larger than {MAX_BYTES >> 20} MB together.", "Choose fewer of them."
                 )
     classes = len({Path(name).parent.name for name in files})
-    if base in DATASETS and root is not None:
+    if base != DRAWN and root is not None:
         files |= list_files(base, root)
     now = len(vocabulary(base).names) if base in DATASETS else classes
     return PictureFolder(files, base, split, len(chosen.ids), classes, len(chosen.names) or now, now)

@@ -25,11 +25,13 @@ from rita_demo.data.datasets import (
     class_names,
     load_present,
     load_split,
+    names_of_folders,
     random_split_note,
     skipped_of,
     unknown_dataset,
     uses_random_split,
 )
+from rita_demo.data.folder_names import FolderNames
 from rita_demo.data.folder_sets import SPLITS
 from rita_demo.data.folders import fault_of_name, skipped_text
 from rita_demo.data.picture_sources import Source, file_bytes
@@ -104,6 +106,8 @@ class PictureSet:
     left out. ``skipped``: sentences on what the folders hold beside usable pictures, "" for nothing. ``folder``: where a folder
     per class lies below the data folder, "" for directly in it or elsewhere. ``missing``: pictures that the list of the split
     names and that are not there, as paths below the data folder; ``listed``: how many it names, 0 where none is missing.
+    ``origin``: a sentence on the file of the class names; ``names_warning``: on class folders that are called by numbers;
+    "" for neither.
     """
 
     dataset: str
@@ -117,19 +121,24 @@ class PictureSet:
     folder: str = ""
     missing: tuple[str, ...] = ()
     listed: int = 0
+    origin: str = ""
+    names_warning: str = ""
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Sentences on what makes these pictures others than the dataset's split: missing ones, or a random split."""
+        """Sentences on what makes these pictures others than the dataset's split (missing ones, or a random split), and on
+        class folders that are called by numbers."""
         sentences = [split_note(self.dataset, self.split)]
         if self.missing:
             sentences.append(missing_text(len(self.missing), self.listed, self.missing[0]))
-        return tuple(f"{self.dataset} ({self.split}): {sentence}" for sentence in sentences if sentence)
+        found = [f"{self.dataset} ({self.split}): {sentence}" for sentence in sentences if sentence]
+        return (*found, *([f"{self.dataset}: {self.names_warning}"] if self.names_warning else []))
 
     @property
-    def omissions(self) -> tuple[str, ...]:
-        """Sentences on what is in the dataset's folders and is not measured."""
-        sentences = [self.skipped, unusable_text(self.unusable, len(self.items)) if self.unusable else ""]
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the file of the class names, and on what is in the dataset's folders and is not measured."""
+        unusable = unusable_text(self.unusable, len(self.items)) if self.unusable else ""
+        sentences = (self.origin, self.skipped, unusable)
         return tuple(f"{self.dataset}: {sentence}" for sentence in sentences if sentence)
 
     def stream(self, seed: int, order: str = "random") -> tuple[DatasetItem, ...]:
@@ -231,7 +240,7 @@ def list_pictures(
     """All pictures of a dataset as they are listed, without opening any; ``limit`` counts for drawn textures alone, which
     have no end. Arguments and errors are those of :func:`collect`."""
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
-    skipped = folder = ""
+    skipped, folder, named = "", "", FolderNames({})
     missing, listed = tuple[str, ...](), 0
     if base == "textures":
         names, items = _texture_set(split, limit, exclusions)
@@ -248,6 +257,7 @@ def list_pictures(
         listed = len(items) + len(missing) if missing else 0
         items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
         skipped = skipped_text(skipped_of(base, root))
+        named = named if base in DATASETS else names_of_folders(base, root)
         home = Path(os.path.abspath(root / base))
         if base not in DATASETS and home.parent.is_relative_to(above := Path(os.path.abspath(root))):
             folder = home.relative_to(above).as_posix() if home.parent != above else ""
@@ -258,18 +268,8 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    return PictureSet(
-        title,
-        split,
-        names,
-        tuple(items),
-        len(items),
-        present,
-        skipped=skipped,
-        folder=folder,
-        missing=missing,
-        listed=listed,
-    )
+    said = {"skipped": skipped, "folder": folder, "origin": named.origin, "names_warning": named.warning}
+    return PictureSet(title, split, names, tuple(items), len(items), present, missing=missing, listed=listed, **said)
 
 
 def own_pictures(

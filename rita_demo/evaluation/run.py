@@ -41,14 +41,14 @@ def evaluate(
     request: Request,
     report: Report = lambda _: None,
     executor: str = "local",
-    report_omission: Report = lambda _: None,
+    report_note: Report = lambda _: None,
     warn: Report = lambda _: None,
 ) -> RunSummary:
     """Measure what is requested and not yet stored in the run folder.
 
-    ``executor``: one of ``EXECUTORS``. ``report_omission`` gets each sentence on what is in a dataset and not measured,
-    ``warn`` those on listed pictures that are missing, on a random split, and on a dataset's class names that the model cannot
-    tell apart ("" where there are none).
+    ``executor``: one of ``EXECUTORS``. ``report_note`` gets each sentence on the file of a dataset's class names and on
+    what is in it and not measured, ``warn`` those on listed pictures that are missing, on a random split, on class folders
+    that are called by numbers, and on class names that the model cannot tell apart ("" where there are none).
 
     Raises:
         DemoError: a dataset, model or setting that cannot be used, a folder that is in use, a full disk, a cluster
@@ -60,7 +60,7 @@ def evaluate(
             "The executor ray needs the package ray, which is not installed.",
             "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
         )
-    datasets = _picture_sets(request, report, report_omission, warn)
+    datasets = _picture_sets(request, report, report_note, warn)
     with _lock_run_folder(request.out):
         if executor == "ray":  # optional, so no import statement names it
             new, run = import_module("rita_demo.evaluation.executors.ray").measure(request, datasets, report, warn)
@@ -94,7 +94,7 @@ def evaluate_steps(
     request: Request,
     engine: Engine,
     own: Mapping[str, PictureSet] | None = None,
-    report_omission: Report = lambda _: None,
+    report_note: Report = lambda _: None,
     warn: Report = lambda _: None,
     pace: Pace | None = None,
 ) -> Generator[EvaluationStep, None, None]:
@@ -106,7 +106,7 @@ def evaluate_steps(
     Raises:
         DemoError: as :func:`evaluate`.
     """
-    datasets = own or _picture_sets(request, lambda _: None, report_omission, warn)
+    datasets = own or _picture_sets(request, lambda _: None, report_note, warn)
     with _lock_run_folder(request.out):
         model = PictureEvaluator(engine)
         for pictures in datasets.values():
@@ -144,12 +144,12 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _picture_sets(request: Request, report: Report, report_omission: Report, warn: Report) -> dict[str, PictureSet]:
+def _picture_sets(request: Request, report: Report, report_note: Report, warn: Report) -> dict[str, PictureSet]:
     sets = {name: _picture_set(request, name, report) for name in request.datasets}
     for sentence in chain.from_iterable(pictures.cautions for pictures in sets.values()):
         warn(sentence)
-    for sentence in chain.from_iterable(pictures.omissions for pictures in sets.values()):
-        report_omission(sentence)
+    for sentence in chain.from_iterable(pictures.notes for pictures in sets.values()):
+        report_note(sentence)
     return sets
 
 

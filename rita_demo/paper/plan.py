@@ -157,4 +157,4 @@ def _partial(pictures: PictureSet) -> Iterable[str]:
         yield f"{name}: only {pictures.classes_present} of {classes} classes have pictures; all are asked."
     if not any(descriptions_for(pictures.names, BUILT_IN_ALL)):
         yield f"{name}: there are no class descriptions; the paper has some."
-    yield from (*pictures.cautions, *pictures.omissions)
+    yield from (*pictures.cautions, *pictures.notes)

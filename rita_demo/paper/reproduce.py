@@ -109,7 +109,7 @@ def _measure(running: Running, report: Report, warn: Report) -> int:
     for request in plan.requests:
         totals += RunFolder(request, plan.pictures, running.facts).totals
     pace = Pace(totals)
-    for sentence in dict.fromkeys(s for one in plan.pictures.values() for s in (*one.cautions, *one.omissions)):
+    for sentence in dict.fromkeys(s for one in plan.pictures.values() for s in (*one.cautions, *one.notes)):
         warn(sentence)
     running.write_report()
     for request in plan.requests:

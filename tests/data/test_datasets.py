@@ -75,6 +75,14 @@ def test_missing_pictures_are_refused_unless_partial_is_allowed(root: Path) -> N
         load_split("caltech101", root, "val", allow_partial=True)
 
 
+def test_a_split_file_that_windows_wrote_names_the_same_pictures(root: Path) -> None:
+    before = [load_split("caltech101", root, split) for split in SPLIT]
+    listing = root / "caltech-101" / DATASETS["caltech101"].listing
+    listing.write_text(listing.read_text().replace("/", "\\\\"), "utf-16")
+    assert json.loads(listing.read_text("utf-16"))["val"][0][0] == "cup\\2.png"
+    assert [load_split("caltech101", root, split) for split in SPLIT] == before
+
+
 def test_an_empty_split_names_those_that_have_pictures(root: Path) -> None:
     listing = root / "caltech-101" / DATASETS["caltech101"].listing
     listing.write_text(json.dumps(SPLIT | {"test": []}))

@@ -21,6 +21,7 @@ from rita_demo.data.folders import (
     skipped_text,
 )
 from rita_demo.data.pictures import open_picture
+from rita_demo.evaluation.pictures import list_pictures
 from rita_demo.records.errors import DataError, PictureError
 from tests.data.hostile import photo
 from tests.data.test_datasets import make_dataset, make_file, status
@@ -191,15 +192,96 @@ def test_everything_else_is_counted_and_named_once_by_the_command(
 def test_what_lies_beside_splits_is_named(tmp_path: Path) -> None:
     for split in ("train", "test"):
         make_set(tmp_path / "ours" / split)
-    make_file(tmp_path / "ours/val/cup/1.png")  # one class is no dataset
+    make_file(tmp_path / "ours/extra/cup/1.png")
+    make_file(tmp_path / "ours/val/1.png")
     make_file(tmp_path / "ours/test/cup/notes.txt")
     make_file(tmp_path / "ours/README.md")
     row = status("ours", tmp_path)
     assert row.sentence == "2 classes; splits: train, test."
     assert row.skipped == (
         "2 files are no pictures by their names and are skipped: README.md, test/cup/notes.txt. "
-        "1 folder lies beside the splits and is skipped: val."
+        "1 folder lies beside the splits and is skipped: extra. "
+        "1 folder is called like a split and holds no pictures of the classes: val."
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "split"),
+    [
+        *(("Train", "train"), ("TRAINING", "train"), ("val", "val"), ("Val", "val"), ("valid", "val")),
+        *(("Validation", "val"), ("Test", "test"), ("testing", "test"), ("Testing", "test")),
+    ],
+)
+def test_usual_names_of_a_split_are_understood_in_any_capitals(tmp_path: Path, folder: str, split: str) -> None:
+    make_set(tmp_path / "ours" / folder)
+    named = split if folder == split else f"{split} (folder {folder})"
+    assert status("ours", tmp_path).sentence == f"2 classes; splits: {named}."
+    places = [path.relative_to(tmp_path / "ours").parts[0] for path, _, _ in load_split("ours", tmp_path, split)]
+    assert places == [folder] * 4
+    with pytest.raises(DataError, match=re.escape(f"'ours' has the splits {named}; got 'all'.")) as refused:
+        load_split("ours", tmp_path, "all")
+    assert refused.value.hint == (
+        "Splits are folders named train, training, val, valid, validation, test, testing, in any capitals."
+    )
+
+
+def test_of_two_folders_for_one_split_one_counts_and_the_other_is_named(tmp_path: Path) -> None:
+    for folder in ("Val", "val", "valid", "train"):
+        make_set(tmp_path / "ours" / folder)
+    assert status("ours", tmp_path).sentence == "2 classes; splits: train, val."
+    assert status("ours", tmp_path).skipped == "2 folders lie beside the splits and are skipped: Val, valid."
+
+
+def test_a_split_with_one_of_the_classes_is_asked_among_all_of_them(tmp_path: Path) -> None:
+    make_set(tmp_path / "ours/train")
+    make_file(tmp_path / "ours/test/cup/1.png")
+    assert status("ours", tmp_path).sentence == "2 classes; splits: train, test."
+    for asked in ("ours", "ours:present"):
+        found = list_pictures(asked, tmp_path, "test", limit=None, allow_partial=False)
+        assert found.names == ("crab", "cup")
+        assert [(item.id, item.label) for item in found.items] == [("test/cup/1.png", 1)]
+
+
+def test_each_split_may_have_a_class_of_its_own(tmp_path: Path) -> None:
+    make_file(tmp_path / "ours/train/crab/1.png")
+    make_file(tmp_path / "ours/test/cup/1.png")
+    assert [row[1:] for row in load_split("ours", tmp_path, "test")] == [(1, "cup")]
+
+
+@pytest.mark.parametrize("inside", ["unknown/1.png", "1.png", "empty"])
+def test_a_test_folder_without_labels_adds_no_class_and_is_no_split(tmp_path: Path, inside: str) -> None:
+    make_set(tmp_path / "ours/train")
+    make_file(tmp_path / "ours/test" / inside) if inside != "empty" else (tmp_path / "ours/test").mkdir()
+    assert status("ours", tmp_path).sentence == "2 classes; splits: train."
+    sentence = "1 folder is called like a split and holds no pictures of the classes: test."
+    assert status("ours", tmp_path).skipped == sentence
+    with pytest.raises(DataError, match="has the splits train; got 'test'") as refused:
+        load_split("ours", tmp_path, "test")
+    assert refused.value.hint.startswith(sentence)
+
+
+def test_a_class_that_is_called_like_a_split_is_a_class(tmp_path: Path) -> None:
+    for name in ("train/1.png", "train/more/1.png", "bus/1.png"):
+        make_file(tmp_path / "mine" / name)
+    assert [name for _, _, name in load_split("mine", tmp_path, "all")] == ["bus", "train"]
+    assert status("mine", tmp_path).skipped == "1 folder lies inside a class's folder and is skipped: train/more."
+
+
+@pytest.mark.parametrize("places", [("mine",), ("mine/train", "mine/test")])
+def test_one_class_alone_is_refused_and_named(tmp_path: Path, places: tuple[str, ...]) -> None:
+    for place in places:
+        make_file(tmp_path / place / "cup/1.png")
+    with pytest.raises(DataError, match="and at least two of them; it holds one: 'cup'") as refused:
+        load_split("mine", tmp_path, "all")
+    assert refused.value.hint == ""
+    assert "mine" not in {row.name for row in dataset_status(tmp_path)}
+
+
+def test_classes_that_lie_deeper_are_said_to(tmp_path: Path) -> None:
+    make_set(tmp_path / "mine/images")
+    with pytest.raises(DataError) as refused:
+        load_split("mine", tmp_path, "all")
+    assert refused.value.hint == "1 folder holds folders and no pictures of its own and is no class: images."
 
 
 def test_a_folder_of_one_class_says_what_was_skipped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
 from rita_demo.evaluation.report.render import as_markdown
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.results import load_runs, result_rows
 from rita_demo.evaluation.request import Request
 from rita_demo.settings import PAPER
 from tests.data.test_datasets import CONTRACT
@@ -98,6 +98,25 @@ def test_class_folders_whose_names_are_cut_to_one_prompt_are_named(command_line,
     (tmp_path / "mine" / (LONG + "红")).rename(tmp_path / "mine" / "red")
     assert cli.main(command_line(tmp_path / "again", *more)) == 0
     assert "are cut at" not in capsys.readouterr().err
+
+
+def test_rows_and_header_have_the_names_of_numbered_folders_and_stderr_says_once_what_has_none(  # type: ignore[no-untyped-def]
+    command_line, tmp_path: Path, capsys
+) -> None:
+    for name in ("1", "2"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(textures.draw("dotted", 1, 64)))
+    more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
+    more += ["--attack", "none", "--protocols", "off"]
+    assert cli.main(command_line(tmp_path / "runs", *more)) == 0
+    assert capsys.readouterr().err.count("mine: 2 class folders have a number and no name: 1, 2.") == 1
+    (tmp_path / "mine/classnames.txt").write_text("1 rose\n2 cup\n")
+    assert cli.main(command_line(tmp_path / "named", *more)) == 0
+    printed = capsys.readouterr()
+    assert printed.out.count("mine: The class names are those of mine/classnames.txt.") == 1
+    assert "no name" not in printed.err
+    assert [header["names"] for header in headers(tmp_path / "named")] == [["rose", "cup"]]
+    assert set(load_runs(tmp_path / "named")["label"]) == {"rose", "cup"}
 
 
 def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]

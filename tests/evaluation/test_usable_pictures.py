@@ -111,7 +111,7 @@ def test_a_class_of_which_no_picture_can_be_opened_is_named_among_what_is_left_o
     for limit in (None, 5):
         found = collected(root, limit)
         sentence = "mine: No picture of cup can be opened; a class stays a prompt until its folder is removed."
-        assert found.omissions[0] == sentence
+        assert found.notes[0] == sentence
         assert found.names == CLASSES
 
 

@@ -1,0 +1,242 @@
+"""What the classes of a folder per class are called: as a file of names says, by ImageNet's names of WordNet numbers, else as
+their folders are.
+
+Files of names are untrusted input.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rita_demo.data.folders import is_leftover
+from rita_demo.data.imagenet_names import wordnet_names
+from rita_demo.data.split_files import RENAME_HINT, check_unique
+from rita_demo.process.text_file import read_text
+from rita_demo.records.errors import DataError, join_names
+
+NAMES_FILE = "classnames.txt"
+NAMES_JSON = "classnames.json"  # the same as an object
+MAX_NAMED = 3  # class folders that a sentence lists
+MAX_BYTES = 1 << 20  # of a file of names
+_INDEXED = re.compile(r"(\d+)([\W_]+)([^\W\d_].*)")  # 001.Black_footed_Albatross, 01_cup
+_NUMBERED = re.compile(r"(?=.*\d)([^\W\d_]*)[\W\d_]*")  # 7, 007, class_3, c0: a word or none, then a number
+_WORDNET = re.compile(r"n\d{8}")
+_KINDS = {"", "class", "label", "category", "cls", "id"}  # words that name nothing before a number
+_GAP = re.compile(r"[\s,;:=]+")  # between a class folder and its name
+_HINT = "Write a line per class folder: its name, a space, the class name."
+
+
+@dataclass(frozen=True)
+class FolderNames:
+    """``names``: class folder -> class name, all different. ``origin``: a sentence on the file that they are from;
+    ``warning``: on folders that are called by numbers, what is asked instead, or that they have no name; "" for neither. ``file``: the file of names in the dataset's
+    folder, "" for none there."""
+
+    names: dict[str, str]
+    origin: str = ""
+    warning: str = ""
+    file: str = ""
+
+
+def name_classes(folder: Path, classes: Sequence[str]) -> FolderNames:
+    """The names of a dataset's class folders. A file of names counts in the dataset's ``folder``, and beside it where it
+    names exactly these classes.
+
+    Raises:
+        DataError: the file of names lacks classes or can be read in two ways, or two classes get the same name.
+    """
+    where = f"The folder {folder.name!r}"
+    for path in _files(folder, classes):
+        place = f"{folder.name}/{path.name}"
+        if names := _read_names(path, place, classes):
+            return FolderNames(_unique(names, place), f"The class names are those of {place}.", file=path.name)
+    for path in _files(Path(os.path.abspath(folder)).parent, classes):
+        if names := _read_exact(path, classes):
+            return FolderNames(
+                _unique(names, path.name), f"The class names are those of {path.name} beside the folder."
+            )
+    table = wordnet_names() if any(map(_WORDNET.fullmatch, classes)) else {}
+    if known := {c: table[c] for c in classes if c in table}:
+        hint = f"Write other names into a file {folder.name}/{NAMES_FILE}, with a line per class folder."
+        names = _unique({c: known.get(c, c) for c in classes}, f"{where}, with ImageNet's names,", hint)
+        some = "1 class folder is a WordNet number and gets its name"
+        if len(known) > 1:
+            some = f"{len(known)} class folders are WordNet numbers and get their names"
+        said = f"{some} in ImageNet: {_pairs(names, known)}. {_without_names(folder, classes, known)}"
+        return FolderNames(names, warning=said.rstrip())
+    indexed = _without_index(classes)
+    if indexed and len({name.casefold() for name in indexed.values()}) == len(classes):
+        names = _unique(indexed, where)
+        said = f"The number before the name of every class folder is left out: {_pairs(names, names)}."
+        return FolderNames(names, warning=said)
+    names = _unique({c: c for c in classes}, where)
+    said = "The number before the name of every class folder stays: without it two names are equal."
+    return FolderNames(names, warning=said if indexed else _without_names(folder, classes, ()))
+
+
+def _unique(names: Mapping[str, str], where: str, hint: str = RENAME_HINT) -> dict[str, str]:
+    return dict(zip(names, check_unique(names.values(), where, hint), strict=True))
+
+
+def _pairs(names: Mapping[str, str], some: Collection[str]) -> str:
+    return join_names([f"{c} is {name}" for c, name in names.items() if c in some], MAX_NAMED)
+
+
+def _without_names(folder: Path, classes: Sequence[str], known: Collection[str]) -> str:
+    """A sentence on the class folders that have no name and are not ``known``."""
+    if not (nameless := [c for c in _nameless(classes) if c not in known]):
+        return ""
+    numbers = all(_NUMBERED.fullmatch(c)[1].casefold() in _KINDS or _WORDNET.fullmatch(c) for c in nameless)
+    what = f"{len(nameless)} class folders {'have a number and no name' if numbers else 'differ by a number alone'}"
+    if len(nameless) == 1:
+        what = "1 class folder has a number and no name"
+    return (
+        f"{what}: {join_names(nameless, MAX_NAMED)}. The prompts have that in the place of a name. "
+        f"To give names, write a file {folder.name}/{NAMES_FILE}, with a line per class folder: {nameless[0]} NAME."
+    )
+
+
+def _nameless(classes: Sequence[str]) -> list[str]:
+    """The class folders that are called by a number: alone, behind a word such as "class", or all behind the same word."""
+    words = {c: match[1].casefold() for c in classes if (match := _NUMBERED.fullmatch(c))}
+    alike = len(words) == len(classes) and len(set(words.values())) == 1
+    return [c for c, word in words.items() if alike or word in _KINDS or _WORDNET.fullmatch(c)]
+
+
+def _without_index(classes: Sequence[str]) -> dict[str, str]:
+    """The names of class folders without the number in front, where all have one and it counts the classes: with a dot
+    behind, with zeros in front, or 1, 2, 3. Others ("5_dollars") are a part of the name; then nothing."""
+    found = {c: match for c in classes if (match := _INDEXED.fullmatch(c))}
+    numbers = [match[1] for match in found.values()]
+    if len(found) < len(classes) or len({number.lstrip("0") for number in numbers}) < len(classes):
+        return {}
+    dots = all(match[2].startswith(".") for match in found.values())
+    zeros = len(set(map(len, numbers))) == 1 and any(number.startswith("0") and len(number) > 1 for number in numbers)
+    counted = ({str(i + first) for i in range(len(classes))} for first in (0, 1))
+    return {c: match[3] for c, match in found.items()} if dots or zeros or set(numbers) in counted else {}
+
+
+# --- files of names
+def _files(folder: Path, classes: Sequence[str]) -> list[Path]:
+    """What may be a file of names in a folder: ``classnames.txt`` first, then JSON files that are called after names, or
+    after classes where these have numbers."""
+    try:
+        found = sorted(name for name in os.listdir(folder) if not is_leftover(name))
+    except OSError:
+        return []
+    texts = [name for name in found if name.lower() == NAMES_FILE]
+    words = "name|class|label" if _nameless(classes) else "name"
+    return [folder / name for name in (*texts, *(n for n in found if re.fullmatch(rf".*({words}).*\.json", n.lower())))]
+
+
+def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str]:
+    """The names in a file of the dataset's folder; none where a JSON file is about something else, or the lines of
+    ``classnames.txt`` are the class folders as they are.
+
+    Raises:
+        DataError: some classes have no name there, or the lines can be read in two ways.
+    """
+    is_json = path.suffix.lower() == ".json"
+    try:
+        lines, pairs = _entries(path, classes)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{place} is no text that can be read.", _HINT) from error
+    names, texts = _by_class(pairs, classes), set(map(_folded, lines))
+    if twice := [c for c, name in pairs if name != names.get(c, name)]:
+        raise DataError(f"{place} has two names for the class folder {twice[0][:60]!r}.", "Leave one of them there.")
+    own = {c: c for c in classes if c not in names and _folded(c) in texts}
+    other = is_json and "name" not in path.stem.lower() and len(set(names.values())) < len(classes)
+    if other or (not names and (is_json or len(own) == len(classes))):
+        return {}
+    named = names | own
+    if missing := [c for c in classes if c not in named]:
+        if not named and len(lines) == len(classes):
+            return _in_order(lines, place, classes)
+        if not named:
+            raise DataError(f"{place} has {len(lines)} lines for {len(classes)} class folders.", _HINT)
+        counts = f"{place} has names for {len(named)} of {len(classes)} class folders"
+        hint = "Add them there." if is_json else _HINT
+        raise DataError(f"{counts}, and none for {join_names(missing, MAX_NAMED)}.", hint)
+    return {c: named[c] for c in classes}
+
+
+def _read_exact(path: Path, classes: Sequence[str]) -> dict[str, str]:
+    """The names in a file beside the dataset's folder, which may be another dataset's; none unless it names exactly these."""
+    try:
+        lines, pairs = _entries(path, classes)
+    except (OSError, ValueError):
+        return {}
+    names = _by_class(pairs, classes)
+    return names if len(lines) == len(names) == len(classes) else {}
+
+
+def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The lines of a text or the keys of an object, and (class folder or its number, name) of those that have both."""
+    if path.suffix.lower() == ".json":
+        pairs = _json_pairs(path)
+        return [key for key, _ in pairs], pairs
+    lines = [line.strip() for line in read_text(path).split("\n") if line.strip()]
+    return lines, _line_pairs(lines, classes)
+
+
+def _json_pairs(path: Path) -> list[tuple[str, str]]:
+    """(key, name) of a JSON object; none of what is no such object."""
+    try:
+        content: Any = json.loads(read_text(path)) if path.stat().st_size <= MAX_BYTES else {}
+    except (OSError, ValueError, RecursionError):
+        return []
+    if not isinstance(content, dict) or not all(isinstance(name, str) and name.strip() for name in content.values()):
+        return []
+    return [(key, " ".join(name.split())) for key, name in content.items()]
+
+
+def _line_pairs(lines: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]]:
+    """(class folder, name) of the lines that begin with a class folder: the longest that fits, for folders of several words."""
+    find, pairs = _finder(classes), list[tuple[str, str]]()
+    for line in lines:
+        parts = [(find(line[: gap.start()]), line[gap.end() :]) for gap in _GAP.finditer(line)]
+        pairs += [(c, name) for c, name in parts if c and name][-1:]
+    return pairs
+
+
+def _by_class(pairs: Sequence[tuple[str, str]], classes: Sequence[str]) -> dict[str, str]:
+    """Class folder -> name, in the order of the class folders. A key is the folder or its number."""
+    find, exact = _finder(classes), dict(reversed(pairs))
+    found = {find(key): name for key, name in reversed(pairs)} | {c: exact[c] for c in classes if c in exact}
+    return {c: found[c] for c in classes if c in found}
+
+
+def _finder(classes: Sequence[str]) -> Callable[[str], str]:
+    """The class folder of a key: the folder itself, or its number with or without zeros in front; "" for none."""
+    numbers = _numbers(classes)
+    often = Counter(numbers.values())
+    numbered = {number: c for c, number in numbers.items() if often[number] == 1}
+    exact = frozenset(classes)
+
+    def find(key: str) -> str:
+        return key if key in exact else numbered.get(key.lstrip("0") or "0", "") if key.isdecimal() else ""
+
+    return find
+
+
+def _numbers(classes: Sequence[str]) -> dict[str, str]:
+    """Class folder -> the number at its end, without zeros in front, where it is a word and a number."""
+    return {c: match[1] for c in classes if (match := re.fullmatch(r"[^\W\d_]*[\W_]*0*(\d+)", c))}
+
+
+def _in_order(lines: Sequence[str], place: str, classes: Sequence[str]) -> dict[str, str]:
+    """A name per line, in the order of the class folders. Raises DataError: 1, 10, 2 may as well be meant as 1, 2, 10."""
+    numbers = _numbers(classes)
+    if len(numbers) == len(classes) and sorted(classes, key=lambda c: (len(numbers[c]), numbers[c])) != list(classes):
+        message = f"{place} has a name per line, and the class folders have two orders: as texts and as numbers."
+        raise DataError(message, _HINT)
+    return dict(zip(classes, lines, strict=True))
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", " ").casefold()
