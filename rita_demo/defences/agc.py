@@ -2,6 +2,7 @@
 
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import uniform
 from rita_demo.settings.setting import Setting
 
 DISTORTION = 0.5  # each corner moves inwards by up to half of this share of the side
@@ -14,8 +15,8 @@ def distorted(picture: Tensor, count: int, seed: int) -> Tensor:
     from torchvision.transforms.v2.functional import perspective
 
     generator, last = torch.Generator().manual_seed(seed), picture.shape[-1] - 1
-    corners = torch.tensor([[0, 0], [1, 0], [1, 1], [0, 1]])
-    moves = torch.rand(count, 4, 2, generator=generator) * DISTORTION / 2
+    corners = torch.tensor([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=torch.long, device="cpu")
+    moves = uniform([count, 4, 2], generator) * DISTORTION / 2
     ends = (corners + moves * (1 - 2 * corners)) * last  # inwards
     start = (corners * last).tolist()
     return torch.stack([perspective(picture, start, end.tolist()) for end in ends])

@@ -4,7 +4,9 @@ Prompt learning needs the gradient with respect to token embeddings, and ``encod
 module's token embedding is replaced while ``encode_text`` runs."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import chain
 from math import log
 from typing import Unpack
 
@@ -13,11 +15,13 @@ from open_clip import get_tokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rita_demo.process.torch_state import in_plain_torch
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.backbone import Backbone, Preprocessing, pick_device
 from rita_demo.vlm.text_tower import TextTower
 
 
+@in_plain_torch
 def own_model(
     module: nn.Module,
     tokenizer: Callable[[list[str]], Tensor] | None = None,
@@ -40,6 +44,8 @@ def own_model(
         side: of the pictures, in pixels. temperature: what cosines are divided by.
         device: a torch device name; None: as :class:`rita_demo.Engine`.
         preprocessing: ``mean``, ``std`` (3,) and ``interpolation`` as in :class:`Backbone`; CLIP's own by default."""
+    if any(one.is_inference() for one in chain(module.parameters(), module.buffers())):
+        module = deepcopy(module)  # tensors of the inference mode have no gradient for ever; their copies have
     tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
     if not (tables and hasattr(module, "encode_image") and hasattr(module, "encode_text")):
         raise BackboneError(
@@ -55,7 +61,7 @@ def own_model(
         )
     tower = _ModuleTower(
         token_embedding=table,
-        positional_embedding=torch.empty(ids.shape[1], 0),
+        positional_embedding=torch.empty(ids.shape[1], 0, dtype=torch.float32, device="cpu"),
         transformer=module,
         mask=None,
         ln_final=nn.Identity(),
@@ -74,7 +80,7 @@ class _Model(nn.Module):
     def __init__(self, module: nn.Module, side: int, temperature: float) -> None:
         super().__init__()
         self.module, self.image_size = module, side
-        self.logit_scale = nn.Parameter(torch.tensor(log(1 / temperature)))
+        self.logit_scale = nn.Parameter(torch.tensor(log(1 / temperature), dtype=torch.float32, device="cpu"))
 
     @property
     def visual(self) -> nn.Module:
