@@ -4,9 +4,7 @@ Prompt learning needs the gradient with respect to token embeddings, and ``encod
 module's token embedding is replaced while ``encode_text`` runs."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
-from itertools import chain
 from math import log
 from typing import Unpack
 
@@ -44,8 +42,7 @@ def own_model(
         side: of the pictures, in pixels. temperature: what cosines are divided by.
         device: a torch device name; None: as :class:`rita_demo.Engine`.
         preprocessing: ``mean``, ``std`` (3,) and ``interpolation`` as in :class:`Backbone`; CLIP's own by default."""
-    if any(one.is_inference() for one in chain(module.parameters(), module.buffers())):
-        module = deepcopy(module)  # tensors of the inference mode have no gradient for ever; their copies have
+    _leave_inference_mode(module)
     tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
     if not (tables and hasattr(module, "encode_image") and hasattr(module, "encode_text")):
         raise BackboneError(
@@ -72,6 +69,17 @@ def own_model(
     )
     model = _Model(module, side, temperature)
     return Backbone(model, None, name=name, title=name, tower=tower, device=device or pick_device(), **preprocessing)
+
+
+def _leave_inference_mode(module: nn.Module) -> None:
+    """Tensors that were made in inference mode never have a gradient; their copies may. In place: a function of the module
+    may name its parts."""
+    copies: dict[Tensor, Tensor] = {}  # a tensor that stands in two places stays one
+    for part in module.modules():
+        for name, one in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
+            if one.is_inference():
+                copy = nn.Parameter(one.clone(), requires_grad=False) if isinstance(one, nn.Parameter) else one.clone()
+                setattr(part, name, copies.setdefault(one, copy))
 
 
 class _Model(nn.Module):

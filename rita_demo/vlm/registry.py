@@ -216,7 +216,23 @@ def _build(config: OpenClipRecord, name: str) -> nn.Module:
         config["vision_cfg"]["timm_model_pretrained"] = False  # all weights come from the checkpoint
     kind = open_clip.CustomTextCLIP if config.pop("custom_text", False) else open_clip.CLIP
     model: nn.Module = kind(**config)
+    _check_constants(model, name)
     return model.float()  # built in the caller's default dtype
+
+
+def _check_constants(model: nn.Module, name: str) -> None:
+    """Torch's default dtype is the whole process's and is not set for a model that is built: weights replace what was made in
+    it, all but constants. Raises BackboneError: these are others in the caller's default dtype than in float32."""
+    if (default := torch.get_default_dtype()) == torch.float32:
+        return
+    weights = model.state_dict()
+    for key, kept in model.named_buffers():
+        rounded = kept.is_floating_point() and not bool(((kept == 0) | (kept == 1) | kept.isinf()).all())
+        if rounded and key not in weights:
+            raise BackboneError(
+                f"{name} has constants ({key}) that are computed in torch's default dtype, which is {default}.",
+                "Call torch.set_default_dtype(torch.float32) before it is loaded.",
+            )
 
 
 def _download(pretrained: OpenClipRecord, name: str, entry: ModelEntry | None) -> Path:
