@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop.request import Logits, SampledLogits
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import uniform
 
 PROBABILITY = 0.5  # of changing a picture at all
 MIN_SIZE_FRACTION = 0.9  # of the side
@@ -21,7 +22,7 @@ def input_diversity_logits(logits: Logits) -> SampledLogits:
 
 def _random_resize(pixels: Tensor, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    chance, size, top, left = torch.rand(4, generator=generator).tolist()
+    chance, size, top, left = uniform([4], generator).tolist()
     if chance >= PROBABILITY:
         return pixels
     side = pixels.shape[-1]

@@ -18,8 +18,8 @@ def patch_mask(height: int, width: int, area: float, seed: int) -> Tensor:
     """(1, H, W) bool: a square with the share ``area`` of the picture, at a place drawn from the seed."""
     side = max(1, min(round((area * height * width) ** 0.5), height, width))
     generator = torch.Generator().manual_seed(seed)
-    top, left = (int(torch.randint(room - side + 1, (), generator=generator)) for room in (height, width))
-    mask = torch.zeros(1, height, width, dtype=torch.bool)
+    top, left = (int(torch.randint(room - side + 1, (), generator=generator, device="cpu")) for room in (height, width))
+    mask = torch.zeros(1, height, width, dtype=torch.bool, device="cpu")
     mask[:, top : top + side, left : left + side] = True
     return mask
 

@@ -2,6 +2,7 @@
 
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import uniform
 from rita_demo.settings.setting import Setting
 
 DISTORTION = 0.5  # each corner moves inwards by up to half of this share of the side
@@ -14,11 +15,24 @@ def distorted(picture: Tensor, count: int, seed: int) -> Tensor:
     from torchvision.transforms.v2.functional import perspective
 
     generator, last = torch.Generator().manual_seed(seed), picture.shape[-1] - 1
-    corners = torch.tensor([[0, 0], [1, 0], [1, 1], [0, 1]])
-    moves = torch.rand(count, 4, 2, generator=generator) * DISTORTION / 2
+    corners = torch.tensor([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=torch.long, device="cpu")
+    moves = uniform([count, 4, 2], generator) * DISTORTION / 2
     ends = (corners + moves * (1 - 2 * corners)) * last  # inwards
     start = (corners * last).tolist()
-    return torch.stack([perspective(picture, start, end.tolist()) for end in ends])
+    found = [_coefficients(start, end.tolist()) for end in ends]
+    return torch.stack([perspective(picture, None, None, coefficients=one) for one in found])
+
+
+def _coefficients(start: list[list[float]], end: list[list[float]]) -> list[float]:
+    """torchvision's eight coefficients of the perspective that moves four corners, which it finds in the default dtype of
+    torch."""
+    rows = []
+    for (x, y), (u, v) in zip(end, start, strict=True):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+    matrix = torch.tensor(rows, dtype=torch.float32, device="cpu").double()
+    corners = torch.tensor(start, dtype=torch.float64, device="cpu").view(8)
+    found: list[float] = torch.linalg.lstsq(matrix, corners, driver="gels").solution.float().tolist()
+    return found
 
 
 def corrected(x: Tensor, copies: Tensor, base: float, gain: float, power: float) -> Tensor:

@@ -4,6 +4,7 @@ from io import BytesIO
 
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, answer_of, method
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import normal
 from rita_demo.settings.setting import Setting
 
 CROPS, SMALLEST_CROP = 16, 0.5  # of the picture's area
@@ -27,7 +28,7 @@ def versions(picture: Tensor, seed: int) -> Tensor:
     hard = [(picture.detach() * (2**bits - 1)).round() / (2**bits - 1) for bits in BITS]
     hard += [_jpeg(picture.detach(), quality) for quality in JPEG_QUALITIES]
     groups.append(torch.stack([picture + (version - picture.detach()) for version in hard]))
-    noise = [deviation * torch.randn(picture.shape, generator=generator).to(picture) for deviation in NOISES]
+    noise = [deviation * normal(picture.shape, generator).to(picture) for deviation in NOISES]
     groups.append(torch.stack([(picture + one).clamp(0, 1) for one in noise]))
     groups.append(torch.stack([gaussian_blur(picture, [7, 7], [width, width]) for width in BLURS]))
     return torch.cat(groups)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from rita_demo.defences.contract import TUNING_SENTENCE, Adaptive, Defence, DefenceInput, answer_of, method
 from rita_demo.defences.prompt_tuning import tuned_prompts
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import uniform
 from rita_demo.settings.setting import Setting
 
 SHARED, STABLE = 0.4, 0.6  # weights of the two scores
@@ -17,7 +18,7 @@ TINY = 1e-8
 def jittered(pixels: Tensor, seed: int) -> Tensor:
     """Views (N, 3, S, S) with brightness, contrast and saturation changed a little, each view by its own factors."""
     generator = torch.Generator().manual_seed(seed)
-    factor = (1 + JITTER * (2 * torch.rand(3, len(pixels), 1, 1, 1, generator=generator) - 1)).to(pixels)
+    factor = (1 + JITTER * (2 * uniform([3, len(pixels), 1, 1, 1], generator) - 1)).to(pixels)
     bright = pixels * factor[0]
     middle = bright.mean((1, 2, 3), keepdim=True)
     contrast = middle + factor[1] * (bright - middle)

@@ -48,7 +48,7 @@ def remembered(inputs: DefenceInput) -> tuple[CacheState, CacheUpdate]:
     share, K = float(entropy) / math.log(max(log_p.shape[1], 2)), log_p.shape[1]
     after, events = [], list[CacheEvent]()
     for offset, cache, enters in zip((0, K), parts(inputs.memory), (True, UNSURE[0] < share < UNSURE[1])):
-        confident = torch.tensor([enters])
+        confident = torch.tensor([enters], dtype=torch.bool, device="cpu")
         state, change = method.update(cache, x, Confidence(log_p.exp(), entropy, label, confident, math.inf))
         after.append(state)
         events += [replace(event, label=event.label + offset) for event in change.events]
@@ -70,7 +70,7 @@ def cache_logits(inputs: DefenceInput, memory: CacheState) -> Tensor:
 
 def _filled(cache: CacheState) -> Tensor:
     """(K, J): which slots hold a picture."""
-    return torch.arange(cache.features.shape[1]) < cache.count[:, None]
+    return torch.arange(cache.features.shape[1], device=cache.count.device) < cache.count[:, None]
 
 
 def logits(inputs: DefenceInput) -> Tensor:

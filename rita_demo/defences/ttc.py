@@ -3,6 +3,7 @@
 from rita_demo.defences.changed_picture import changed_answer, changed_logits, climbed
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import uniform
 from rita_demo.settings.setting import Setting
 
 
@@ -14,7 +15,7 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     step 0 to the last are averaged with weights ``softmax(ttc.beta * step)``."""
     params, radius = inputs.params, inputs.params["budget"] / 255
     generator = torch.Generator().manual_seed(inputs.seed)
-    delta = radius * (2 * torch.rand(pixels.shape, generator=generator) - 1).to(pixels)
+    delta = radius * (2 * uniform(pixels.shape, generator) - 1).to(pixels)
     delta = (pixels + delta).clamp(0, 1) - pixels
     with torch.no_grad():
         clean = inputs.encode_images(pixels)
@@ -25,7 +26,8 @@ def counterattack(inputs: DefenceInput, pixels: Tensor) -> Tensor:
     for _ in range(params["steps"]):
         delta = climbed(lambda at: (inputs.encode_images(at) - clean).square().sum(), pixels, delta, params)
         deltas.append(delta)
-    weight = (params["beta"] * torch.arange(len(deltas), dtype=pixels.dtype)).softmax(0).to(pixels.device)
+    steps = torch.arange(len(deltas), dtype=pixels.dtype, device="cpu")
+    weight = (params["beta"] * steps).softmax(0).to(pixels.device)
     return (weight[:, None, None, None] * torch.cat(deltas)).sum(0, keepdim=True)
 
 

@@ -23,6 +23,7 @@ from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_num
 from rita_demo.engine.encoding import Encoder
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.generators import run_to_end, step_of
+from rita_demo.process.torch_state import methods_in_plain_torch
 from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Passes, Picture, TheoremBounds
 from rita_demo.records.errors import BackboneError
 from rita_demo.records.keys import class_prompts_key
@@ -39,6 +40,7 @@ CUDA_BATCH = 16  # attacks
 RunningAttack = Generator[AttackProgress, None, list[AttackTrace]]
 
 
+@methods_in_plain_torch
 class Engine(protocol.Engine):
     """A frozen model. Raises BackboneError: the model cannot be loaded.
 
@@ -324,7 +326,8 @@ class Engine(protocol.Engine):
         def encode_images(pixels: torch.Tensor) -> torch.Tensor:
             return (self._backbone.encode_pixels if pixels.requires_grad else self._backbone.encode_views)(pixels)
 
-        prompts, nothing = self._encoder.prompts_of(class_prompts, settings), torch.empty(0)
+        prompts = self._encoder.prompts_of(class_prompts, settings)
+        nothing = torch.empty(0, dtype=torch.float32, device=CPU)
         return DefenceInput(
             views=nothing if encoded_views is None else self._encoder.tensor(encoded_views.features),
             area_fraction=nothing if encoded_views is None else self._encoder.area_fraction(encoded_views),
@@ -349,7 +352,8 @@ class Engine(protocol.Engine):
         return TheoremBounds(lower, upper, gap, bures, unknown, 2 * trace.prompt_transport.distance)
 
     def kl_to_one_hot(self, features: np.ndarray, labels: np.ndarray, class_prompts: ClassPrompts) -> np.ndarray:
-        x, k = torch.as_tensor(features, dtype=torch.float32), torch.as_tensor(labels, dtype=torch.long)
+        x = torch.as_tensor(features, dtype=torch.float32, device=CPU)
+        k = torch.as_tensor(labels, dtype=torch.long, device=CPU)
         z, weight = torch.from_numpy(class_prompts.features), torch.from_numpy(class_prompts.weight)
         return tensor_to_numpy(method.kl_to_one_hot(x, k, z, weight, temperature=class_prompts.temperature))
 

@@ -30,7 +30,7 @@ from rita_demo.settings import Settings
 class Engine(Protocol):
     """A frozen model for everybody. Thread-safe: the model has a lock. It keeps no visitor's state: a cache (the page's
     memory) is an argument and a result. Every method raises BackboneError: the device's memory does not suffice, the
-    device no longer answers, or the model's output is not finite."""
+    device no longer answers, the model's output is not finite, or torch is set to round products for the whole process."""
 
     info: BackboneInfo
     """Name, size, input side and device of the model."""

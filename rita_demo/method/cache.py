@@ -15,14 +15,14 @@ EMPTY = {"features": 0.0, "entropy": math.inf, "born": -1, "view": -1}  # what a
 
 
 def empty(
-    K: int, J: int, D: int, key: str = "", device: torch.device | str | None = None, dtype: torch.dtype = torch.float32
+    K: int, J: int, D: int, key: str = "", device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
 ) -> CacheState:
     """An empty cache of ``K`` classes with ``J`` slots each, for features of width ``D``."""
     return CacheState(
         features=torch.zeros(K, J, D, device=device, dtype=dtype),
         entropy=torch.full((K, J), math.inf, device=device, dtype=dtype),
-        born=torch.full((K, J), -1, device=device),
-        view=torch.full((K, J), -1, device=device),
+        born=torch.full((K, J), -1, dtype=torch.long, device=device),
+        view=torch.full((K, J), -1, dtype=torch.long, device=device),
         count=torch.zeros(K, dtype=torch.long, device=device),
         pictures=0,
         key=key,

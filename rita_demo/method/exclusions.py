@@ -14,7 +14,7 @@ def apply_to_views(exclusions: Exclusions, count: int, weight: Tensor) -> tuple[
     view_mask = None
     if exclusions.views:
         remaining = [n not in exclusions.views for n in range(count)]
-        view_mask = torch.tensor(remaining, device=weight.device)
+        view_mask = torch.tensor(remaining, dtype=torch.bool, device=weight.device)
         if not any(remaining):
             raise SettingError("At least one view must stay.", "Put one back.")
     if exclusions.prompts:

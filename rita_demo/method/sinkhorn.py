@@ -125,7 +125,7 @@ def transports(
             mass=float(transported_mass),
             potentials=(scatter(f), scatter(g)[:, :atoms]),
             residual=solution.residual,
-            checks=torch.arange(len(solution.residual)),
+            checks=torch.arange(len(solution.residual), device="cpu"),
             converged=bool(solution.converged.all()),
             outcome=_outcome_sentence(solution, tolerance),
         )

@@ -287,7 +287,7 @@ def _newton(problem: _Problem, old: _Iterate) -> Tensor:
     b = to_float64(problem.b)
     alive = b > 0
     # Adding the constant direction and the atoms without mass makes the system solvable.
-    diagonal = torch.where(alive, 1e-9, 1.0).to(b.dtype)
+    diagonal = torch.ones_like(b, dtype=torch.float32).masked_fill(alive, 1e-9).to(b.dtype)
     hessian = hessian + b @ b.transpose(1, 2) + torch.diag_embed(diagonal[..., 0])
     step, _ = torch.linalg.solve_ex(hessian, to_float64(old.gap))
     step = torch.where(alive, step, 0)

@@ -129,4 +129,5 @@ def tuning_loss(x: Tensor, z: Tensor, z_weight: Tensor, settings: Settings, temp
 
 def entropy_of_mean(log_p: Tensor) -> Tensor:
     """Entropy in nats of the mean probability of the rows of ``log_p`` (N, K)."""
-    return entropy_of(log_p.logsumexp(0) - float(torch.tensor(float(len(log_p))).log()))
+    count = torch.tensor(len(log_p), dtype=torch.float32, device="cpu")
+    return entropy_of(log_p.logsumexp(0) - float(count.log()))

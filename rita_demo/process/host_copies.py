@@ -18,7 +18,7 @@ def on_host(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def array_like(tensor: Tensor) -> np.ndarray:
     """An array of the tensor's shape and type, not filled."""
-    return np.empty(tensor.shape, torch.empty(0, dtype=tensor.dtype).numpy().dtype)
+    return np.empty(tensor.shape, torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype)
 
 
 def copy_together(copies: Sequence[tuple[np.ndarray, Tensor]]) -> None:
@@ -28,7 +28,7 @@ def copy_together(copies: Sequence[tuple[np.ndarray, Tensor]]) -> None:
     for dtype in {source.dtype for _, source in copies}:
         some = [(own, source) for own, source in copies if source.dtype == dtype]
         joined = torch.cat([source.detach().reshape(-1) for _, source in some])
-        staged = torch.empty(joined.shape, dtype=dtype, pin_memory=joined.is_cuda)
+        staged = torch.empty(joined.shape, dtype=dtype, device="cpu", pin_memory=joined.is_cuda)
         staged.copy_(joined, non_blocking=joined.is_cuda)
         arrived.append(([own for own, _ in some], staged))
     if copies and copies[0][1].is_cuda:

@@ -52,8 +52,8 @@ def crop(pixels: Tensor, boxes: Tensor | np.ndarray, flipped: Tensor | np.ndarra
         boxes: (N, 4) left, top, right, bottom as fractions of the width and height, in [0, 1].
         flipped: (N,) bool, True mirrors the crop left to right.
         side: output size in pixels."""
-    where = torch.as_tensor(boxes).detach().cpu().double()
-    mirrored = torch.as_tensor(flipped).bool().to(pixels.device)
+    where = torch.as_tensor(boxes, device=CPU).detach().double()
+    mirrored = torch.as_tensor(flipped, device=pixels.device).bool()
     _, height, width = pixels.shape
     if pixels.device.type == "cuda":
         rows, columns = _kept_matrices(where.numpy().tobytes(), height, width, side, pixels.device)
@@ -130,7 +130,8 @@ def _reached(low: float, high: float, source: int, zoom: float) -> slice:
 def whole_square_matrix(source: int, side: int, device: torch.device) -> Tensor:
     """The weights (side, source) of :func:`resize_matrix` for a whole square."""
     with torch.inference_mode(False):
-        return resize_matrix(torch.zeros(1).double(), torch.ones(1).double(), source, side, device)[0]
+        low, high = (torch.full((1,), end, dtype=torch.float64, device=CPU) for end in (0, 1))
+        return resize_matrix(low, high, source, side, device)[0]
 
 
 def resize_squares(pixels: Tensor, side: int) -> Tensor:
@@ -159,7 +160,7 @@ def resize_matrix(low: Tensor, high: Tensor, source: int, side: int, device: tor
     weight = cubic((index + 0.5 - centre[..., None]) / stretch[:, None, None])
     weight = torch.where(index < last[..., None], weight, 0.0)
     weight = weight / weight.sum(-1, keepdim=True)
-    matrix = torch.zeros(len(low), side, source, device=device)
+    matrix = torch.zeros(len(low), side, source, dtype=torch.float32, device=device)
     return matrix.scatter_add_(2, index.long().clamp(max=source - 1), weight.float())
 
 

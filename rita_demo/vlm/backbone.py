@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from rita_demo.process import environment
 from rita_demo.process.cpu_threads import parallel_chunks
 from rita_demo.process.cuda_graphs import CudaGraphs
+from rita_demo.process.random_numbers import uniform
 from rita_demo.records import BackboneInfo, Passes
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.fold_batchnorm import fold_batchnorm
@@ -117,8 +118,8 @@ class Backbone:
         self._folded = fold_batchnorm(model.visual, self.side)
         self.graphs = CudaGraphs(self.device.type == "cuda")
         self.passes = PassCounter()
-        self._mean = torch.tensor(mean, device=self.device).view(1, 3, 1, 1)
-        self._std = torch.tensor(std, device=self.device).view(1, 3, 1, 1)
+        self._mean = torch.tensor(mean, dtype=torch.float32, device=self.device).view(1, 3, 1, 1)
+        self._std = torch.tensor(std, dtype=torch.float32, device=self.device).view(1, 3, 1, 1)
         self._interpolation = interpolation
         self._dtype = PRECISIONS[precision]
         self._logit_scale: Tensor = model.logit_scale
@@ -126,7 +127,7 @@ class Backbone:
         self.temperature = 1 / scale
         self._rounded: nn.Module | None = None  # the tower in ``precision``
         with torch.no_grad():
-            black = check_finite(self._encode(torch.zeros(1, 3, self.side, self.side)))
+            black = check_finite(self._encode(self._black()))
             if self.device.type == "cuda":
                 self._rounded = None if self._dtype == torch.float32 else self._round_weights()
                 put_tokens_first(model.visual)  # and not the rounded copy, which needs no gradient
@@ -192,7 +193,7 @@ class Backbone:
         if self.device.type == "cpu" and not isinstance(error, torch.AcceleratorError):
             return False
         try:
-            self._encode(torch.zeros(1, 3, self.side, self.side)).sum().item()
+            self._encode(self._black()).sum().item()
         except RuntimeError as second:
             return not is_out_of_memory(second)
         return False
@@ -233,11 +234,14 @@ class Backbone:
         with torch.autocast(self.device.type, dtype=self._dtype):
             return self._encode_crops(pixels)
 
+    def _black(self) -> Tensor:
+        return torch.zeros(1, 3, self.side, self.side, dtype=torch.float32, device=self.device)
+
     def _round_weights(self) -> nn.Module | None:
         """The tower with weights in the precision, which a GPU multiplies twice as fast as autocast does; None for a model
         whose features it changes too much: its layers then keep the numbers between them in float32."""
         rounded = copy.deepcopy(self._folded or self._visual).to(self._dtype)
-        noise = torch.rand(1, 3, self.side, self.side, generator=torch.Generator().manual_seed(0)).to(self.device)
+        noise = uniform([1, 3, self.side, self.side], torch.Generator().manual_seed(0)).to(self.device)
         cosine = (self._features(rounded, noise, self._dtype) * self._encode(noise)).sum()
         return rounded if float(cosine) > 1 - ROUNDING else None  # False for NaN
 
@@ -317,7 +321,7 @@ def pick_device() -> str:
     BackboneError: the device of ``RITA_DEVICE`` cannot be used."""
     if asked := environment.value("RITA_DEVICE"):
         try:
-            torch.zeros(1, device=asked)
+            torch.zeros(1, dtype=torch.float32, device=asked)
         except (RuntimeError, AssertionError, NotImplementedError):
             raise BackboneError(
                 f"RITA_DEVICE asks for {asked[:40]!r}, which cannot be used here.",

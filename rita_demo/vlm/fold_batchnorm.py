@@ -9,6 +9,8 @@ from timm.layers import Conv2dSame
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rita_demo.process.random_numbers import normal
+
 TOLERANCE = 1e-4  # relative to a feature vector's length; rounding gives far less, a wrong fold far more
 
 
@@ -21,7 +23,7 @@ def fold_batchnorm(tower: nn.Module, side: int) -> nn.Module | None:
     if not any(isinstance(module, nn.BatchNorm2d) for module in tower.modules()):
         return None
     device = next(tower.parameters()).device
-    noise = torch.randn(2, 3, side, side, generator=torch.Generator().manual_seed(0)).to(device)
+    noise = normal([2, 3, side, side], torch.Generator().manual_seed(0)).to(device)
     folded = copy.deepcopy(tower)
     names = {module: name for name, module in folded.named_modules()}
     for convolution, norm, size in _conv_norm_pairs(folded, noise):

@@ -13,11 +13,13 @@ from open_clip import get_tokenizer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rita_demo.process.torch_state import in_plain_torch
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.backbone import Backbone, Preprocessing, pick_device
 from rita_demo.vlm.text_tower import TextTower
 
 
+@in_plain_torch
 def own_model(
     module: nn.Module,
     tokenizer: Callable[[list[str]], Tensor] | None = None,
@@ -40,6 +42,7 @@ def own_model(
         side: of the pictures, in pixels. temperature: what cosines are divided by.
         device: a torch device name; None: as :class:`rita_demo.Engine`.
         preprocessing: ``mean``, ``std`` (3,) and ``interpolation`` as in :class:`Backbone`; CLIP's own by default."""
+    _leave_inference_mode(module)
     tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
     if not (tables and hasattr(module, "encode_image") and hasattr(module, "encode_text")):
         raise BackboneError(
@@ -55,7 +58,7 @@ def own_model(
         )
     tower = _ModuleTower(
         token_embedding=table,
-        positional_embedding=torch.empty(ids.shape[1], 0),
+        positional_embedding=torch.empty(ids.shape[1], 0, dtype=torch.float32, device="cpu"),
         transformer=module,
         mask=None,
         ln_final=nn.Identity(),
@@ -68,13 +71,24 @@ def own_model(
     return Backbone(model, None, name=name, title=name, tower=tower, device=device or pick_device(), **preprocessing)
 
 
+def _leave_inference_mode(module: nn.Module) -> None:
+    """Tensors that were made in inference mode never have a gradient; their copies may. In place: a function of the module
+    may name its parts."""
+    copies: dict[Tensor, Tensor] = {}  # a tensor that stands in two places stays one
+    for part in module.modules():
+        for name, one in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
+            if one.is_inference():
+                copy = nn.Parameter(one.clone(), requires_grad=False) if isinstance(one, nn.Parameter) else one.clone()
+                setattr(part, name, copies.setdefault(one, copy))
+
+
 class _Model(nn.Module):
     """The module with the attributes of an open_clip model; it is its own vision tower."""
 
     def __init__(self, module: nn.Module, side: int, temperature: float) -> None:
         super().__init__()
         self.module, self.image_size = module, side
-        self.logit_scale = nn.Parameter(torch.tensor(log(1 / temperature)))
+        self.logit_scale = nn.Parameter(torch.tensor(log(1 / temperature), dtype=torch.float32, device="cpu"))
 
     @property
     def visual(self) -> nn.Module:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rita_demo.process.cuda_graphs import CudaGraphs, is_recording
+from rita_demo.process.random_numbers import normal
 from rita_demo.records import SamePrompt
 from rita_demo.records.errors import VocabularyError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, Settings
@@ -179,7 +180,7 @@ def initial_contexts(tower: TextTower, settings: Settings) -> Tensor:
         context = tower.embed(tower.tokens(list(starts))[:, 1 : 1 + CONTEXT_LENGTH]).clone()
         if settings.context_init == "noise":
             generator = torch.Generator().manual_seed(settings.context_seed)
-            noise = torch.randn(context.shape, generator=generator).to(context)
+            noise = normal(context.shape, generator).to(context)
             noise[0] = 0
             context += NOISE_SCALE * tower.token_embedding.weight.std() * noise
     return context
@@ -201,9 +202,9 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
 def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:
     """Features (K, S, D) of the descriptions of each class, and (K, S): 1 where there is one, else 0."""
     device = backbone.tower.device
-    count = torch.tensor([len(own) for own in sentences], device=device)
+    count = torch.tensor([len(own) for own in sentences], dtype=torch.long, device=device)
     present = (torch.arange(int(count.max()), device=device) < count[:, None]).float()
-    features = torch.zeros(*present.shape, backbone.info.width, device=device)
+    features = torch.zeros(*present.shape, backbone.info.width, dtype=torch.float32, device=device)
     if present.any():
         features[present > 0] = encode_sentences(backbone, [s for own in sentences for s in own])
     return features, present

@@ -18,6 +18,7 @@ from open_clip.pretrained import download_pretrained, get_pretrained_cfg
 from torch import nn
 
 from rita_demo.process.text_file import read_text
+from rita_demo.process.torch_state import in_plain_torch
 from rita_demo.records.errors import BackboneError, check_known, did_you_mean
 from rita_demo.vlm.backbone import (
     PRECISIONS,
@@ -58,6 +59,7 @@ class _Description(Preprocessing):
     note: Required[str]
 
 
+@in_plain_torch
 def load(spec: str, device: str | None = None, precision: str | None = None) -> Backbone:
     """Load a model by name, downloading its weights when it is a pretrained one not yet here. Raises BackboneError:
     unknown architecture or tag, a file that is missing or holds other weights, no connection, a text tower that is
@@ -114,6 +116,7 @@ def _load(spec: str, device: str, precision: str | None) -> Backbone:
     return Backbone(model, open_clip.get_tokenizer(architecture), **info, device=device, precision=precision)
 
 
+@in_plain_torch
 def untrained(architecture: str, device: str | None = None, precision: str | None = None) -> Backbone:
     """A model of an open_clip architecture with random weights, for measuring speed without a download; ``device`` and
     ``precision`` as in :func:`load`. Raises BackboneError: unknown architecture, or a text tower that is not supported."""
@@ -212,7 +215,24 @@ def _build(config: OpenClipRecord, name: str) -> nn.Module:
     if "timm_model_name" in config["vision_cfg"]:
         config["vision_cfg"]["timm_model_pretrained"] = False  # all weights come from the checkpoint
     kind = open_clip.CustomTextCLIP if config.pop("custom_text", False) else open_clip.CLIP
-    return kind(**config)
+    model: nn.Module = kind(**config)
+    _check_constants(model, name)
+    return model.float()  # built in the caller's default dtype
+
+
+def _check_constants(model: nn.Module, name: str) -> None:
+    """Torch's default dtype is the whole process's and is not set for a model that is built: weights replace what was made in
+    it, all but constants. Raises BackboneError: these are others in the caller's default dtype than in float32."""
+    if (default := torch.get_default_dtype()) == torch.float32:
+        return
+    weights = model.state_dict()
+    for key, kept in model.named_buffers():
+        rounded = kept.is_floating_point() and not bool(((kept == 0) | (kept == 1) | kept.isinf()).all())
+        if rounded and key not in weights:
+            raise BackboneError(
+                f"{name} has constants ({key}) that are computed in torch's default dtype, which is {default}.",
+                "Call torch.set_default_dtype(torch.float32) before it is loaded.",
+            )
 
 
 def _download(pretrained: OpenClipRecord, name: str, entry: ModelEntry | None) -> Path:

@@ -20,7 +20,7 @@ def can_share_prefix(tower: TextTower) -> bool:
     if not tower.can_truncate or tower.mask is None:
         return False
     length = tower.context_length
-    causal = torch.full((length, length), float("-inf"), device=tower.mask.device).triu(1)
+    causal = torch.full((length, length), float("-inf"), dtype=torch.float32, device=tower.mask.device).triu(1)
     return torch.equal(tower.mask.float(), causal) and all(map(_is_supported_block, tower.transformer.resblocks))
 
 

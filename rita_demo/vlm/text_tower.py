@@ -74,7 +74,8 @@ class TextTower:
             return tokens.argmax(dim=-1)
         if self.pool == "eos":
             return tokens.eq(self.end_token).int().argmax(dim=-1)
-        return torch.full((len(tokens),), 0 if self.pool == "first" else self.context_length - 1)
+        last = 0 if self.pool == "first" else self.context_length - 1
+        return torch.full((len(tokens),), last, dtype=torch.long, device=tokens.device)
 
     def length(self, position: Tensor) -> Tensor:
         """Number of tokens to encode of each sequence, (n,) int64: up to the pooled token, or all."""

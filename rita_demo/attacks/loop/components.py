@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.process.random_numbers import uniform
 
 Start = Callable[[Tensor, float, Sequence[int]], Tensor]
 Goal = Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -23,7 +24,7 @@ def _uniform_noise(pixels: Tensor, seeds: Sequence[int]) -> Tensor:
     """Uniform numbers in [0, 1), one CPU generator per picture. The CPU generator makes the numbers the same on every
     device; one generator per picture makes a picture's attack the same alone and in any batch."""
     shape = pixels.shape[1:]
-    rows = [torch.rand(shape, generator=torch.Generator().manual_seed(int(s))) for s in seeds]
+    rows = [uniform(shape, torch.Generator().manual_seed(int(s))) for s in seeds]
     return torch.stack(rows).to(pixels.device)
 
 
@@ -42,7 +43,8 @@ def start_uniform(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor
 
 def start_signs(pixels: Tensor, radius: float, seeds: Sequence[int]) -> Tensor:
     """Start at a random corner of the ball: every value moves by exactly the budget."""
-    return pixels + torch.where(_uniform_noise(pixels, seeds) < 0.5, -radius, radius)
+    noise = _uniform_noise(pixels, seeds)
+    return pixels + torch.full_like(noise, radius).masked_fill(noise < 0.5, -radius)
 
 
 # --- goals: (logits (B, K), label (B,), target (B,) or None) -> (B,) the number to raise

@@ -149,7 +149,7 @@ def loss_and_gradient(logits: Logits, pixels: Tensor, goal: Callable[[Tensor], T
         answer = logits(pixels).float()
         loss = goal(answer)
         if not gradient:
-            return answer.detach(), loss.detach(), torch.empty(0)
+            return answer.detach(), loss.detach(), torch.empty(0, dtype=torch.float32, device="cpu")
         # the sum keeps the pictures of a batch independent of each other
         (slope,) = torch.autograd.grad(loss.sum(), pixels)
     return answer.detach(), loss.detach(), slope

@@ -71,7 +71,7 @@ def attack_steps(
         raise ValueError(f"the attack {row.name!r} needs sampled_logits")
 
     def to_tensor(values: Sequence[int | None]) -> Tensor | None:
-        return None if values[0] is None else torch.tensor(values, device=pixels.device)
+        return None if values[0] is None else torch.tensor(values, dtype=torch.long, device=pixels.device)
 
     request = AttackRequest(
         budget=settings.budget if row.bounded else 0,
@@ -141,7 +141,7 @@ def _checked_loop(attack: Attack) -> AttackLoop:
                 problem = f"has a {name} that is not finite"
         if not problem:
             radius = (request.budget + (request.roundtrip == "truncate")) / 255
-            problem = _ball_problem(frames[-1] / 255, frames[0] / 255, radius, bounded=attack.bounded)
+            problem = _ball_problem(frames[-1].float() / 255, frames[0].float() / 255, radius, bounded=attack.bounded)
         if problem:
             raise PluginError(
                 f"{place(attack.plugin, attack.loop)}: the result of the attack {attack.name!r} {problem}."

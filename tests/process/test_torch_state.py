@@ -1,0 +1,165 @@
+"""What a thread's torch has of its caller at the engine's doors, and what it leaves to it."""
+
+import ast
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import rita_demo
+from rita_demo.process import torch_state
+from rita_demo.process.generators import run_to_end
+from rita_demo.process.torch_state import in_plain_torch, plain_torch
+from rita_demo.records import Picture
+from rita_demo.records.errors import BackboneError
+from rita_demo.settings import RECOMMENDED
+from tests.toy_model import SIDE, ToyEngine
+
+State = tuple[bool, bool, bool, str]
+PLAIN: State = (True, False, False, "cpu")
+MODES: list[Callable[[], AbstractContextManager[object]]] = [
+    torch.no_grad,
+    torch.inference_mode,
+    lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    lambda: torch.device("meta"),
+]
+CREATE = {
+    "arange",
+    "empty",
+    "eye",
+    "full",
+    "linspace",
+    "logspace",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "tensor",
+}
+CREATE |= {"scalar_tensor", "zeros"}
+WHOLE = {"arange", "randint", "randperm"}  # of integers: their dtype is no default
+
+
+def state() -> State:
+    elsewhere = torch.empty(0).device.type
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu"), elsewhere
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_function_has_plain_torch_and_its_caller_has_his_own_again(
+    mode: Callable[[], AbstractContextManager],
+) -> None:
+    with mode():
+        before = state()
+        assert before != PLAIN
+        assert in_plain_torch(state)() == PLAIN
+        assert state() == before
+    assert state() == PLAIN
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_generator_has_plain_torch_in_every_step_and_its_caller_never(
+    mode: Callable[[], AbstractContextManager],
+) -> None:
+    @in_plain_torch
+    def steps() -> Generator[State, None, State]:
+        yield state()
+        yield state()
+        return state()
+
+    running = steps()
+    assert next(running) == PLAIN, "the first step in plain torch, the second one in the mode"
+    with mode():
+        before = state()
+        assert next(running) == PLAIN
+        assert state() == before
+        with pytest.raises(StopIteration) as end:
+            next(running)
+        assert end.value.value == PLAIN
+        assert state() == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_attack_that_goes_on_in_another_state_of_torch_leaves_that_state_at_every_step(
+    mode: Callable[[], AbstractContextManager],
+) -> None:
+    engine, settings = ToyEngine(), RECOMMENDED.replace(steps=4, attack="pgd")
+    picture = Picture(np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8), "noise")
+    prompts = engine.encode_classes(["motorbike", "crab"], settings)
+    expected = engine.attack(picture, prompts, settings, 0)
+    steps = engine.attack_steps(picture, prompts, settings, 0)
+    next(steps)
+    assert state() == PLAIN
+    with mode():
+        before = state()
+        next(steps)
+        assert state() == before
+    found = run_to_end(steps)
+    assert state() == PLAIN
+    assert (found.frames == expected.frames).all()
+    assert (found.loss == expected.loss).all()
+
+
+@pytest.mark.parametrize("part", ["matmul", "conv"])
+@pytest.mark.parametrize("precision", ["bf16", "tf32"])
+def test_products_that_this_processor_would_round_are_refused_with_the_settings_name(
+    part: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_to = getattr(torch.backends.mkldnn, part)
+    before = set_to.fp32_precision
+    try:
+        set_to.fp32_precision = precision
+        monkeypatch.setattr(torch_state, "_rounds", lambda _: False)
+        with plain_torch():  # a processor that ignores it
+            pass
+        monkeypatch.setattr(torch_state, "_rounds", lambda found: found == precision)
+        with pytest.raises(BackboneError, match=f"mkldnn.{part}.fp32_precision"), plain_torch():
+            pass
+        with pytest.raises(BackboneError, match="set_float32_matmul_precision"):
+            ToyEngine()
+    finally:
+        set_to.fp32_precision = before
+    with plain_torch():
+        pass
+
+
+def test_which_precisions_a_processor_rounds_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    for answer in (False, True):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_fp16": answer})  # noqa: B023
+        monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(_is_mkldnn_bf16_supported=lambda: answer))  # noqa: B023
+        assert torch_state._rounds("tf32") is answer
+        assert torch_state._rounds("bf16") is answer
+
+
+def test_every_tensor_that_is_made_names_its_device_and_its_dtype() -> None:
+    """Torch's defaults are the caller's."""
+    found = []
+    for path in sorted(Path(rita_demo.__file__).parent.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(call, ast.Call) and ast.unparse(call.func).startswith("torch.")):
+                continue
+            name, named = ast.unparse(call.func).removeprefix("torch."), {word.arg for word in call.keywords}
+            wanted = {"device"} if name in WHOLE else {"device", "dtype"}
+            takes = name in ("as_tensor", "asarray")  # the dtype of what is given
+            if (name in CREATE and not wanted <= named) or (takes and "device" not in named):
+                found.append(f"{path.name}:{call.lineno} {ast.unparse(call)}")
+    assert not found
+
+
+def test_nothing_of_the_whole_process_is_set() -> None:
+    """Another thread would compute with it. On a GPU the products of the engine are (``cuda_graphs.py``): torch has no such
+    state of a thread."""
+    forbidden = ("set_default_dtype", "set_default_device", "set_float32_matmul_precision", "set_num_threads")
+    forbidden += ("use_deterministic_algorithms", "set_default_tensor_type", "mkldnn.flags", "set_flush_denormal")
+    called = [
+        f"{path.name}:{call.lineno} {ast.unparse(call)}"
+        for path in Path(rita_demo.__file__).parent.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(forbidden)
+    ]
+    assert not called
