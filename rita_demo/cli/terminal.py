@@ -5,14 +5,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from rita_demo.process import environment
+from rita_demo.process.output_file import check_output
 from rita_demo.process.plugin_file import PluginError
-from rita_demo.records.errors import DataError, DemoError, did_you_mean
+from rita_demo.records.errors import DemoError, did_you_mean
 from rita_demo.vlm import hub_download
 
 SECONDS_BETWEEN_LINES = 60.0
@@ -79,31 +79,44 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
-    debug, shown = False, ProgressLog()
+    debug, shown, status = False, ProgressLog(), 1
     hub_download.LISTENERS[:] = [lambda at: shown(at.sentence if at.done < at.total else "")]
     try:
         debug = environment.value("RITA_DEBUG")
         args = build_parser().parse_args(argv)
-        return args.run(args)
+        status = args.run(args)
     except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
-        return int(end.code or 0)
+        status = int(end.code or 0)
     except PluginError as error:
         print_warning(error.for_owner)
     except DemoError as error:
         print_warning(str(error))
     except KeyboardInterrupt:
         print_warning("Interrupted.")
-        return 130
-    except BrokenPipeError:  # the reader of the output has closed it; Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 130
     except Exception as error:
+        if isinstance(error, OSError) and _output_fails():
+            return 1
         if debug:
             raise
         print_warning(
             f"Something went wrong that should not have: {type(error).__name__}: {error}. "
             "Set RITA_DEBUG=1 to see where, and please report it."
         )
-    return 1
+    return 1 if _output_fails() else status
+
+
+def _output_fails() -> bool:
+    """Whether what was printed cannot be written (a full disk, a pipe that its reader has closed); a sentence on stderr says
+    why. The rest is dropped: Python would try once more at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print_warning(f"The output could not be written: {error.strerror}.")
+        return True
+    return False
 
 
 def print_progress(sentence: str) -> None:
@@ -136,15 +149,5 @@ class ProgressLog:
 
 def check_writable(*paths: Path | None) -> None:
     """Before the work: a :class:`DataError` about the first file that could not be written."""
-    for path in paths:
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise DataError(f"{path} cannot be written.", "Name a file in a folder that exists.")
-
-
-@contextmanager
-def write_errors() -> Iterator[None]:
-    """Turn an error of the file system into a :class:`DataError`."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"The result could not be written: {error.strerror}.") from error
+    for path in filter(None, paths):
+        check_output(path)

@@ -20,6 +20,7 @@ from rita_demo.paper.memory import memory_items
 from rita_demo.paper.printing import WIDTHS_MM, print_figure, require_chromium
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
+from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.records.errors import DataError, join_names
 from rita_demo.settings import RECOMMENDED
 
@@ -34,7 +35,7 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     ``rows``: those of the tables and run times; None: all of the runs.
 
     Raises:
-        DataError: no run folder, no such name, no Chromium. OSError: the files cannot be written.
+        DataError: no run folder, no such name, no Chromium, a file that cannot be written.
     """
     if asked.features is not None:
         require_chromium()
@@ -64,12 +65,12 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
 
 def _write_all(out: Path, report: Report, about: str, found: Sequence[Item]) -> tuple[int, int, int]:
     """Write the items and their index; returns the numbers of figures, of tables and of missing ones."""
-    out.mkdir(parents=True, exist_ok=True)
+    make_output_folder(out)
     lines = ["# Figures and tables", "", about, ""]
     for number, one in enumerate(found, start=1):
         report(f"Writing {one.name}, {number} of {len(found)}")
         lines.append(_write_item(out, one))
-    (out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_output(out / INDEX, ("\n".join(lines) + "\n").encode())
     figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
     return figures, tables, len(found) - figures - tables
 
@@ -123,18 +124,18 @@ def _write_item(out: Path, one: Item) -> str:
     if one.figure is not None:
         for width in WIDTHS_MM:
             svg, pdf = print_figure(one.figure, width, one.height, one.narrow_height)
-            (out / f"{one.name}-{width}mm.svg").write_text(svg, encoding="utf-8")
-            (out / f"{one.name}-{width}mm.pdf").write_bytes(pdf)
-        (out / f"{one.name}.txt").write_text(one.text + "\n", encoding="utf-8")
+            write_output(out / f"{one.name}-{width}mm.svg", svg.encode())
+            write_output(out / f"{one.name}-{width}mm.pdf", pdf)
+        write_output(out / f"{one.name}.txt", f"{one.text}\n".encode())
         links = ", ".join(f"[{w} mm]({one.name}-{w}mm.svg) ([PDF]({one.name}-{w}mm.pdf))" for w in WIDTHS_MM)
         return f"- **{one.name}**: {links}. {one.text}"
     if not one.parts:
         return f"- **{one.name}**: missing. {one.text}"
     text = "\n\n".join(f"**{part.title}**\n\n{table_body(part)}" for part in one.parts)
-    (out / f"{one.name}.md").write_text(text + "\n", encoding="utf-8")
-    (out / f"{one.name}.tex").write_text(latex_body(one.parts, ()), encoding="utf-8")
+    write_output(out / f"{one.name}.md", f"{text}\n".encode())
+    write_output(out / f"{one.name}.tex", latex_body(one.parts, ()).encode())
     cells = io.StringIO()
     for part in one.parts:
         csv.writer(cells, lineterminator="\n").writerows([[part.title], part.head, *part.rows])
-    (out / f"{one.name}.csv").write_text(cells.getvalue(), encoding="utf-8")
+    write_output(out / f"{one.name}.csv", cells.getvalue().encode())
     return f"- [{one.name}]({one.name}.md), also as .csv and .tex: {one.text}."

@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.settings import PAPER, RECOMMENDED
+from tests.live_server import ROOT
 
 EVALUATE = "evaluate --dataset textures --methods clip --attack pgd --budget 2 --out runs"
 EXPLAIN = "explain photo.png --classes a,b"
@@ -214,3 +217,36 @@ def test_a_bad_file_of_settings_is_one_sentence(text, sentence, saved, capsys) -
         assert err.count("\n") == 1
     with pytest.raises(DataError):
         run_request_of(parsed(f"{EXPLAIN} --settings {saved}"))
+
+
+PRINTS = "import sys; from rita_demo.cli import main; sys.exit(main.main({words}))"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["compare", "--help"]])
+def test_a_full_output_is_one_sentence(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-c", PRINTS.format(words=words)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (1, "The output could not be written: No space left on device.\n")
+
+
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_an_output_that_its_reader_has_closed_is_one_sentence(lines: int) -> None:
+    code = "import sys; from rita_demo.cli import terminal; p = terminal.Parser(); "
+    code += f"p.set_defaults(run=lambda _: [print('a line') for n in range({lines})] and 0); "
+    code += "sys.exit(terminal.run_command(lambda: p, []))"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "The output could not be written: Broken pipe.\n")
+
+
+def test_an_error_of_the_system_elsewhere_is_not_taken_for_one_of_the_output(capsys) -> None:
+    def work(_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    parser = terminal.Parser()
+    parser.set_defaults(run=work)
+    assert terminal.run_command(lambda: parser, []) == 1
+    assert "Something went wrong" in capsys.readouterr().err
