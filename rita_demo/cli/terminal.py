@@ -1,6 +1,7 @@
 """What the commands share of a terminal: the program's name, guesses at misspelt words, progress, files to write."""
 
 import argparse
+import errno
 import os
 import shutil
 import sys
@@ -16,6 +17,8 @@ from rita_demo.records.errors import DemoError, did_you_mean
 from rita_demo.vlm import hub_download
 
 SECONDS_BETWEEN_LINES = 60.0
+#: Of an output that cannot take more: a full disk, a pipe that its reader has closed, a terminal that is gone.
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE, errno.EIO)
 #: What a command is added to: argparse has no public name for it.
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -79,7 +82,7 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
-    debug, shown, status = False, ProgressLog(), 1
+    debug, shown, status, failed = False, ProgressLog(), 1, None
     hub_download.LISTENERS[:] = [lambda at: shown(at.sentence if at.done < at.total else "")]
     try:
         debug = environment.value("RITA_DEBUG")
@@ -95,28 +98,31 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
         print_warning("Interrupted.")
         status = 130
     except Exception as error:
-        if isinstance(error, OSError) and _output_fails():
-            return 1
-        if debug:
+        if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRORS:
+            failed = error
+        elif debug:
             raise
-        print_warning(
-            f"Something went wrong that should not have: {type(error).__name__}: {error}. "
-            "Set RITA_DEBUG=1 to see where, and please report it."
-        )
-    return 1 if _output_fails() else status
+        else:
+            print_warning(
+                f"Something went wrong that should not have: {type(error).__name__}: {error}. "
+                "Set RITA_DEBUG=1 to see where, and please report it."
+            )
+    if failed := _flush_output() or failed:
+        print_warning(f"The output could not be written: {failed.strerror}.")
+        return 1
+    return status
 
 
-def _output_fails() -> bool:
-    """Whether what was printed cannot be written (a full disk, a pipe that its reader has closed); a sentence on stderr says
-    why. The rest is dropped: Python would try once more at its end."""
+def _flush_output() -> OSError | None:
+    """Write what was printed; returns why it cannot be written. It is dropped then: Python would complain once more at its
+    end."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print_warning(f"The output could not be written: {error.strerror}.")
-        return True
-    return False
+        return error
+    return None
 
 
 def print_progress(sentence: str) -> None:

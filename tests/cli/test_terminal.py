@@ -219,34 +219,32 @@ def test_a_bad_file_of_settings_is_one_sentence(text, sentence, saved, capsys) -
         run_request_of(parsed(f"{EXPLAIN} --settings {saved}"))
 
 
-PRINTS = "import sys; from rita_demo.cli import main; sys.exit(main.main({words}))"
+PRINTS = """
+import sys
+from rita_demo.cli import terminal
+parser = terminal.Parser()
+parser.set_defaults(run=lambda _: [print('a line') for _ in range(%d)] and 0)
+sys.exit(terminal.run_command(lambda: parser, sys.argv[1:]))
+"""
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["compare", "--help"]])
-def test_a_full_output_is_one_sentence(words: list[str]) -> None:
-    with open("/dev/full", "w") as full:
-        command = [sys.executable, "-c", PRINTS.format(words=words)]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    assert (done.returncode, done.stderr) == (1, "The output could not be written: No space left on device.\n")
-
-
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("lines", [1, 100_000])
-def test_an_output_that_its_reader_has_closed_is_one_sentence(lines: int) -> None:
-    code = "import sys; from rita_demo.cli import terminal; p = terminal.Parser(); "
-    code += f"p.set_defaults(run=lambda _: [print('a line') for n in range({lines})] and 0); "
-    code += "sys.exit(terminal.run_command(lambda: p, []))"
+@pytest.mark.parametrize(("fault", "reason"), [("full", "No space left on device"), ("closed", "Broken pipe")])
+def test_an_output_that_cannot_be_written_is_one_sentence(fault: str, reason: str, lines: int, unbuffered: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    if fault == "full":
+        os.close(writer)
+        writer = os.open("/dev/full", os.O_WRONLY)
+    command, variables = [sys.executable, "-c", PRINTS % lines], os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=variables)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "The output could not be written: Broken pipe.\n")
+    assert (done.returncode, done.stderr) == (1, f"The output could not be written: {reason}.\n")
 
 
-def test_an_error_of_the_system_elsewhere_is_not_taken_for_one_of_the_output(capsys) -> None:
-    def work(_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    parser = terminal.Parser()
-    parser.set_defaults(run=work)
-    assert terminal.run_command(lambda: parser, []) == 1
-    assert "Something went wrong" in capsys.readouterr().err
+def test_help_into_a_full_file_is_one_sentence() -> None:
+    command, variables = [sys.executable, "-c", PRINTS % 0, "--help"], os.environ | {"PYTHONUNBUFFERED": ""}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=variables)
+    assert (done.returncode, done.stderr) == (1, "The output could not be written: No space left on device.\n")
