@@ -20,5 +20,5 @@ USER rita
 VOLUME ["/srv/data", "/srv/runs"]
 EXPOSE 7860
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=5s --start-period=180s CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ['RITA_PORT'] + '/health', timeout=4)"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=180s CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['RITA_PORT'] + '/health', timeout=4)"]
 CMD ["python", "app.py"]

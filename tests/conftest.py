@@ -18,6 +18,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.attacks import registry as attacks
 from rita_demo.defences import registry as defences
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.process import proxies
 from rita_demo.process.chromium import FLAGS
 from rita_demo.settings.setting import Setting
 from rita_demo.vlm.words import word_list
@@ -33,6 +34,10 @@ SEEN_WORDS = "a photo of the picture an image showing rendering texture cat dog 
 
 #: Only this machine is reached.
 LOCAL_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+
+
+for proxy in [name for name in os.environ if name.lower() in proxies.VARIABLES]:
+    del os.environ[proxy]  # the servers of the tests are on this machine
 
 
 def pytest_runtest_setup() -> None:

@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
+from safetensors.torch import save
 
+from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.process.text_file import read_text
-from rita_demo.records.errors import BackboneError
+from rita_demo.records.errors import BackboneError, DemoError
 from rita_demo.vlm.catalogue import WEIGHTS_FILE
 from rita_demo.vlm.checkpoint_file import read_checkpoint
 from rita_demo.vlm.transformers_names import open_clip_weights
@@ -57,15 +58,16 @@ def convert(source: Path, folder: Path) -> None:
     """Write ``open_clip_config.json`` and the weights of the model in ``source`` into ``folder``.
 
     Raises:
-        BackboneError: ``source`` lacks a file, or is not a CLIP.
+        BackboneError: ``source`` lacks a file, or is not a CLIP. DataError: ``folder`` cannot be written.
     """
     file = next((source / name for name in WEIGHTS if (source / name).is_file()), None)
     if file is None or not (source / "config.json").is_file():
         raise BackboneError(f"{source} should hold config.json and one of {', '.join(WEIGHTS)}.")
     config = open_clip_config(json.loads(read_text(source / "config.json")))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config}, indent=1))
-    save_file(open_clip_weights(read_checkpoint(file)), folder / WEIGHTS_FILE)
+    converted = open_clip_weights(read_checkpoint(file))
+    make_output_folder(folder)
+    write_output(folder / "open_clip_config.json", json.dumps({"model_cfg": config}, indent=1).encode())
+    write_output(folder / WEIGHTS_FILE, save(converted))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         convert(args.source, args.folder)
-    except BackboneError as error:
+    except DemoError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"Use it as --backbone local-dir:{args.folder}")

@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, check_writable, print_progress
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.process.output_file import write_output
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import parse_assignment
 
@@ -45,6 +46,7 @@ def _budget(args: argparse.Namespace) -> int:
         saved = options.saved_settings(args)
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
+    check_writable(args.csv)
     found = smallest_budget(
         *(args.image, args.classes),
         vocabulary=args.vocabulary,
@@ -60,6 +62,6 @@ def _budget(args: argparse.Namespace) -> int:
     )
     print_progress("")
     if args.csv:
-        args.csv.write_text(found.to_csv(), encoding="utf-8")
+        write_output(args.csv, found.to_csv(lineterminator="\n").encode())
     print(found.round(3).astype(object).where(found.notna(), "–").to_string())
     return 0

@@ -5,8 +5,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from rita_demo.cli.terminal import Commands, add_command, program, write_errors
+from rita_demo.cli.terminal import Commands, add_command, check_writable, program
 from rita_demo.process.environment import data_folder
+from rita_demo.process.output_file import write_output
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records.spreadsheet import csv_bytes
 
@@ -47,6 +48,7 @@ def _compare(args: argparse.Namespace) -> int:
     from rita_demo.evaluation.picture_folder import picture_folder
     from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare_folders, rows_of
 
+    check_writable(args.csv)
     args.attack = args.attack and ",".join(dict.fromkeys(args.attack))
     chosen: dict[str, Any] = {name: _pair(getattr(args, name)) for name in COLUMNS if getattr(args, name)}
     found = compare_folders(args.first, args.second, chosen)
@@ -57,18 +59,14 @@ def _compare(args: argparse.Namespace) -> int:
     if len(rows) > MAX_SHOWN:
         print(f"and {len(rows) - MAX_SHOWN} more; --csv writes all.")
     print(found.sentence)
-    with write_errors():
-        if args.csv:
-            args.csv.write_bytes(csv_bytes([TABLE_COLUMNS, *rows]))
-            print(
-                f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ..."
-            )
-        if args.out:
-            folder = picture_folder(found.chosen, args.data_root or data_folder())
-            folder.write(args.out)
-            print(
-                f"{folder.count} pictures are in {args.out}; README.txt there says how to measure them. {folder.fault}".rstrip()
-            )
+    if args.csv:
+        write_output(args.csv, csv_bytes([TABLE_COLUMNS, *rows]))
+        print(f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ...")
+    if args.out:
+        folder = picture_folder(found.chosen, args.data_root or data_folder())
+        folder.write(args.out)
+        said = f"{folder.count} pictures are in {args.out}; README.txt there says how to measure them. {folder.fault}"
+        print(said.rstrip())
     return 0
 
 

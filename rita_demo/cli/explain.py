@@ -6,11 +6,12 @@ from pathlib import Path
 
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, add_command, check_writable, print_progress, write_errors
+from rita_demo.cli.terminal import Commands, add_command, check_writable, print_progress
 from rita_demo.cli.text_tables import run_table
 from rita_demo.data.vocabularies import duplicates
 from rita_demo.defences.registry import DEFENCES, usual
 from rita_demo.pipeline.run_request import OWN_OPTIONS, RunRequest
+from rita_demo.process.output_file import write_output
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, parse_assignment
 
@@ -73,12 +74,11 @@ def _explain(args: argparse.Namespace) -> int:
 
     engine, run = scripting.explain(request, args.backbone, lambda now: print_progress(now.sentence))
     print_progress("")
-    with write_errors():
-        if args.json:
-            args.json.write_bytes(json_bytes(to_json(run)) + b"\n")
-        if args.arrays:
-            args.arrays.write_bytes(arrays_file(run))
-        if args.html:
-            args.html.write_text(scripting.page_html(engine, run), encoding="utf-8")
+    if args.json:
+        write_output(args.json, json_bytes(to_json(run)) + b"\n")
+    if args.arrays:
+        write_output(args.arrays, arrays_file(run))
+    if args.html:
+        write_output(args.html, scripting.page_html(engine, run).encode())
     print(run_table(run, Path(args.image).name))
     return 0

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, write_errors
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress
 from rita_demo.data.vocabularies import parse_names
 
 
@@ -69,8 +69,7 @@ def _figures(args: argparse.Namespace) -> int:
     clouds = [name for name in (catalogue.CLOUD, catalogue.KL) if name in asked]
     if clouds and (args.dataset == "textures" or not (args.dataset or args.runs)):
         print(f"{' and '.join(clouds)}: of drawn textures. For pictures: --dataset dtd --data-root DIR.")
-    with write_errors():
-        figures, tables, missing = write(args, ProgressLog())
+    figures, tables, missing = write(args, ProgressLog())
     print_progress("")
     print(f"{figures} figures, {tables} tables, {missing} missing: {args.out / INDEX}")
     return 0

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, print_warning, write_errors
+from rita_demo.cli.terminal import Commands, ProgressLog, add_command, print_progress, print_warning
 from rita_demo.process.environment import data_folder
 
 QUICK = 20  # pictures of each dataset
@@ -52,8 +52,7 @@ def _reproduce(args: argparse.Namespace) -> int:
     )
     plan = make_plan(asked)
     try:
-        with write_errors():
-            done = reproduce(asked, plan, ProgressLog(), print_warning)
+        done = reproduce(asked, plan, ProgressLog(), print_warning)
     except KeyboardInterrupt:
         if (written := args.out / REPORT).is_file():
             print_warning(f"The same command goes on. What is measured so far, and what is still to measure: {written}")

@@ -1,21 +1,24 @@
 """What the commands share of a terminal: the program's name, guesses at misspelt words, progress, files to write."""
 
 import argparse
+import errno
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from rita_demo.process import environment
+from rita_demo.process.output_file import check_output
 from rita_demo.process.plugin_file import PluginError
-from rita_demo.records.errors import DataError, DemoError, did_you_mean
+from rita_demo.records.errors import DemoError, did_you_mean
 from rita_demo.vlm import hub_download
 
 SECONDS_BETWEEN_LINES = 60.0
+#: Of an output that cannot take more: a full disk, a pipe that its reader has closed, a terminal that is gone.
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE, errno.EIO)
 #: What a command is added to: argparse has no public name for it.
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -79,31 +82,47 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
-    debug, shown = False, ProgressLog()
+    debug, shown, status, failed = False, ProgressLog(), 1, None
     hub_download.LISTENERS[:] = [lambda at: shown(at.sentence if at.done < at.total else "")]
     try:
         debug = environment.value("RITA_DEBUG")
         args = build_parser().parse_args(argv)
-        return args.run(args)
+        status = args.run(args)
     except SystemExit as end:  # argparse has printed its sentence (2) or its help (0)
-        return int(end.code or 0)
+        status = int(end.code or 0)
     except PluginError as error:
         print_warning(error.for_owner)
     except DemoError as error:
         print_warning(str(error))
     except KeyboardInterrupt:
         print_warning("Interrupted.")
-        return 130
-    except BrokenPipeError:  # the reader of the output has closed it; Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 130
     except Exception as error:
-        if debug:
+        if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRORS:
+            failed = error
+        elif debug:
             raise
-        print_warning(
-            f"Something went wrong that should not have: {type(error).__name__}: {error}. "
-            "Set RITA_DEBUG=1 to see where, and please report it."
-        )
-    return 1
+        else:
+            print_warning(
+                f"Something went wrong that should not have: {type(error).__name__}: {error}. "
+                "Set RITA_DEBUG=1 to see where, and please report it."
+            )
+    if failed := _flush_output() or failed:
+        print_warning(f"The output could not be written: {failed.strerror}.")
+        return 1
+    return status
+
+
+def _flush_output() -> OSError | None:
+    """Write what was printed; returns why it cannot be written. It is dropped then: Python would complain once more at its
+    end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None
 
 
 def print_progress(sentence: str) -> None:
@@ -136,15 +155,5 @@ class ProgressLog:
 
 def check_writable(*paths: Path | None) -> None:
     """Before the work: a :class:`DataError` about the first file that could not be written."""
-    for path in paths:
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise DataError(f"{path} cannot be written.", "Name a file in a folder that exists.")
-
-
-@contextmanager
-def write_errors() -> Iterator[None]:
-    """Turn an error of the file system into a :class:`DataError`."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"The result could not be written: {error.strerror}.") from error
+    for path in filter(None, paths):
+        check_output(path)

@@ -18,6 +18,7 @@ from rita_demo.data.vocabularies import vocabulary
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pick import TEXTURES, find_split, texture_of
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
+from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.records.errors import DataError
 
 NAME = "rita-pictures"  # of the folder inside the zip
@@ -71,10 +72,10 @@ class PictureFolder:
         return buffer.getvalue()
 
     def write(self, folder: Path) -> None:
-        """Write it. Raises OSError: it cannot be written."""
+        """Write it. Raises DataError: a file cannot be written."""
         for name, data in {"README.txt": self.readme(str(folder)).encode(), **self.files}.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
+            make_output_folder((folder / name).parent)
+            write_output(folder / name, data)
 
 
 def picture_folder(chosen: ChosenPictures, root: Path | None) -> PictureFolder:

@@ -21,6 +21,7 @@ from rita_demo.paper.memory import MAX_DRAWN, longest_streams, memory_items
 from rita_demo.paper.printing import print_figure, require_chromium
 from rita_demo.process.environment import data_folder, value
 from rita_demo.process.generators import run_to_end
+from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.records.errors import DataError, DemoError, join_names
 from rita_demo.records.measurement import FeatureCloud
 from rita_demo.settings import RECOMMENDED
@@ -36,7 +37,7 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     ``rows``: those of the tables and run times; None: all of the runs.
 
     Raises:
-        DataError: no run folder, no such name, no Chromium. OSError: the files cannot be written.
+        DataError: no run folder, no such name, no Chromium, a file that cannot be written.
     """
     if asked.features is not None:
         require_chromium()
@@ -67,12 +68,12 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
 def _write_all(asked: Namespace, report: Report, about: str, found: Sequence[Item]) -> tuple[int, int, int]:
     """Write the items and their index; returns the numbers of figures, of tables and of missing ones."""
     out = asked.out
-    out.mkdir(parents=True, exist_ok=True)
+    make_output_folder(out)
     lines = ["# Figures and tables", "", about, ""]
     for number, one in enumerate(found, start=1):
         report(f"Writing {one.name}, {number} of {len(found)}")
         lines.append(_write_item(out, one, asked.width, asked.format))
-    (out / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_output(out / INDEX, ("\n".join(lines) + "\n").encode())
     figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
     return figures, tables, len(found) - figures - tables
 
@@ -156,16 +157,16 @@ def _write_item(out: Path, one: Item, width: int, kind: str) -> str:
     """Write a figure or a table; returns its line of the index."""
     if one.figure is not None:
         svg, pdf = print_figure(one.figure, width, one.height, one.narrow_height)
-        (out / f"{one.name}.{kind}").write_bytes(pdf if kind == "pdf" else svg.encode())
-        (out / f"{one.name}.txt").write_text(one.text + "\n", encoding="utf-8")
+        write_output(out / f"{one.name}.{kind}", pdf if kind == "pdf" else svg.encode())
+        write_output(out / f"{one.name}.txt", f"{one.text}\n".encode())
         return f"- [{one.name}]({one.name}.{kind}): {one.text}"
     if not one.parts:
         return f"- **{one.name}**: missing. {one.text}"
     text = "\n\n".join(f"**{part.title}**\n\n{table_body(part)}" for part in one.parts)
-    (out / f"{one.name}.md").write_text(text + "\n", encoding="utf-8")
-    (out / f"{one.name}.tex").write_text(latex_body(one.parts, ()), encoding="utf-8")
+    write_output(out / f"{one.name}.md", f"{text}\n".encode())
+    write_output(out / f"{one.name}.tex", latex_body(one.parts, ()).encode())
     cells = io.StringIO()
     for part in one.parts:
         csv.writer(cells, lineterminator="\n").writerows([[part.title], part.head, *part.rows])
-    (out / f"{one.name}.csv").write_text(cells.getvalue(), encoding="utf-8")
+    write_output(out / f"{one.name}.csv", cells.getvalue().encode())
     return f"- [{one.name}]({one.name}.md), also as .csv and .tex: {one.text}."

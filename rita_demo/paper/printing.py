@@ -57,13 +57,14 @@ def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int)
     pixels = (width, max(narrow_height if width < NARROW else height, figure.meta.get("height", 0)))
     with tempfile.TemporaryDirectory() as folder:
         page, pdf = Path(folder) / "figure.html", Path(folder) / "figure.pdf"
-        page.write_text(page_html(figure, width_mm, *pixels), encoding="utf-8")
         command = [path, "--headless", *FLAGS, f"--user-data-dir={folder}/profile", f"--virtual-time-budget={WAIT_MS}"]
         command += ["--dump-dom", f"--print-to-pdf={pdf}", "--no-pdf-header-footer", page.as_uri()]
         try:
+            page.write_text(page_html(figure, width_mm, *pixels), encoding="utf-8")
             done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise DataError(f"Chromium ({path}) did not print the figure: {type(error).__name__}.", "") from error
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise DataError(f"Chromium ({path}) did not print the figure: {reason}.", "") from error
         found = re.search(rb'data-svg="([A-Za-z0-9+/=]+)"', done.stdout)
         if found is None or not pdf.is_file():
             why = done.stderr.decode(errors="replace").strip()[-200:]

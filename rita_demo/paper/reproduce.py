@@ -14,13 +14,13 @@ from rita_demo.evaluation.report.results import ResultRow, result_rows
 from rita_demo.evaluation.report.tables import INTERVAL_NOTE, NOTES, SECONDS_NOTE, measured_tables
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.evaluation.store import files
 from rita_demo.evaluation.store.run_folder import Kind, Pace, RunFolder
 from rita_demo.paper import catalogue
 from rita_demo.paper import files as figure_files
 from rita_demo.paper.compared import Compared, Counted, cells_csv, compare, count, is_in_paper, of_other_models
 from rita_demo.paper.plan import FIGURES, PRESET, PROTOCOL, SPLIT, TABLES, Asked, Plan, figure_dataset
 from rita_demo.paper.stored import stored
+from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.records.errors import BackboneError, DataError, DemoError, PictureError
 from rita_demo.scripting.explain import load_engine
 
@@ -75,9 +75,9 @@ class Running:
         """Write the report and the cells as far as they are measured. ``undrawn``: sentences on figures that cannot be drawn."""
         rows, out = self.rows(), self.asked.out
         cells = compare(self.asked.wanted, self.facts.name, rows)
-        out.mkdir(parents=True, exist_ok=True)
-        files.atomic_write(out / REPORT, report_text(self, cells, rows, undrawn).encode())
-        files.atomic_write(out / CELLS, cells_csv(cells).encode())
+        make_output_folder(out)
+        write_output(out / REPORT, report_text(self, cells, rows, undrawn).encode())
+        write_output(out / CELLS, cells_csv(cells).encode())
         return cells
 
 
@@ -88,7 +88,7 @@ def reproduce(asked: Asked, plan: Plan, report: Report, warn: Report) -> Reprodu
     end: it says how much is measured.
 
     Raises:
-        DemoError: a model or folder that cannot be used, a full disk. OSError: a report that cannot be written.
+        DemoError: a model or folder that cannot be used, a full disk.
     """
     from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.export import to_json, verdict_rows, write_bundle
+from rita_demo.process.output_file import write_output
 from rita_demo.records import Run
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.explain import page_html
@@ -47,17 +48,13 @@ class RunResult:
         """Write the zip that ``rita open`` shows again; returns its path.
 
         Raises:
-            DataError: the name does not end in .zip, or the file cannot be written. SettingError: the run used a
+            DataError: the name does not end in .zip, or the file cannot be written: an earlier one is as it was. SettingError: the run used a
                 file of this machine.
         """
         path = Path(path)
         if path.suffix.lower() != ".zip":
             raise DataError(f"A run is saved as a zip; got {path.name[:60]!r}.", 'For example save("run.zip").')
-        data = write_bundle(self.run, self._page)
-        try:
-            path.write_bytes(data)
-        except OSError as error:
-            raise DataError(f"The result could not be written: {error.strerror}.") from error
+        write_output(path, write_bundle(self.run, self._page))
         return path
 
     @cached_property

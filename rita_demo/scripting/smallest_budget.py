@@ -18,6 +18,7 @@ from rita_demo.evaluation.store import files
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.pipeline.smallest_budget import MOST, BudgetProbe, SmallestBudget, row_of, smallest_budget_steps
 from rita_demo.process.generators import Steps
+from rita_demo.process.output_file import make_output_folder, output_errors, replace_file
 from rita_demo.records import Run
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.own import OwnDefence, defence_names
@@ -51,11 +52,13 @@ class _Store:
     def put(self, method: str, probe: BudgetProbe) -> None:
         if self.folder is None or self.find(probe.budget) is not None:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        files.atomic_write(self.folder / self._png(probe.budget), png_bytes(probe.pixels))
+        make_output_folder(self.folder)
         row = {name: value for name, value in asdict(probe).items() if name != "pixels"}
         row |= {"key": self.key, "method": method, "side": int(probe.pixels.shape[0])}
-        files.append_line(self.folder / "probes.jsonl", row)
+        with output_errors(self.folder):
+            replace_file(self.folder / self._png(probe.budget), png_bytes(probe.pixels))
+            files.truncate_partial_line(self.folder / "probes.jsonl")  # of a full disk
+            files.append_line(self.folder / "probes.jsonl", row)
 
     def _png(self, budget: int) -> str:
         return f"{self.key}-{budget}.png"

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from rita_demo.process import logging as process_logging
 from rita_demo.process.environment import Accounts
+from rita_demo.process.proxies import without_proxies
 from rita_demo.process.shutdown import SHUTDOWN, SignalHandler
 from rita_demo.server.cleanup import start_cleanup
 from rita_demo.server.connections import raise_file_limit
@@ -44,19 +45,20 @@ def launch_page(
     patch_gradio(opening_html())
     page.queue(max_size=MAX_QUEUE, api_open=False)  # what waits in the queue cannot be called beside it
     page._queue.ANALYTICS_MAX_EVENTS = 0  # statistics that nobody asks for, made anew with pandas after each event
-    _, address, _ = page.launch(
-        server_name=host,
-        server_port=port,
-        auth=list(accounts) or None,
-        prevent_thread_lock=True,
-        quiet=True,
-        app_kwargs={
-            "routes": [health(lambda: not page._queue.stopped, failure), Heartbeats(page, MAX_PAGES).route],
-            "middleware": [Middleware(RequestLimits)],
-            "openapi_url": None,  # the list of all addresses would need no password
-        },
-        **launch_options(),
-    )
+    with without_proxies():  # Gradio asks its own server whether it answers
+        _, address, _ = page.launch(
+            server_name=host,
+            server_port=port,
+            auth=list(accounts) or None,
+            prevent_thread_lock=True,
+            quiet=True,
+            app_kwargs={
+                "routes": [health(lambda: not page._queue.stopped, failure), Heartbeats(page, MAX_PAGES).route],
+                "middleware": [Middleware(RequestLimits)],
+                "openapi_url": None,  # the list of all addresses would need no password
+            },
+            **launch_options(),
+        )
     if sessions is not None:
         start_cleanup(page, sessions)
     process_logging.route_loggers("uvicorn", "uvicorn.error", "uvicorn.access")

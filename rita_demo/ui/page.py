@@ -1,12 +1,9 @@
 """The whole page: header, tabs, and what happens when it is opened, reloaded or closed."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
 import gradio as gr
 

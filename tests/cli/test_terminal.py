@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.settings import PAPER, RECOMMENDED
+from tests.live_server import ROOT
 
 EVALUATE = "evaluate --dataset textures --methods clip --attack pgd --budget 2 --out runs"
 EXPLAIN = "explain photo.png --classes a,b"
@@ -214,3 +217,34 @@ def test_a_bad_file_of_settings_is_one_sentence(text, sentence, saved, capsys) -
         assert err.count("\n") == 1
     with pytest.raises(DataError):
         run_request_of(parsed(f"{EXPLAIN} --settings {saved}"))
+
+
+PRINTS = """
+import sys
+from rita_demo.cli import terminal
+parser = terminal.Parser()
+parser.set_defaults(run=lambda _: [print('a line') for _ in range(%d)] and 0)
+sys.exit(terminal.run_command(lambda: parser, sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("lines", [1, 100_000])
+@pytest.mark.parametrize(("fault", "reason"), [("full", "No space left on device"), ("closed", "Broken pipe")])
+def test_an_output_that_cannot_be_written_is_one_sentence(fault: str, reason: str, lines: int, unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    if fault == "full":
+        os.close(writer)
+        writer = os.open("/dev/full", os.O_WRONLY)
+    command, variables = [sys.executable, "-c", PRINTS % lines], os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=variables)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, f"The output could not be written: {reason}.\n")
+
+
+def test_help_into_a_full_file_is_one_sentence() -> None:
+    command, variables = [sys.executable, "-c", PRINTS % 0, "--help"], os.environ | {"PYTHONUNBUFFERED": ""}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=variables)
+    assert (done.returncode, done.stderr) == (1, "The output could not be written: No space left on device.\n")

@@ -164,10 +164,10 @@ def test_a_stalled_server_times_out_and_the_partial_file_stays(
     dtd: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "TIMEOUT_SECONDS", 0.5)
-    dtd.cut, dtd.silent, begin = 1024, 5.0, time.monotonic()
+    dtd.cut, dtd.silent, begin = 1024, 30.0, time.monotonic()
     with pytest.raises(DataError, match=r"broke after 0\.0 MB.*goes on where it stopped"):
         fetch(dtd, tmp_path)
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 25
     assert (tmp_path / "dtd.tar.gz.part").stat().st_size == 1024
     fetch(dtd, tmp_path)
     assert dtd.ranges == [None, "bytes=1024-"]

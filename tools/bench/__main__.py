@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.cli.options import add_backbone, whole_number
-from rita_demo.cli.terminal import Parser, check_writable, print_progress, print_warning, run_command, write_errors
+from rita_demo.cli.terminal import Parser, check_writable, print_progress, print_warning, run_command
 from rita_demo.process import environment
+from rita_demo.process.output_file import write_output
 from rita_demo.vlm.registry import load
 from tools.bench import gpu
 from tools.bench.run import PARTS, USUAL, as_text, run
@@ -38,8 +39,7 @@ def measure(args: argparse.Namespace) -> int:
     check_writable(args.json)
     report, text = _gpu(args.backbone) if args.what == "gpu" else _cpu(args)
     if args.json is not None:
-        with write_errors():
-            args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        write_output(args.json, (json.dumps(report, indent=2) + "\n").encode())
     print_progress("")
     print(text)
     return 0

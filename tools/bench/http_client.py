@@ -18,7 +18,7 @@ class HttpClient:
     def __init__(
         self, address: str, config: dict[str, Any] | None = None, login: tuple[str, str] | None = None, **http: Any
     ) -> None:
-        self.http = httpx.Client(base_url=address, timeout=60, **http)
+        self.http = httpx.Client(base_url=address, timeout=60, **({"trust_env": False} | http))  # no proxy
         if login is not None:
             answer = self.http.post("login", data={"username": login[0], "password": login[1]})
             answer.raise_for_status()

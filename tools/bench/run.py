@@ -231,13 +231,13 @@ def as_text(report: dict[str, Any], notes: list[str]) -> str:
         rows.append([name, f"{1000 * seconds:.1f}", share, *_goal(name, seconds, 1000)])
     ratios = [["ratio", "value", "goal", ""]]
     ratios += [[name, f"{value:.3g}", *_goal(name, value)] for name, value in report["ratios"].items()]
-    title = (
-        f"{config['backbone']} ({config['precision']}) on {where}, {machine['threads']} threads, load {machine['load']}; "
-        f"{head}, square of {config['side']} px."
-    )
+    title = [
+        f"{config['backbone']} ({config['precision']}); {head}, square of {config['side']} px.",
+        f"On {where}, {machine['threads']} threads, load {machine['load']}.",  # some processors have long names
+    ]
     tables = [table for table in (rows, ratios, _cores_table(report.get("cores", {}))) if table[1:]]
     lines = [line for table in tables for line in ("", *align_columns(table))]
-    return "\n".join([title, *lines, *(["", *notes] if notes else [])])
+    return "\n".join([*title, *lines, *(["", *notes] if notes else [])])
 
 
 def _goal(name: str, value: float, factor: float = 1) -> list[str]:

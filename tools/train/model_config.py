@@ -7,7 +7,6 @@ because the text tower is causal).
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from open_clip import CLIP
 from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from rita_demo.process.output_file import replace_file
 
 MEAN = STD = (0.5, 0.5, 0.5)  # of the trunk's public weights
 
@@ -99,10 +100,3 @@ def save_half(weights: dict[str, Tensor], file: Path) -> None:
         for name, tensor in weights.items()
     }
     replace_file(file, save(half, metadata={"format": "pt"}))
-
-
-def replace_file(file: Path, content: bytes) -> None:
-    """Write a file by way of a temporary one, so that it is always whole."""
-    temporary = file.with_name(f"{file.name}.tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, file)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.evaluation.store import files
+from rita_demo.process.output_file import replace_file
 from rita_demo.records.errors import DataError
 
 Key = tuple[str, int]
@@ -85,7 +86,7 @@ class DirectoryStore:
             return
         row, position = {"id": key[0], "size": key[1]} | artifact.row, len(self.positions)
         if self.item_bytes is None:
-            files.atomic_write(self._png(position), artifact.data)
+            replace_file(self._png(position), artifact.data)
         else:
             files.append_bytes(self._packed, artifact.data)
         files.append_line(self._index_file, row)

@@ -33,6 +33,7 @@ from rita_demo.evaluation.pictures import PictureSet, missing_text, split_note
 from rita_demo.evaluation.planned_cells import COLUMNS, FORMAT, Cell, ModelFacts
 from rita_demo.evaluation.request import NEXT_CLASS, SEEDS, Traffic
 from rita_demo.evaluation.store import files
+from rita_demo.process.output_file import replace_file
 from rita_demo.process.text_file import read_text
 from rita_demo.records import CacheState, CacheUpdate, DefenceFault, ThreatModel, Trace
 from rita_demo.records.errors import DataError, SettingError, join_names
@@ -359,7 +360,7 @@ def _write_header(path: Path, header: CellHeader) -> None:
             return
         content = stored | beside
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    files.atomic_write(path, (text + "\n").encode())
+    replace_file(path, (text + "\n").encode())
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Files that survive a killed process: append-only JSON lines, atomic writes, one writer per folder."""
+"""Files that survive a killed process: append-only JSON lines, one writer per folder."""
 
 import hashlib
 import json
@@ -96,13 +96,6 @@ def append_bytes(path: Path, data: bytes) -> None:
         left = memoryview(data)
         while left:
             left = left[file.write(left) :]
-
-
-def atomic_write(path: Path, data: bytes) -> None:
-    """Write a whole file; it appears complete or not at all."""
-    half = path.with_name(path.name + ".part")
-    half.write_bytes(data)
-    half.replace(path)
 
 
 def digest(value: Any) -> str:

@@ -1,0 +1,157 @@
+"""Outputs that a person names: replaced whole or not at all, and an error is one sentence."""
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rita_demo.process import output_file
+from rita_demo.process.output_file import check_output, make_output_folder, write_output
+from rita_demo.records.errors import DataError
+from tests.live_server import ROOT
+
+OLD, NEW = b"before", b"after" * 1000
+WRITE = "import sys, pathlib; from rita_demo.process.output_file import write_output as w; "
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """No file of this process grows beyond 1000 bytes: the same kind of error as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_on_a_full_disk_the_earlier_file_is_as_it_was_and_nothing_is_left_beside_it(tmp_path, full_disk) -> None:
+    path = tmp_path / "run.zip"
+    path.write_bytes(OLD)
+    with pytest.raises(DataError) as error:
+        write_output(path, NEW)
+    assert str(error.value) == f"{path} could not be written: File too large."
+    with pytest.raises(DataError):
+        write_output(tmp_path / "new.zip", NEW)
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("run.zip", OLD)]
+
+
+def test_ctrl_c_while_it_is_written_leaves_the_earlier_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_bytes(OLD)
+    monkeypatch.setattr(output_file.Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write_output(tmp_path / "a.json", NEW)
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("a.json", OLD)]
+
+
+def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path: Path) -> None:
+    usual, old = tmp_path / "usual", tmp_path / "old"
+    usual.touch()
+    old.touch()
+    old.chmod(0o640)
+    for path in (old, tmp_path / "new"):
+        write_output(path, NEW)
+        assert path.read_bytes() == NEW
+    assert (tmp_path / "new").stat().st_mode == usual.stat().st_mode
+    assert old.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_stays_a_link(is_there: bool, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "a.csv", tmp_path / "link.csv"
+    link.symlink_to("elsewhere/a.csv")
+    if is_there:
+        target.write_bytes(OLD)
+    check_output(link)
+    write_output(link, NEW)
+    assert link.is_symlink()
+    assert target.read_bytes() == NEW
+    assert not target.is_symlink()
+
+
+def test_a_name_as_long_as_the_system_allows_is_written(tmp_path: Path) -> None:
+    write_output(tmp_path / ("n" * 255), NEW)
+    assert [len(path.name) for path in tmp_path.iterdir()] == [255]
+
+
+def test_a_pipe_with_a_name_gets_the_data_and_stays_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    came: list[bytes] = []
+    reader = threading.Thread(target=lambda: came.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    check_output(tmp_path / "pipe")
+    write_output(tmp_path / "pipe", NEW)
+    reader.join(20)
+    assert came == [NEW]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_dev_stdout_stands_between_what_is_printed(to_file: bool, tmp_path: Path) -> None:
+    code = f"{WRITE}print('one'); w(pathlib.Path('/dev/stdout'), b'two\\n'); print('three')"
+    with (tmp_path / "out").open("wb") as file:
+        output = {"stdout": file if to_file else subprocess.PIPE}
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, **output)
+    assert ((tmp_path / "out").read_bytes() if to_file else done.stdout) == b"one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (".", "Is a directory"),
+        ("gone/a.json", "No such file or directory"),
+        ("file/a.json", "Not a directory"),
+        ("n" * 256, "File name too long"),
+        ("loop", "Too many levels of symbolic links"),
+        ("zero\0.json", "embedded null byte"),
+    ],
+)
+def test_what_cannot_be_written_is_named_with_the_systems_reason_before_the_work_and_after(name, reason, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    path = tmp_path / name
+    for function, what in (
+        (check_output, "cannot be written"),
+        (lambda p: write_output(p, NEW), "could not be written"),
+    ):
+        with pytest.raises(DataError) as error:
+            function(path)
+        assert str(error.value) == f"{path} {what}: {reason}."
+
+
+@pytest.mark.parametrize("protected", ["the file", "its folder"])
+def test_a_file_that_must_not_be_changed_is_not_replaced(protected, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(OLD)
+    no = path if protected == "the file" else tmp_path  # root may write everywhere
+    monkeypatch.setattr(output_file.os, "access", lambda asked, _: Path(asked) != no)
+    with pytest.raises(DataError, match="Permission denied"):
+        check_output(path)
+    if protected == "the file":
+        with pytest.raises(DataError, match="Permission denied"):
+            write_output(path, NEW)
+    assert path.read_bytes() == OLD
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file/out cannot be made: Not a directory\."):
+        make_output_folder(tmp_path / "file" / "out")
+
+
+def test_no_module_writes_a_persons_file_in_another_way() -> None:
+    """Modules that write: into a temporary folder, an append-only store, the project's own assets."""
+    own = {"process/output_file", "paper/printing", "pipeline/story", "evaluation/store/files"}
+    own |= {"data/shipped_results", "data/download"}
+    words = (".write_text(", ".write_bytes(", '.open("w', '.open("a', '.open("x', '"wb")')
+    package = ROOT / "rita_demo"
+    found = {
+        path.relative_to(package).with_suffix("").as_posix()
+        for path in package.rglob("*.py")
+        if any(word in path.read_text("utf-8") for word in words)
+    }
+    assert found == own

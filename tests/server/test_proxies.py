@@ -1,0 +1,72 @@
+"""The server behind a proxy that refuses this machine's own address, as an institute's does, and one that nothing can use."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rita_demo.process.proxies import without_proxies
+from tests.live_server import ROOT, start_server
+
+SOCKS, REFUSES = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
+SETTINGS = [
+    *({name: REFUSES} for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")),
+    {"ALL_PROXY": SOCKS},
+    {"all_proxy": SOCKS, "no_proxy": "localhost"},
+    {"http_proxy": "no address::"},
+    {"http_proxy": REFUSES, "RITA_HOST": "0.0.0.0"},
+]
+LAUNCH = """
+import os, rita_demo.server.launch as launch
+from tests.live_server import free_port
+from tests.ui.http_client import build_toy_page
+page = build_toy_page()
+print(launch.launch_page(page, os.environ.get("RITA_HOST", "127.0.0.1"), free_port()))
+page.close(verbose=False)
+print({name: os.environ.get(name) for name in %r})
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variables", SETTINGS, ids=str)
+def test_the_page_opens_under_any_proxy_which_stays_set_for_downloads(variables: dict[str, str]) -> None:
+    code = f"import tests.conftest\nimport os\nos.environ.update({variables})" + LAUNCH % list(variables)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    address, kept = done.stdout.splitlines()[-2:]
+    assert address.startswith("http://")
+    assert kept == str(variables)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("variables", [{"http_proxy": REFUSES}, {"ALL_PROXY": SOCKS}], ids=str)
+def test_app_py_serves_under_a_proxy(variables: dict[str, str], tmp_path: Path) -> None:
+    with start_server(tmp_path / "log.txt", **variables) as address:
+        assert address
+
+
+@pytest.mark.parametrize("name", ["rita_demo.ui.header.standalone_page", "rita_demo.server.pages"])
+def test_gradio_is_imported_under_a_proxy_that_httpx_cannot_use(name: str) -> None:
+    environment = os.environ | {"ALL_PROXY": SOCKS, "http_proxy": "no address::"}
+    done = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_proxies_are_back_also_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", REFUSES)
+    monkeypatch.setenv("no_proxy", "localhost")
+    seen: list[str] = []
+
+    def work() -> None:
+        with without_proxies():
+            seen.extend(name for name in ("HTTPS_PROXY", "no_proxy") if name in os.environ)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert seen == ["no_proxy"]
+    assert os.environ["HTTPS_PROXY"] == REFUSES
