@@ -19,6 +19,7 @@ from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
@@ -147,14 +148,14 @@ class AttackDefendTab(SelectionEvents):
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
-        begin, shown, shown_at = time.perf_counter(), False, 0.0
+        time_left, shown, shown_at = TimeLeft(), False, 0.0
         choice = session.attack_defend.choice
         try:
-            reading = self._progress("Reading the class names", 0.02, begin, stale=True)
+            reading = self._progress("Reading the class names", 0.02, time_left, stale=True)
             yield {context.error_banner: ""} | reading
             steps = Steps(request.run_steps(engine, session.history.cache_before(request.picture.key)))
             for at in steps:
-                update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
+                update = self._progress(at.sentence, 0.85 * at.fraction, time_left, stale=True)
                 if not shown and at.clean is not None:
                     shown, update[self.story] = True, loading(request.picture)
                 elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
@@ -166,7 +167,7 @@ class AttackDefendTab(SelectionEvents):
             # the result of before.
             preview = Session()
             preview.show(run)
-            drawing = self._progress("Cutting the crops for the screen", 0.9, begin, stale=True, answered=True)
+            drawing = self._progress("Cutting the crops for the screen", 0.9, time_left, stale=True, answered=True)
             yield drawing | context.panels.draw_only(preview, [self.story])
             crops = {side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
         except Exception:
@@ -180,13 +181,13 @@ class AttackDefendTab(SelectionEvents):
             session.select(**valid_selection(request.selection, run))
             self.prepare(session)
         context.sessions.evict()
-        yield Finished(self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True))
-        yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
-        spent = wording.format_seconds(time.perf_counter() - begin)
+        yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
+        yield self._progress("The figures are drawn", 0.97, time_left) | context.panels.redraw(session, "run")
+        spent = wording.format_seconds(time_left.elapsed)
         yield {context.status: notice.done_html(f"Done in {spent}.", routine=True)}
 
-    def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
-        return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
+    def _progress(self, text: str, fraction: float, time_left: TimeLeft, **state: bool) -> Updates:
+        return {self.context.status: notice.progress_html(text, fraction, time_left, **state)}
 
     def attack_and_defend(self, values: FormValues, *, defend_only: bool = False, **changed: Any) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
@@ -300,7 +301,7 @@ class AttackDefendTab(SelectionEvents):
 
     def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
         """Decide the delivered picture again with ten other sets of crops."""
-        session, begin, found = self._job_session(values), time.perf_counter(), []
+        session, time_left, found = self._job_session(values), TimeLeft(), []
         run = session.run
         if run is None:
             return
@@ -312,7 +313,7 @@ class AttackDefendTab(SelectionEvents):
             session.attack_defend.view_seed_results = tuple(found)
             now = f"Deciding with new crops: {len(found)} of {VIEW_SEEDS}"
             drawn = self.context.panels.redraw(session, "view_seeds")
-            yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
+            yield self._progress(now, len(found) / VIEW_SEEDS, time_left) | drawn
         yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
