@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,8 @@ def build(
             save = SaveButton(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         build_caption(context.panels)
-        context.panels.add(share, share_link.query, "class", "view", "step", "side", "budget")
+        shared = partial(share_link.share_value, default_model=engine.info)
+        context.panels.add(share, shared, "class", "view", "step", "side", "budget")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
@@ -105,7 +107,7 @@ def build(
                 figures = FiguresTab(context, folders, opener)
             with gr.Tab("Terms", id="terms-tab") as sixth:
                 build_terms(context)
-        tab.bind_events(first, run_part)
+        tab.bind_events(first, run_part, share)
         inside.bind_events(tab.form.fields["budget"], second)
         arena.bind_events(arena_part, menu.shown)
         memory.bind_events()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import gradio as gr
 from gradio.components import Component
@@ -54,6 +55,7 @@ from rita_demo.ui.session.session import HOME_TAB, RUN_TAB, SIDES, AttackDefendS
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import image_bytes
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
@@ -94,7 +96,7 @@ class AttackDefendTab(SelectionEvents):
             self.result = SimpleNamespace(**parts, **build_sections(self.context.panels))
             build_measured_folds()
 
-    def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab) -> None:
+    def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab, share: share_link.ShareButton) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
         for tab in (story_tab, run_tab):
@@ -111,6 +113,7 @@ class AttackDefendTab(SelectionEvents):
         fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         self.story.select(safe(self.on_story_truth), [visitor], noted, **UPLOAD_EVENT)
+        share.undo(safe(self.go_back), [visitor], context.outputs(*self.link_outputs), **UPLOAD_EVENT)
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
@@ -282,21 +285,41 @@ class AttackDefendTab(SelectionEvents):
         """The components besides panels that :meth:`apply_link` and :meth:`run_form_updates` fill in."""
         return [*self.form.shown, self.link, self.queue_status.timer]
 
-    def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
-        """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
-        triggers: it waits like every other job."""
-        pictures = loading(samples.SAMPLES[link.sample].load())
-        chosen = self._choose(visitor, link.sample, None) | self.form.show(link.form)
-        return chosen | {self.link: query, self.story: pictures}
+    def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
+        """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it
+        waits like every other job. ``source``: the picture where it is no sample."""
+        session = self.context.sessions.get(visitor)
+        if source is None:
+            picture, noted = samples.SAMPLES[link.sample].load(), Updates()
+        else:
+            picture = open_picture(source, side=self.context.engine_of(session).info.side)
+            noted = {self.form.upload_note: uploaded_note(picture)}
+        chosen = self._choose(visitor, link.sample or None, source) | self.form.show(link.form) | noted
+        again = {"again": str(session.attack_defend.choice)}  # a link of before is another job, too
+        return chosen | {self.link: query | again, self.story: loading(picture)}
+
+    def go_back(self, visitor: str, event: gr.EventData) -> Updates:
+        """The browser went back or forward to another run, or loaded the page again: that run again. Its picture, where it is
+        no sample, comes from the browser."""
+        data = event_data(event)
+        query = dict(parse_qsl(str(data.get("run")), keep_blank_values=True))
+        link = share_link.parse_link(query, from_history=True)
+        if link is None:
+            return {}
+        return self.apply_link(visitor, query, link, None if link.sample else image_bytes(data.get("picture")))
 
     def run_link(self, values: FormValues) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
         another job."""
-        session = self._job_session(values)
-        link = share_link.parse_link(values[self.link] or {})
+        session, query = self._job_session(values), values[self.link] or {}
+        link = share_link.parse_link(query, from_history=True)
         if link is None:
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
-        chosen = AttackDefendState(sample=link.sample)
+        if not link.sample and query["again"] != str(session.attack_defend.choice):
+            yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
+            return
+        source = None if link.sample else session.attack_defend.source
+        chosen = AttackDefendState(source=source, sample=link.sample or None)
         yield from self._run_form(session, link.form, chosen, attack=link.attack, selection=link.selection)
 
     def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
