@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots import css_variables
 from rita_demo.process import graphics_card
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.api import add_endpoints
 from rita_demo.ui.arena.tab import ArenaTab
@@ -82,7 +84,8 @@ def build(
             save = SaveButton(elem_id="save-run")
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         build_caption(context.panels)
-        context.panels.add(share, share_link.query, "class", "view", "step", "side", "budget")
+        shared = partial(share_link.share_value, default_model=engine.info)
+        context.panels.add(share, shared, "class", "view", "step", "side", "budget")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
@@ -101,7 +104,7 @@ def build(
                 figures = FiguresTab(context, folders, opener)
             with gr.Tab("Terms", id="terms-tab") as sixth:
                 build_terms(context)
-        tab.bind_events(first, run_part)
+        tab.bind_events(first, run_part, share)
         inside.bind_events(tab.form.fields["budget"], second)
         arena.bind_events(arena_part, menu.shown)
         memory.bind_events()
@@ -163,7 +166,7 @@ def _show_example(
 ) -> Iterator[Updates]:
     """Show the worked example or saved run as soon as it is ready; until then its progress. ``stored``: the page came
     with it and its form, which is left alone: the visitor may have changed it already."""
-    status, waited = context.status, 0.0
+    status, time_left = context.status, TimeLeft()
     chosen, running = session.attack_defend, session.jobs.running
     if example.session is None:
         chosen.sample = example.sample_key  # what the form shows: Attack may come first
@@ -171,11 +174,10 @@ def _show_example(
     if first is not None:
         yield {tab.story: loading(first)}
     while not chosen.choice and session.run is None and (running.total() or not example.wait(0.25)):
-        waited += 0.25
         if running.total():
             time.sleep(0.25)  # its own progress is shown
         else:
-            yield {status: notice.progress_html(example.sentence, example.fraction, waited)}
+            yield {status: notice.progress_html(example.sentence, example.fraction, time_left)}
     if chosen.choice or session.run is not None:  # a picture was chosen or attacked meanwhile
         return
     if example.session is None or example.session.run is None:
@@ -195,7 +197,7 @@ def _show_example(
     for waited in loading_steps(engine):
         if session.jobs.running.total():
             break  # it says the same, and then more
-        yield {status: notice.progress_html(f"{example.message} {LOADING} ({waited:.0f} s so far)", 0, waited)}
+        yield {status: notice.progress_html(f"{example.message} {LOADING} ({waited:.0f} s so far)", 0)}
     if waited and not session.jobs.running.total():
         yield {status: _example_status(engine, example)}
     complete = False

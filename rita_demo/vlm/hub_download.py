@@ -10,14 +10,14 @@ import hashlib
 import re
 import shutil
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from rita_demo.process.time_left import LONGER, TimeLeft
 from rita_demo.records.errors import BackboneError
 
 STOP_HINT = "Choose it again to start anew, or use the embedded model."
@@ -35,6 +35,7 @@ class HubProgress:
     done: int
     total: int
     seconds: float
+    time_left: TimeLeft = field(default_factory=TimeLeft, compare=False)  # of the download
 
     @property
     def share(self) -> float:
@@ -47,8 +48,9 @@ class HubProgress:
         size = f"{self.done / 1e6:.0f}" + (f" of {self.total / 1e6:.0f} MB ({self.share:.0%})" if self.total else " MB")
         left = ""
         if self.total and self.done and self.seconds > 1:
-            rest = timedelta(seconds=round(self.seconds * (self.total - self.done) / self.done))
-            left = f", {self.done / 1e6 / self.seconds:.1f} MB per second, {rest} left"
+            rest = self.time_left.limit(self.seconds * (self.total - self.done) / self.done)
+            said = LONGER if rest is None else f"{timedelta(seconds=rest)} left"
+            left = f", {self.done / 1e6 / self.seconds:.1f} MB per second, {said}"
         return f"Downloading {self.model}: {size}{left}"
 
 
@@ -60,7 +62,7 @@ class _Download:
     """One download that runs: its progress, and whether it is to stop."""
 
     def __init__(self, model: str) -> None:
-        self.model, self.stop, self.begin = model, threading.Event(), time.monotonic()
+        self.model, self.stop, self.time_left = model, threading.Event(), TimeLeft()
         self.progress = HubProgress(model, 0, 0, 0.0)
 
 
@@ -126,7 +128,7 @@ def _bar(running: _Download) -> Any:
             if running.stop.is_set():
                 raise Stopped(f"The download of {running.model} was stopped.", STOP_HINT)
             self.n += int(more)
-            at = HubProgress(running.model, self.n, self.total, time.monotonic() - running.begin)
+            at = HubProgress(running.model, self.n, self.total, running.time_left.elapsed, running.time_left)
             running.progress = at
             for listener in LISTENERS:
                 listener(at)

@@ -1,6 +1,5 @@
 """How much on this picture: the smallest strength at which the attacker who knows a defence makes its answer wrong."""
 
-import time
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -10,6 +9,7 @@ import gradio as gr
 from rita_demo.defences.registry import DEFENCES, compared, default_methods
 from rita_demo.pipeline.export import budgets_csv
 from rita_demo.pipeline.smallest_budget import MOST, BudgetProbe, BudgetTable, SmallestBudget, budget_table_steps
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import BackboneError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.arena.filling import fill
@@ -73,7 +73,7 @@ class BudgetSection:
     def find(self, visitor: str, methods: JsonValue) -> Iterator[Updates]:
         """Find it for each method; what is known is kept."""
         context, session = self.context, self.context.sessions.get(visitor)
-        run, begin = session.run, time.perf_counter()
+        run, time_left = session.run, TimeLeft()
         if run is None or not isinstance(methods, list) or not methods:
             raise DemoError("A picture and at least one defence are needed.", "Run a picture in the Story.")
         asked = [name for name in compared() if name in methods]
@@ -86,8 +86,8 @@ class BudgetSection:
             return {self.table: budgets_html(session)}
 
         steps = budget_table_steps(context.models.get(run.backbone.name), run, asked, known)
-        if (yield from fill(context, session, steps, begin, show)):
-            spent = wording.format_seconds(time.perf_counter() - begin)
+        if (yield from fill(context, session, steps, time_left, show)):
+            spent = wording.format_seconds(time_left.elapsed)
             yield Finished(context.done(f"The smallest strengths are found after {spent}."))
 
     def on_stopped(self, session: Session) -> Updates:

@@ -7,6 +7,7 @@ import gradio as gr
 
 from rita_demo.pipeline.arena import ArenaTable, TableProgress
 from rita_demo.pipeline.smallest_budget import BudgetTable
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.session import Session
@@ -15,7 +16,11 @@ T = TypeVar("T", ArenaTable, BudgetTable)
 
 
 def fill(
-    context: AppContext, session: Session, steps: Iterator[TableProgress[T]], begin: float, show: Callable[[T], Updates]
+    context: AppContext,
+    session: Session,
+    steps: Iterator[TableProgress[T]],
+    time_left: TimeLeft,
+    show: Callable[[T], Updates],
 ) -> Generator[Updates, None, bool]:
     """Progress after every step, and what ``show`` gives for every new table. Between two steps the engine is left to other
     visitors. Returns whether all is done: another run on screen ends it."""
@@ -26,7 +31,7 @@ def fill(
         if not at.table.fits(session.run):
             yield context.done("Stopped: another run is on screen.")
             return False
-        update = context.progress(at.sentence, at.fraction, begin)
+        update = context.progress(at.sentence, at.fraction, time_left)
         if at.table is not shown:
             shown = at.table
             update |= show(at.table)

@@ -1,6 +1,5 @@
 """The tab *Arena*: every defence against every attacker on the picture on screen."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -13,6 +12,7 @@ from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, arena_steps, cell_settings
 from rita_demo.pipeline.export import arena_csv, arena_json
 from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import BackboneInfo, Verdict
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
@@ -100,7 +100,7 @@ class ArenaTab:
     def fill(self, visitor: str, methods: list[str]) -> Iterator[Updates]:
         """Fill the table, from cheap to expensive; cells that are known are kept."""
         context, session = self.context, self.context.sessions.get(visitor)
-        run, begin = session.run, time.perf_counter()
+        run, time_left = session.run, TimeLeft()
         if run is None or not isinstance(methods, list) or not methods:
             raise DemoError("The arena needs a picture and at least one defence.", "Run a picture in the Story.")
         asked = [name for name in compared() if name in validated(methods)]
@@ -117,8 +117,8 @@ class ArenaTab:
             return context.panels.redraw(session, "arena", tab="arena")
 
         steps = arena_steps([context.models.get(name) for name in names], run, asked, known)
-        if (yield from fill(context, session, steps, begin, show)):
-            spent = wording.format_seconds(time.perf_counter() - begin)
+        if (yield from fill(context, session, steps, time_left, show)):
+            spent = wording.format_seconds(time_left.elapsed)
             yield Finished(context.done(f"The arena is filled after {spent}."))
 
     def on_stopped(self, session: Session) -> Updates:

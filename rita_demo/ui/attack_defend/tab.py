@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import gradio as gr
 from gradio.components import Component
@@ -19,6 +20,7 @@ from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
@@ -53,6 +55,7 @@ from rita_demo.ui.session.session import HOME_TAB, RUN_TAB, SIDES, AttackDefendS
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import image_bytes
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
@@ -93,7 +96,7 @@ class AttackDefendTab(SelectionEvents):
             self.result = SimpleNamespace(**parts, **build_sections(self.context.panels))
             build_measured_folds()
 
-    def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab) -> None:
+    def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab, share: share_link.ShareButton) -> None:
         """Connect the events, after the panels of all tabs are registered."""
         form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
         for tab in (story_tab, run_tab):
@@ -110,6 +113,7 @@ class AttackDefendTab(SelectionEvents):
         fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         self.story.select(safe(self.on_story_truth), [visitor], noted, **UPLOAD_EVENT)
+        share.undo(safe(self.go_back), [visitor], context.outputs(*self.link_outputs), **UPLOAD_EVENT)
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
@@ -147,14 +151,14 @@ class AttackDefendTab(SelectionEvents):
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
-        begin, shown, shown_at = time.perf_counter(), False, 0.0
+        time_left, shown, shown_at = TimeLeft(), False, 0.0
         choice = session.attack_defend.choice
         try:
-            reading = self._progress("Reading the class names", 0.02, begin, stale=True)
+            reading = self._progress("Reading the class names", 0.02, time_left, stale=True)
             yield {context.error_banner: ""} | reading
             steps = Steps(request.run_steps(engine, session.history.cache_before(request.picture.key)))
             for at in steps:
-                update = self._progress(at.sentence, 0.85 * at.fraction, begin, stale=True)
+                update = self._progress(at.sentence, 0.85 * at.fraction, time_left, stale=True)
                 if not shown and at.clean is not None:
                     shown, update[self.story] = True, loading(request.picture)
                 elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
@@ -166,7 +170,7 @@ class AttackDefendTab(SelectionEvents):
             # the result of before.
             preview = Session()
             preview.show(run)
-            drawing = self._progress("Cutting the crops for the screen", 0.9, begin, stale=True, answered=True)
+            drawing = self._progress("Cutting the crops for the screen", 0.9, time_left, stale=True, answered=True)
             yield drawing | context.panels.draw_only(preview, [self.story])
             crops = {side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
         except Exception:
@@ -180,13 +184,13 @@ class AttackDefendTab(SelectionEvents):
             session.select(**valid_selection(request.selection, run))
             self.prepare(session)
         context.sessions.evict()
-        yield Finished(self._progress("Drawing the figures", 0.95, begin, stale=True, answered=True))
-        yield self._progress("The figures are drawn", 0.97, begin) | context.panels.redraw(session, "run")
-        spent = wording.format_seconds(time.perf_counter() - begin)
+        yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
+        yield self._progress("The figures are drawn", 0.97, time_left) | context.panels.redraw(session, "run")
+        spent = wording.format_seconds(time_left.elapsed)
         yield {context.status: notice.done_html(f"Done in {spent}.", routine=True)}
 
-    def _progress(self, text: str, fraction: float, begin: float, **state: bool) -> Updates:
-        return {self.context.status: notice.progress_html(text, fraction, time.perf_counter() - begin, **state)}
+    def _progress(self, text: str, fraction: float, time_left: TimeLeft, **state: bool) -> Updates:
+        return {self.context.status: notice.progress_html(text, fraction, time_left, **state)}
 
     def attack_and_defend(self, values: FormValues, *, defend_only: bool = False, **changed: Any) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
@@ -281,26 +285,46 @@ class AttackDefendTab(SelectionEvents):
         """The components besides panels that :meth:`apply_link` and :meth:`run_form_updates` fill in."""
         return [*self.form.shown, self.link, self.queue_status.timer]
 
-    def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink) -> Updates:
-        """The page was opened with a link: fill in the form and join the queue. The job is the event that :attr:`link`
-        triggers: it waits like every other job."""
-        pictures = loading(samples.SAMPLES[link.sample].load())
-        chosen = self._choose(visitor, link.sample, None) | self.form.show(link.form)
-        return chosen | {self.link: query, self.story: pictures}
+    def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
+        """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it
+        waits like every other job. ``source``: the picture where it is no sample."""
+        session = self.context.sessions.get(visitor)
+        if source is None:
+            picture, noted = samples.SAMPLES[link.sample].load(), Updates()
+        else:
+            picture = open_picture(source, side=self.context.engine_of(session).info.side)
+            noted = {self.form.upload_note: uploaded_note(picture)}
+        chosen = self._choose(visitor, link.sample or None, source) | self.form.show(link.form) | noted
+        again = {"again": str(session.attack_defend.choice)}  # a link of before is another job, too
+        return chosen | {self.link: query | again, self.story: loading(picture)}
+
+    def go_back(self, visitor: str, event: gr.EventData) -> Updates:
+        """The browser went back or forward to another run, or loaded the page again: that run again. Its picture, where it is
+        no sample, comes from the browser."""
+        data = event_data(event)
+        query = dict(parse_qsl(str(data.get("run")), keep_blank_values=True))
+        link = share_link.parse_link(query, from_history=True)
+        if link is None:
+            return {}
+        return self.apply_link(visitor, query, link, None if link.sample else image_bytes(data.get("picture")))
 
     def run_link(self, values: FormValues) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
         another job."""
-        session = self._job_session(values)
-        link = share_link.parse_link(values[self.link] or {})
+        session, query = self._job_session(values), values[self.link] or {}
+        link = share_link.parse_link(query, from_history=True)
         if link is None:
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
-        chosen = AttackDefendState(sample=link.sample)
+        if not link.sample and query["again"] != str(session.attack_defend.choice):
+            yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
+            return
+        source = None if link.sample else session.attack_defend.source
+        chosen = AttackDefendState(source=source, sample=link.sample or None)
         yield from self._run_form(session, link.form, chosen, attack=link.attack, selection=link.selection)
 
     def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
         """Decide the delivered picture again with ten other sets of crops."""
-        session, begin, found = self._job_session(values), time.perf_counter(), []
+        session, time_left, found = self._job_session(values), TimeLeft(), []
         run = session.run
         if run is None:
             return
@@ -312,7 +336,7 @@ class AttackDefendTab(SelectionEvents):
             session.attack_defend.view_seed_results = tuple(found)
             now = f"Deciding with new crops: {len(found)} of {VIEW_SEEDS}"
             drawn = self.context.panels.redraw(session, "view_seeds")
-            yield self._progress(now, len(found) / VIEW_SEEDS, begin) | drawn
+            yield self._progress(now, len(found) / VIEW_SEEDS, time_left) | drawn
         yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:

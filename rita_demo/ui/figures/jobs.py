@@ -17,6 +17,7 @@ from rita_demo.data.feature_file import read_features
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.process.generators import Steps
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import OwnFeatures, PlacedCloud
@@ -52,7 +53,7 @@ class FigureJobs:
     ) -> Iterator[Updates]:
         """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream. ``names``
         of classes, if there are any, come before their number."""
-        context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
+        context, session, time_left = self._context, self._context.sessions.get(visitor), TimeLeft()
         engine = context.engine_of(session)
         if example_of(source) is not None:
             raise DataError("A stored example is on screen already.", "Choose pictures to collect.")
@@ -66,7 +67,7 @@ class FigureJobs:
             steps = Steps(evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views)))
             text = "Attacking and deciding picture {} of {}"
         for done, total in steps:
-            yield context.progress(text.format(done + 1, total), done / total, begin)
+            yield context.progress(text.format(done + 1, total), done / total, time_left)
         placed = analysis.placed_cloud(steps.value, engine.kl_to_one_hot)
         yield from self._show(session, placed, f"Collected {len(placed.cloud.ids)} pictures.")
 
@@ -130,14 +131,14 @@ class FigureJobs:
 
     def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
         """Measure a small ablation on drawn textures, without the pictures that were measured before."""
-        context, session, begin = self._context, self._context.sessions.get(visitor), time.perf_counter()
+        context, session, time_left = self._context, self._context.sessions.get(visitor), TimeLeft()
         engine, strength = context.engine_of(session), SETTINGS["budget"].parse(budget)
         count = parse_number(pictures, "pictures")
         request = small_ablations.small_request(self._folders, setting, count, strength, engine.info.name)
         yield context.progress("Measuring", 0.02)
         with closing(evaluation_page.stream_steps(engine, request)) as steps:
             for step in steps:
-                yield context.progress(step.sentence, step.done / step.total, begin)
+                yield context.progress(step.sentence, step.done / step.total, time_left)
         session.figures = replace(session.figures, setting=setting)
         yield Finished(context.done("Measured."))
 

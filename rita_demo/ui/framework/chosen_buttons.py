@@ -1,6 +1,5 @@
 """What can be done with pictures that a visitor has chosen: keep them as files, measure them, stream them. One press each."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import MeasuredCell
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
@@ -128,7 +128,7 @@ class ChosenButtons:
 
     def measure_chosen(self, values: FormValues) -> Iterator[Updates]:
         """Measure the pictures with the form's settings and methods, into a run folder; one that is there goes on."""
-        context, begin = self.context, time.perf_counter()
+        context, time_left = self.context, TimeLeft()
         session = context.sessions.get(str(values[context.visitor]))
         chosen, engine = self.choice.find(session), context.engine_of(session)
         form = {name: values[component] for name, component in self.fields.items()}
@@ -140,7 +140,7 @@ class ChosenButtons:
         with closing(evaluation_page.stream_steps(engine, request)) as steps:
             for step in steps:
                 faults |= dict.fromkeys(filter(None, [step.fault]))
-                yield context.progress(step.sentence, step.done / step.total, begin)
+                yield context.progress(step.sentence, step.done / step.total, time_left)
         cells = [point.cell for point in evaluation_page.measured_points(self.folders, request.out.name)]
         text = f"{_count(chosen)} {'is' if len(chosen.ids) == 1 else 'are'} measured."
         text += "".join(f" No answer to some: {fault.rstrip('.')}." for fault in faults)

@@ -16,6 +16,7 @@ from gradio.events import Dependency
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import BackboneError
 from rita_demo.ui.framework.notice import ErrorBanner, done_html, handle_errors, progress_html
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
@@ -143,10 +144,9 @@ class AppContext:
         """The status line: what was done last."""
         return {self.status: done_html(text)}
 
-    def progress(self, text: str, fraction: float, begin: float | None = None) -> Updates:
-        """The status line of a job that began at ``begin`` (``time.perf_counter()``): what happens now, and the time left."""
-        elapsed = 0.0 if begin is None else time.perf_counter() - begin
-        return {self.status: progress_html(text, fraction, elapsed)}
+    def progress(self, text: str, fraction: float, time_left: TimeLeft | None = None) -> Updates:
+        """The status line of a job: what happens now, and the time left."""
+        return {self.status: progress_html(text, fraction, time_left)}
 
     def outputs(self, *more: Block) -> list[Block]:
         return [self.error_banner, self.status, *self.panels.components, *more]

@@ -15,6 +15,7 @@ from gradio.context import LocalContext
 from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import contained, contained_steps
 from rita_demo.process.shutdown import SHUTDOWN, RunningEvent, ShuttingDown
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
@@ -149,18 +150,18 @@ def handle_errors(banner: ErrorBanner, extra_updates: Callable[[], Updates] = di
     return decorate
 
 
-def progress_html(text: str, fraction: float, elapsed: float, *, stale: bool = False, answered: bool = False) -> str:
-    """HTML of the status line: what happens now, the fraction done, and the time left after ``elapsed`` seconds.
+def progress_html(
+    text: str, fraction: float, time_left: TimeLeft | None = None, *, stale: bool = False, answered: bool = False
+) -> str:
+    """HTML of the status line: what happens now, the fraction done, and the ``time_left`` of the job (None: it is not said).
     ``stale``: the result on the page is of an earlier picture and is dimmed; ``answered``: its pictures and verdicts
     are already the new ones."""
-    left = ""
-    if elapsed > 1.5 and 0.05 < fraction < 1:
-        left = f", about {max(1, round(elapsed * (1 - fraction) / fraction))} s left"
+    said = ", ".join(filter(None, [text, "" if time_left is None else time_left.say(fraction)]))
     share = min(max(fraction, 0.0), 1.0)
     kind = f"progress{' stale' if stale else ''}{' answered' if answered else ''}"
     return (
         f'<div class="{kind}" role="status"><progress max="1" value="{share:.3f}" '
-        f'aria-label="Progress"></progress><span>{escape(text)}{left}</span></div>'
+        f'aria-label="Progress"></progress><span>{escape(said)}</span></div>'
     )
 
 

@@ -50,7 +50,7 @@ class RunOpener:
         with self.context.activity.track_job():
             session.inside.awaited = what
             try:
-                waiting = notice.progress_html(f"{what} is being computed …", 0, 0, stale=True)
+                waiting = notice.progress_html(f"{what} is being computed …", 0, stale=True)
                 drawn = self.context.panels.redraw(session, "inside")
                 yield {self.context.error_banner: "", self.context.status: waiting, **drawn}
                 request = find()

@@ -101,7 +101,7 @@ class StoppableJob:
     def _with_model(self, session: Session, work: Iterator[Updates]) -> Generator[Updates, None, None]:
         """The job once its model is loaded."""
         for waited in loading_steps(self._context.engine_of(session)):
-            yield {self._context.status: notice.progress_html(f"{LOADING} ({waited:.0f} s so far)", 0, waited)}
+            yield {self._context.status: notice.progress_html(f"{LOADING} ({waited:.0f} s so far)", 0)}
         yield from work
 
     def _show_button(self, visible: bool) -> Updates:

@@ -71,4 +71,4 @@ class QueueStatus:
         now = "Another picture is being computed; yours is next"
         if before > 1:
             now = f"{before} pictures are computed before yours"
-        return {self._context.status: notice.progress_html(now, 0, 0, stale=True), self.timer: gr.update(active=True)}
+        return {self._context.status: notice.progress_html(now, 0, stale=True), self.timer: gr.update(active=True)}

@@ -65,7 +65,7 @@ class ModelMenu:
             raise BackboneError("There is no such model.", "Choose one from the menu.")
         # The open menu would cover the progress and an error message.
         folded = {self.accordion: gr.update(open=False)}
-        yield {context.error_banner: "", context.status: notice.progress_html("Loading the model", 0.02, 0)} | folded
+        yield {context.error_banner: "", context.status: notice.progress_html("Loading the model", 0.02)} | folded
         try:
             for passed in context.models.load_steps(name):
                 self._loading[visitor] = name
@@ -92,14 +92,14 @@ class ModelMenu:
         if name is None:
             return {self.context.status: notice.done_html("There is no download to stop.")}
         hub_download.stop(name)
-        return {self.context.status: notice.progress_html("Stopping the download", 0.02, 0)}
+        return {self.context.status: notice.progress_html("Stopping the download", 0.02)}
 
     def _progress(self, name: str, passed: float) -> Updates:
         """The status line while a model is downloaded or loaded, and the button that stops a download."""
         if at := hub_download.progress_of(name):
-            return {self.context.status: notice.progress_html(at.sentence, at.share, 0), **self._show_stop(True)}
+            return {self.context.status: notice.progress_html(at.sentence, at.share), **self._show_stop(True)}
         now, share = f"Loading the model ({passed:.0f} s so far)", min(0.95, passed / EXPECTED_LOAD_SECONDS)
-        return {self.context.status: notice.progress_html(now, share, 0), **self._show_stop(False)}
+        return {self.context.status: notice.progress_html(now, share), **self._show_stop(False)}
 
     def _show_stop(self, visible: bool) -> Updates:
         return {self.stop_button: gr.update(visible=visible)}

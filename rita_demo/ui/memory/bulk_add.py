@@ -1,6 +1,5 @@
 """Add several pictures to the cache, and compare the answers for the displayed picture before and after."""
 
-import time
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -14,6 +13,7 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.labels import reference_class, sides_of
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.process.generators import Steps
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import CacheState, ImageResult, Picture, Run, Trace
 from rita_demo.records.errors import PictureError, SettingError
 from rita_demo.records.json_value import JsonValue
@@ -104,7 +104,7 @@ def add_steps(
 ) -> Iterator[Updates]:
     """Decide the pictures one after another, each with its cache update; then compare before and after."""
     engine = context.engine_of(session)
-    run, begin = current_run(session, engine), time.perf_counter()
+    run, time_left = current_run(session, engine), TimeLeft()
     if run.settings.protocol != "stream":
         raise SettingError(
             "The memory is not kept from picture to picture with these settings.",
@@ -118,11 +118,11 @@ def add_steps(
     before, wrong, titles = session.history.cache_before(run.clean.picture.key), list[bool](), list[str]()
     for number, (key, request, truth) in enumerate(pictures):
         now, share = f"Adding {request.title} ({number + 1} of {len(pictures)})", number / len(pictures)
-        yield context.progress(now, share, begin)
+        yield context.progress(now, share, time_left)
         steps = Steps(request.run_steps(engine, session.history.cache_before(key)))
         try:
             for step in steps:
-                yield context.progress(f"{now}: {step.sentence}", share, begin)
+                yield context.progress(f"{now}: {step.sentence}", share, time_left)
         except SettingError as error:  # the target is what CLIP says already
             yield {context.error_banner: notice.error_html(error)}
             continue
@@ -139,7 +139,7 @@ def add_steps(
         yield context.panels.redraw(session, "memory")
     after = session.history.cache_before(run.clean.picture.key)
     session.memory.before_after_html = before_after(engine, run, before, after, titles, wrong)
-    spent = wording.format_seconds(time.perf_counter() - begin)
+    spent = wording.format_seconds(time_left.elapsed)
     yield Finished(context.done(f"{_count(titles)} decided in {spent}."))
 
 

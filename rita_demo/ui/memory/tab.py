@@ -1,6 +1,5 @@
 """The tab *Memory (cache)*: what the cache holds, how that came about, and what it changes."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
@@ -348,7 +348,7 @@ class MemoryTab(SelectionEvents):
         """Leave every stored view of the selected moment out once."""
         session = self.context.sessions.get(visitor)
         engine, entry = self.context.engine_of(session), session.selected_entry
-        run, begin = bulk_add.current_run(session, engine), time.perf_counter()
+        run, time_left = bulk_add.current_run(session, engine), TimeLeft()
         snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
         if entry is None or snapshot is None or not snapshot.count or snapshot.key != run.class_prompts.key:
             raise DemoError("The memory holds no view of other pictures to leave out.", "Run or add pictures first.")
@@ -356,10 +356,10 @@ class MemoryTab(SelectionEvents):
             raise DemoError("The memory is switched off in the settings.", "Switch it on, then run the picture again.")
         steps, places = Steps(leave_one_out_steps(engine, run, snapshot.to_cache_state())), snapshot.slots
         for done in steps:
-            yield self.context.progress(f"Leaving views out: place {done} of {places}", done / places, begin)
+            yield self.context.progress(f"Leaving views out: place {done} of {places}", done / places, time_left)
         by_item = {id(snapshot.item(one.k, one.slot)): one for one in steps.value}
         session.memory.contributions = Contributions(run, entry, snapshot, by_item)
-        took = wording.format_seconds(time.perf_counter() - begin)
+        took = wording.format_seconds(time_left.elapsed)
         done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
         yield Finished(self.context.done(done_text) | self.context.panels.redraw(session, "memory"))
 

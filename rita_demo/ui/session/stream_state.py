@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, Request, StreamRun
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -16,7 +17,7 @@ MAX_THUMBNAILS = 96
 class StreamState:
     """``recording`` is the stream on screen (this visitor's or a stored one) and ``trajectory`` what it measured;
     ``selected`` is the number of the selected picture, from 1 (None: always the newest). ``request`` is the stream that
-    this visitor started and can resume; ``running`` and ``pause_requested`` belong to it. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
+    this visitor started and can resume; ``running``, ``time_left`` and ``pause_requested`` belong to it. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
     ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``other``: what the stream is compared
     with; ``outcome``: which pictures the gallery of right and wrong answers shows."""
 
@@ -25,6 +26,7 @@ class StreamState:
     selected: int | None = None
     request: Request | None = None
     running: bool = False
+    time_left: TimeLeft = field(default_factory=TimeLeft)
     pause_requested: bool = False
     thumbnails: dict[str, str] = field(default_factory=dict)
     search: str = ""

@@ -105,6 +105,7 @@ async function show() {
   if (data?.clean !== next.clean) forget();
   story.classList.remove("partial");
   data = next;
+  story.clean = next.clean; // what the browser keeps of an own picture (share_link.js)
   if (!same) {
     steps = next.steps;
     at = next.last;

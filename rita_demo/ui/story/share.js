@@ -49,8 +49,8 @@ function poster() {
   return canvas;
 }
 
-// The dialog: the picture and the link.
-function share(link) {
+// The dialog: the picture, and the link where there is one.
+function share({ link, says }) {
   const dialog = story.querySelector("dialog") || story.appendChild(document.createElement("dialog"));
   dialog.replaceChildren();
   dialog.setAttribute("aria-label", "Share");
@@ -62,21 +62,22 @@ function share(link) {
   const save = add(row, "a", "Save the picture");
   save.href = canvas.toDataURL("image/png");
   save.download = "rita.png";
-  const copy = add(row, "button", link ? "Copy the link" : "Your own picture has no link");
-  copy.type = "button";
-  copy.disabled = !link;
-  copy.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(link);
-      copy.textContent = "The link is copied";
-    } catch {
-      copy.textContent = "Copy it from the address bar";
-    }
-  });
+  if (link) {
+    const copy = add(row, "button", "Copy the link");
+    copy.type = "button";
+    copy.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(link);
+        copy.textContent = "The link is copied";
+      } catch {
+        copy.textContent = "Copy it from the address bar";
+      }
+    });
+  }
   const close = add(row, "button", "Close");
   close.type = "button";
   close.addEventListener("click", () => dialog.close());
-  add(dialog, "p", "The picture is made in this browser and sent nowhere. A link starts from an empty memory.", "note");
+  add(dialog, "p", `The picture is made in this browser and sent nowhere. ${says}`, "note");
   dialog.showModal();
 }
 document.addEventListener("share", (event) => data && story.getClientRects().length && (event.preventDefault(), share(event.detail)));

@@ -10,6 +10,7 @@ from rita_demo.data import download
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.context import AppContext, queued_event
@@ -69,13 +70,13 @@ class DatasetDownload:
         dataset, context = DATASETS.get(name) if isinstance(name, str) else None, self.context
         if dataset is None or dataset.archive is None:
             raise DataError("No dataset is chosen.", "Choose one to download.")
-        begin, updated = time.perf_counter(), 0.0
+        time_left, updated = TimeLeft(), 0.0
         with closing(download.download_steps(dataset, self.folders.data)) as steps:
             for at in steps:
                 context.sessions.get(visitor)  # raises when the page was closed
                 if time.perf_counter() - updated > UPDATE_INTERVAL or at.done == at.total:
                     updated = time.perf_counter()
-                    yield context.progress(at.sentence, at.done / max(at.total, 1), begin)
+                    yield context.progress(at.sentence, at.done / max(at.total, 1), time_left)
         choices: Updates = {
             self.dataset_menu: gr.update(choices=missing_datasets(self.folders), value=None),
             self.dataset: gr.update(choices=dataset_choices(self.folders), value=dataset.name),

@@ -15,6 +15,7 @@ from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.memory.stream import MAX_CLASSES
+from rita_demo.process.time_left import LONGER
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.panels import PanelValue
@@ -94,8 +95,9 @@ def status(shown: ShownStream) -> str:
     per_second, left = evaluation_page.throughput(shown.trajectory)
     speed = f"{per_second:.2f} pictures per second of computing"
     if shown.state.running and done < wanted:
-        now = f"Picture {done} of {wanted}, {speed}, about {wording.format_seconds(left)} left"
-        return notice.progress_html(now, done / wanted, 0)
+        said = shown.state.time_left.limit(left)
+        now = f"Picture {done} of {wanted}, {speed}, {LONGER if said is None else f'about {said} s left'}"
+        return notice.progress_html(now, done / wanted)
     share = f"{done} of" if done < wanted else "All"
     return notice.done_html(f"{share} {wanted} pictures are decided, {speed}.")
 

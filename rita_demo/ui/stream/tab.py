@@ -13,6 +13,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, ChosenPictures, DataFolders, Request, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.figure import Figure
+from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
@@ -340,7 +341,7 @@ class StreamTab:
             if view.request.backbone != engine.info.name:
                 raise SettingError("Another model was chosen since.", "Choose its model, or start a new stream.")
             request = view.request
-            view.running, view.pause_requested = True, False
+            view.running, view.pause_requested, view.time_left = True, False, TimeLeft()
         try:
             shown: Updates = {} if new is None else {self.stored_menu: gr.update(value=None)}
             yield {self.context.error_banner: "", **self.panels.redraw(session, "run"), **shown}

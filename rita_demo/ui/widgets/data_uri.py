@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from rita_demo.records.json_value import JsonValue
+
 
 def png_uri(pixels: np.ndarray) -> str:
     """(H, W, 3) uint8 -> a PNG as data URI, lossless; little compressed, for speed."""
@@ -39,6 +41,15 @@ def jpeg_uri(pixels: np.ndarray, side: int | None = None, quality: int = 85) -> 
 def data_uri(file: Path, kind: str) -> str:
     """A file as data URI; ``kind``: its media type."""
     return f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
+
+
+def image_bytes(uri: JsonValue) -> bytes:
+    """The file in an untrusted data URI; b"" if there is none."""
+    _, _, code = str(uri).partition(";base64,")
+    try:
+        return base64.b64decode(code, validate=True)
+    except ValueError:
+        return b""
 
 
 def _uri(image: Image.Image, kind: str, **options: Any) -> str:

@@ -1,5 +1,6 @@
 """A link gives the run on screen again; an invalid link gives an error message."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,15 @@ from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, form_values, names_of, parse_request
 from rita_demo.ui.session.session import AttackDefendState, Session
-from rita_demo.ui.session.share_link import MAX_QUERY_LENGTH, ShareLink, parse_link, query, valid_selection
+from rita_demo.ui.session.share_link import (
+    MAX_QUERY_LENGTH,
+    ShareLink,
+    history_text,
+    parse_link,
+    query,
+    share_value,
+    valid_selection,
+)
 from tests.toy_model import ToyEngine
 
 
@@ -111,3 +120,48 @@ def test_every_link_of_the_lecture_opens() -> None:
     assert links
     for text in links:  # one asks for the worked example
         assert text == "lecture" or read(text).sample in SAMPLES
+
+
+def test_the_history_has_the_run_of_an_own_picture_too_and_no_link_opens_it(example_run: Run) -> None:
+    changed = replace(example_run, settings=example_run.settings.replace(budget=7))
+    session = make_session(changed, sample=None)
+    text = dict(parse_qsl(history_text(session), keep_blank_values=True))
+    assert text["own"] == example_run.clean.picture.key
+    link = parse_link(text, from_history=True)
+    assert link is not None
+    assert link.sample == ""
+    request = parse_request(link.form, AttackDefendState(sample="motorcycle"), 128, attack=True)
+    assert (request.settings, request.names, request.label) == (
+        changed.settings,
+        example_run.class_prompts.names,
+        example_run.given_label,
+    )
+    with pytest.raises(DemoError, match="unknown part: 'own'"):
+        parse_link(text)
+    assert history_text(make_session(changed)) == query(make_session(changed))
+
+
+def test_what_is_shared_is_said_of_the_case(example_run: Run) -> None:
+    info = example_run.backbone
+
+    def shared(session: Session, default: str = info.name) -> tuple[str, str]:
+        value = json.loads(share_value(session, replace(info, name=default, title="The first model")))
+        return value["link"], value["says"]
+
+    assert share_value(Session(), info) == ""
+    assert shared(make_session(example_run)) == (
+        query(make_session(example_run)),
+        "The link starts from an empty memory; what-ifs are not part of it.",
+    )
+    link, says = shared(make_session(example_run, sample=None))
+    assert link == ""
+    assert "link" not in says
+    assert "Save this run" in says
+    assert (
+        f"It opens with the model The first model, not with {info.title}."
+        in shared(make_session(example_run), "other")[1]
+    )
+    many = replace(example_run.class_prompts, names=tuple(f"a class with a long name {n}" for n in range(200)))
+    link, says = shared(make_session(replace(example_run, class_prompts=many)))
+    assert link == ""
+    assert "too long for a link" in says

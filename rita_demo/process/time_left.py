@@ -1,0 +1,37 @@
+"""The seconds that a job may still take, as they are said to a person."""
+
+import time
+from collections.abc import Callable
+
+LONGER = "longer than expected"
+MOST_GROWTH = 4 / 3  # of what was said before
+FIRST_SECONDS, FIRST_FRACTION = 1.5, 0.05  # before both nothing is said
+
+
+class TimeLeft:
+    """The clock of one job. What it says never grows by more than a third: a person who was told 15 s and then reads 40
+    no longer believes either. ``clock``: seconds, monotonic."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock, self._begin, self._least = clock, clock(), float("inf")
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the job began."""
+        return self._clock() - self._begin
+
+    def limit(self, seconds: float) -> int | None:
+        """The estimate as it is said, in whole seconds, at least 1; None: it is more than a third above the least that
+        was said, and no number is said."""
+        said = max(1, round(seconds))
+        if said > MOST_GROWTH * self._least:
+            return None
+        self._least = min(self._least, said)
+        return said
+
+    def say(self, fraction: float) -> str:
+        """The words for a job of which this ``fraction`` is done; "" before there is an estimate, and at the end."""
+        if self.elapsed <= FIRST_SECONDS or not FIRST_FRACTION < fraction < 1:
+            return ""
+        said = self.limit(self.elapsed * (1 - fraction) / fraction)
+        return LONGER if said is None else f"about {said} s left"
