@@ -50,10 +50,12 @@ built.push(() => {
   const table = find(".answers tbody");
   if (!isNew(table, data.answers)) return;
   table.replaceChildren(
-    ...data.answers.map(({ name, title }) => {
+    ...data.answers.map(({ name, title, before }) => {
       const row = document.createElement("tr");
       row.className = name;
-      add(row, "th", title).scope = "row";
+      const th = add(row, "th", title);
+      th.scope = "row";
+      if (before) add(th, "small", before);
       add(row, "td", "", "answer");
       add(row, "td", "", "number");
       return row;
@@ -82,8 +84,8 @@ figures.push(() => {
     answer.className = `answer ${says.right === null ? (says.label ? "other" : "") : says.right ? "" : "wrong"}`;
     number.textContent = data.known ? surely(value) : says.share;
   });
-  const before = steps[0].says.clip.label;
-  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before);
+  const before = steps[0].says.clip;
+  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before.label);
   const fell = timer && falls && Math.abs(at - falls.step) < 0.01;
-  find(".fell").textContent = fell ? `Step ${falls.step}: CLIP falls.` : "";
+  find(".fell").textContent = fell ? `Step ${falls.step}: CLIP ${before.right ? "falls" : "changes its answer"}.` : "";
 });

@@ -189,9 +189,11 @@ def test_a_picture_that_no_name_fits_is_said_to_be_so(example_run: Run) -> None:
 def test_what_the_memory_changed_is_the_answer_with_it_beside_the_answer_by_the_prompts_alone(
     example_run: Run, engine: ToyEngine
 ) -> None:
-    assert remembered(example_run).endswith(
-        "Before this picture the memory of these names was empty: it changed nothing."
-    )
+    assert remembered(example_run).endswith("That did not change this answer.")
+    own = example_run.attacked.trace
+    turned = replace(own, prompt_transport=replace(own.prompt_transport, distance=np.array([1.0, 0.0, 1.0, 1.0])))
+    fresh = replace(example_run, attacked=replace(example_run.attacked, trace=turned))
+    assert remembered(fresh).endswith("That helped: crab became motorbike."), "an empty memory is not nothing"
     again = attacked_run(engine, label=0, cache=example_run.cache_after)
     held = int(example_run.cache_after.count.sum())
     assert held > 0

@@ -5,8 +5,10 @@ import pytest
 
 from rita_demo.cli import text_tables
 from rita_demo.records import Run, Verdict
+from rita_demo.ui.inside.cache_used import class_cards
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.story.sentences import remembered
 from rita_demo.ui.widgets import wording
 
 
@@ -35,7 +37,6 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
-    assert wording.cache_effect(example_run).endswith("(mean prompts take its place) and did not change this answer.")
     said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
     assert wording.verdict_sentence(example_run) == (said, "good")
     trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
@@ -44,6 +45,23 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     table = verdict_table.table(example_run)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
+
+
+@pytest.mark.parametrize(("weight", "share"), [(0.1, "9 % of the price (0.1 of 1.1)"), (1.0, "50 % of the price (1 of 2)")])
+def test_an_empty_memory_is_described_alike_in_story_and_lab(example_run: Run, weight: float, share: str) -> None:
+    run = replace(example_run, settings=example_run.settings.replace(cache_weight=weight))
+    stands = f"Where it holds nothing of a class, the mean of the class’s sentences stands in its place and makes {share}."
+    session = Session()
+    session.show(run)
+    session.select(k=0)
+    lab = wording.cache_effect(run)
+    assert lab == f"Before this picture the memory of these names was empty. {stands} That did not change this answer."
+    assert remembered(run).endswith(lab)
+    assert stands in class_cards(session)
+    trace = replace(run.attacked.trace, cache=run.cache_before)
+    assert wording.empty_classes_html(run, trace).endswith(f"holds nothing of 4 of 4 classes. {stands}</p>")
+    free = replace(run, settings=run.settings.replace(empty_class="zero"))
+    assert "it adds nothing to the price. That did not change" in remembered(free)
 
 
 def test_before_the_first_step_the_verdict_says_what_every_method_answers(example_run: Run) -> None:
