@@ -48,7 +48,12 @@ def claim(run: Run) -> list[Part]:
     aim = run.attack.target
     if aim is not None and after == run.class_prompts.names[aim]:
         return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (", which the attacker chose.", "")]
-    return [*first, (f"{cause}sees ", ""), (_noun(run, after), "clean" if after == _truth(run) else "attack"), (".", "")]
+    return [
+        *first,
+        (f"{cause}sees ", ""),
+        (_noun(run, after), "clean" if after == _truth(run) else "attack"),
+        (".", ""),
+    ]
 
 
 def remembered(run: Run) -> str:

@@ -252,7 +252,9 @@ def heading_costs(run: Run) -> str:
         return f"{start}."
     if run.attack is None:
         return f"{start}: that is wrong."
-    return f"{start}: {'that is wrong, as before the attack' if wrong_before(run, 'rita') else 'here the defence fails'}."
+    return (
+        f"{start}: {'that is wrong, as before the attack' if wrong_before(run, 'rita') else 'here the defence fails'}."
+    )
 
 
 def heading_cache(run: Run) -> str:
