@@ -15,7 +15,39 @@ _PIECE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 
 #: Small words of English: every sentence of the training had some of them, and they say nothing of a class.
 SMALL_WORDS = frozenset(
-    ["a", "an", "and", "are", "as", "at", "by", "for", "from", "her", "his", "in", "into", "is", "its", "my", "near", "of", "on", "one", "or", "our", "over", "that", "the", "their", "this", "to", "under", "with", "your"]
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "her",
+        "his",
+        "in",
+        "into",
+        "is",
+        "its",
+        "my",
+        "near",
+        "of",
+        "on",
+        "one",
+        "or",
+        "our",
+        "over",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "under",
+        "with",
+        "your",
+    ]
 )
 
 
