@@ -64,8 +64,9 @@ class Sample:
         return open_picture(self.path, square=square, side=side)
 
 
-# Short lists of everyday words. On some samples RITA recovers the class, on two the defence fails (palace, flower),
-# and on two the model is wrong without an attack: a blurred clock, and a rocket, a word it did not see in training.
+# Short lists of everyday words. On some samples RITA recovers the class, on two it does not (flower; palace, where crops
+# are wrong without an attack), and on two CLIP is wrong without an attack: a blurred clock, and a rocket, a word it did
+# not see in training.
 # tools/story/samples.py measures the outcomes.
 _MOTORBIKE_CREDIT = "Middlebury stereo benchmark, Scharstein et al. 2014; scikit-image"
 _COFFEE_CREDIT = "Rachel Michetti, courtesy of Pikolo Espresso Bar, CC0; scikit-image"

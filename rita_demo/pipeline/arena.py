@@ -211,23 +211,39 @@ def masked(tower: TowerTable, name: str) -> bool:
     )
 
 
-def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
-    """One sentence on what a model's table shows; "" before anything is known. While rows are incomplete it says so far.
+def wrong_before(tower: TowerTable, name: str) -> bool:
+    """Whether a defence is wrong without an attack: that it is wrong under one is no success of the attack."""
+    return not tower.right.get((name, "none"), True)
 
-    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`."""
-    blind = [all(answers) for answers in _answers(tower, methods, static_columns()).values()]
-    informed = [all(answers) for answers in _answers(tower, methods, ("adaptive",)).values()]
+
+def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
+    """What a model's table shows; "" before anything is known. While rows are incomplete it says so far.
+
+    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`. Those that
+    are :func:`wrong_before` are not counted, and a cell that is :func:`masked` neither."""
+    able = [name for name in methods if not wrong_before(tower, name)]
+    weak = [name for name in able if masked(tower, name)]
+    judged = [name for name in able if name not in weak]
+    blind = [all(answers) for answers in _answers(tower, able, static_columns()).values()]
+    informed = [all(answers) for answers in _answers(tower, judged, ("adaptive",)).values()]
+    if not able:
+        return "Every defence is wrong without an attack already."
     if not blind:
         return ""
     counts = [
-        f"{'so far ' * (len(right) < len(methods))}{sum(right) or 'none'} of {len(right)}"
-        for right in (blind, informed)
+        f"{'so far ' * (len(right) < len(asked))}{sum(right) or 'none'} of {len(right)}"
+        for right, asked in ((blind, able), (informed, judged))
     ]
     stand = ["stands" if sum(right) == 1 else "stand" for right in (blind, informed)]
     text = f"{counts[0]} defences {stand[0]} against all attackers who do not know them"
     if informed:
         text += f"; {counts[1]} {stand[1]} against one who does"
-    return f"{text.capitalize()}."
+    text = f"{text.capitalize()}."
+    if wrong := len(methods) - len(able):
+        text += f" Not counted: {wrong} that {'is' if wrong == 1 else 'are'} wrong without an attack."
+    if weak:
+        text += f" Too weak to count (†): the attacker who knows {' and '.join(DEFENCES[name].title for name in weak)}."
+    return text
 
 
 def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
@@ -235,7 +251,8 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
     towers of :data:`TOWERS` have; none before that."""
     if not all(name in table.towers for name in TOWERS):
         return ()
-    plain, robust = (table.towers[name].right for name in TOWERS)
+    towers = [table.towers[name] for name in TOWERS]
+    plain, robust = (tower.right for tower in towers)
     counts: dict[str, tuple[int, int, int]] = {}  # right in the plain tower, in the robust one, of how many
     for words, attackers in (
         ("without an attack", ("none",)),
@@ -243,7 +260,8 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
         ("against one who knows it", ("adaptive",)),
     ):
         both = [(n, c) for n in table.methods for c in attackers if (n, c) in plain and (n, c) in robust]
-        cells = [table.towers[name].cells for name in TOWERS]
+        both = [(n, c) for n, c in both if c != "adaptive" or not any(masked(one, n) for one in towers)]
+        cells = [tower.cells for tower in towers]
         if any((n, c) not in one for one in cells for n in table.methods for c in attackers):
             titles = [columns()[column] for column in attackers if any(c == column for _, c in both)]
             several = attackers == static_columns()
@@ -263,13 +281,21 @@ def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
 
 
 def _added(table: ArenaTable) -> str:
-    """How many defences have more attacked cells right than CLIP alone, in both towers; only full columns count."""
+    """How many defences have more attacked cells right than CLIP alone, in both towers; only full columns count, and as in
+    :func:`tower_sentence` no defence that is wrong before and no cell that is masked."""
     sentences = []
     for name, words in zip(TOWERS, ("Embedded model", "Robust model")):
         tower = table.towers[name]
+        if wrong_before(tower, "clip"):
+            sentences.append(f"{words}: CLIP is wrong without an attack already.")
+            continue
         attacks = [column for column in columns() if column != "none" and ("clip", column) in tower.right]
         full = [column for column in attacks if all((name, column) in tower.cells for name in table.methods)]
-        counts = {name: sum(answers) for name, answers in _answers(tower, ["clip", *table.methods], full).items()}
+        able = ["clip", *(name for name in table.methods if not wrong_before(tower, name))]
+        counts = {
+            name: sum(answers) - ("adaptive" in full and masked(tower, name))
+            for name, answers in _answers(tower, able, full).items()
+        }
         alone = counts.pop("clip")
         more = sum(count > alone for count in counts.values())
         if full and counts:

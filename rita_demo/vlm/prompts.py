@@ -19,7 +19,7 @@ from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.initial_graph import InitialGraph
 from rita_demo.vlm.prompt_encoder import CHUNK_TOKENS, CONTEXT_LENGTH, PromptEncoder, in_chunks
 from rita_demo.vlm.text_tower import TextTower
-from rita_demo.vlm.words import words_of
+from rita_demo.vlm.words import SMALL_WORDS, words_of
 
 #: Prompt starts of four tokens in CLIP's vocabulary: all contexts are one tensor (M, 4, E). The first is plain CLIP's.
 DEFAULT_START = "a photo of a"
@@ -36,6 +36,7 @@ TEMPLATES = tuple(_STARTS.split(", "))
 MEAN_DESCRIPTIONS = "built_in_mean"  # of settings.descriptions
 NOISE_SCALE = 0.1  # of the token embedding's standard deviation (method.md row 3)
 MAX_NAME_LENGTH = 1000  # characters
+AROUND_NAMES = SMALL_WORDS | {*words_of(DEFAULT_PROMPT_TEMPLATE)}  # words that are no part of what a name says
 
 
 @dataclass(frozen=True)
@@ -211,12 +212,15 @@ def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], .
 
 
 def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
-    """The words of a name that are in none of the class names the model was trained with; a name without any word as a
-    whole. () for a model whose training names are not known."""
+    """The words of a name that the model was not trained with: they are in no class name of the training, and neither
+    small words nor words of the prompt around the name. A name without any word as a whole. () for a model whose training
+    names are not known."""
     if backbone.seen_words is None:
         return ()
-    found = words_of(name)
-    return tuple(word for word in found if word.casefold() not in backbone.seen_words) if found else (name,)
+    if not (found := words_of(name)):
+        return (name,)
+    folded = ((word, word.casefold()) for word in found)
+    return tuple(word for word, small in folded if small not in AROUND_NAMES and small not in backbone.seen_words)
 
 
 def _check_names(names: tuple[str, ...]) -> None:

@@ -118,7 +118,7 @@ def tower(run: Run, cells: dict) -> TowerTable:
 
 def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(engine: ToyEngine) -> None:
     run, methods = motorcycle(engine), ("clip", "mta")
-    stands = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
+    stands = {("clip", c): RIGHT if c == "none" else WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
     assert tower_sentence(tower(run, stands), methods) == (
         "1 of 2 defences stands against all attackers who do not know them; so far none of 1 stand against one who does."
     )
@@ -134,7 +134,11 @@ def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(
         "Training against attacks costs 1 right answer here: without an attack 1 instead of 2 of 2; against attackers "
         "who do not know the row 6 instead of 0 of 6; against one who knows it 1 instead of 0 of 2 are right.",
         "Embedded model: CLIP withstands 0 of 4 attacks; the 1 defence measured withstands no more. "
-        "Robust model: CLIP withstands 3 of 4 attacks; the 1 defence measured withstands more.",
+        "Robust model: CLIP is wrong without an attack already.",
+    )
+    able = tower(run, robust | {("clip", "none"): RIGHT})
+    assert tower_comparison(replace(table, towers=dict(zip(TOWERS, (tower(run, plain), able)))))[1].endswith(
+        "Robust model: CLIP withstands 3 of 4 attacks; the 1 defence measured withstands more."
     )
     first = [{at: cell for at, cell in cells.items() if at[1] in ("none", "pgd")} for cells in (plain, robust)]
     begun = replace(table, towers=dict(zip(TOWERS, (tower(run, cells) for cells in first))))
@@ -144,6 +148,20 @@ def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(
     assert tower_comparison(replace(table, towers=wrong)) == (
         "Every answer is wrong without an attack already: another picture shows more.",
     )
+
+    lost = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in COLUMNS}
+    assert tower_sentence(tower(run, lost), methods) == (
+        "1 of 1 defences stands against all attackers who do not know them; 1 of 1 stands against one who does. "
+        "Not counted: 1 that is wrong without an attack."
+    )
+    assert tower_sentence(wrong["embedded"], methods) == "Every defence is wrong without an attack already."
+    weak = {(name, c): RIGHT for name in methods for c in COLUMNS} | {("mta", "pgd"): WRONG}
+    assert tower_sentence(tower(run, weak), methods) == (
+        "1 of 2 defences stands against all attackers who do not know them; 1 of 1 stands against one who does. "
+        "Too weak to count (†): the attacker who knows MTA."
+    )
+    unequal = replace(table, towers=dict(zip(TOWERS, (tower(run, plain), tower(run, weak)))))
+    assert "against one who knows it 1 instead of 0 of 1 are right" in tower_comparison(unequal)[0]
 
     spared = {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
     assert masked(tower(run, spared), "mta")

@@ -227,6 +227,11 @@ def test_unknown_words_are_named_and_only_for_a_model_whose_training_names_are_k
         ("ca", ("ca",)),
         ("猫", ("猫",)),
         ("cat 🐈", ("🐈",)),
+        ("a cat", ()),
+        ("The cat on an old brick", ("old",)),
+        ("photo of a cat", ()),
+        ("a xylophone of grass", ("xylophone",)),
+        ("cat 2", ("2",)),
         ("?!", ("?!",)),
     ],
 )

@@ -7,7 +7,15 @@ from html import escape
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline.arena import ArenaTable, TowerTable, columns, masked, tower_comparison, tower_sentence
+from rita_demo.pipeline.arena import (
+    ArenaTable,
+    TowerTable,
+    columns,
+    masked,
+    tower_comparison,
+    tower_sentence,
+    wrong_before,
+)
 from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -25,8 +33,9 @@ NOTES = (
 )
 MASKED = (
     "† Right against the attacker who knows it, wrong against one who does not: the first attack is too weak to show "
-    "anything."
+    "anything, and its cell is not counted."
 )
+WRONG_BEFORE = "– Wrong without an attack as well: no success of the attack."
 ROBUST_NOTE = "Its vision tower was trained on attacked pictures."
 SWIPE = (
     "<p class='quiet small narrow-only'>The last column, the attacker who knows the row, is to the right: swipe.</p>"
@@ -73,9 +82,10 @@ def arena_html(session: Session) -> str:
     whose = "True class" if run.label_given else "CLIP’s answer without an attack, in place of the true class"
     truth = " / ".join(dict.fromkeys(run.class_prompts.names[tower.label] for tower in towers))
     flagged = any(masked(tower, name) for tower in towers for name in table.methods)
+    wrong = run.label_given and any(wrong_before(tower, name) for tower in towers for name in table.methods)
     return (
         f"{lead}{SWIPE}<div class='towers'>{parts}</div><p class='quiet small'>{whose}: {escape(truth)}. Strength "
-        f"{run.settings.budget}/255. {NOTES} {MASKED * flagged}</p>"
+        f"{run.settings.budget}/255. {NOTES} {MASKED * flagged} {WRONG_BEFORE * wrong}</p>"
     )
 
 
@@ -101,7 +111,11 @@ def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> 
     mark, kind, word = ("✓", "good", "right") if holds else ("✗", "bad", "wrong")
     if not table.run.label_given:
         mark, kind, word = ("=", "dim", "unchanged") if holds else ("≠", "dim", "changed")
-    flag = " †" if column == "adaptive" and masked(tower, name) else ""
+    flag = ""
+    if column == "adaptive" and masked(tower, name):
+        flag, kind, word = " †", "dim", f"{word}, but its attacker is too weak"
+    if table.run.label_given and column != "none" and not holds and wrong_before(tower, name):
+        mark, kind, word = "–", "dim", "wrong, as without an attack"
     answer = escape(table.run.class_prompts.names[cell.label])
     lead = f"+{cell.margin:.3f}" if "distance" in cell.margin_unit else f"+{100 * cell.margin:.0f}"
     return (

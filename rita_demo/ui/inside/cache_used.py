@@ -66,7 +66,8 @@ def class_cards(session: Session) -> str:
     name, all_views = escape(run.class_prompts.names[k]), wording.view_count(total)
     if not count:
         return (
-            f"<p class='empty'>It held nothing of {name}, and {all_views if total else 'nothing'} of other classes.</p>"
+            f"<p class='empty'>It held nothing of {name}, and {all_views if total else 'nothing'} of other classes. "
+            f"{wording.empty_class(run.settings)}</p>"
         )
     buttons = "".join(_button(session, (k, slot)) for slot in range(count))
     return (

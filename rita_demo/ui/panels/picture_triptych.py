@@ -112,7 +112,7 @@ def _attacked_part(run: Run, attack: AttackTrace, step: int) -> dict[str, Any]:
     return _picture(attack.frames[step], alt, **heading) | {
         "kind": title,
         "share": wording.share(run.class_prompts, said),
-        "fooled": run.label_given and said.label != run.label,
+        "fooled": run.label_given and said.label != run.label and not wording.wrong_before(run, "clip"),
         "file": f"attacked-step-{step}-of-{last}.png",
     }
 

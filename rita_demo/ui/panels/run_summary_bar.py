@@ -48,6 +48,8 @@ def says(session: Session) -> str:
     found = f"It answers {names[verdict.label]}, {verdict.margin:.4f} cosine distance ahead of {names[second]}"
     if run.label_given:
         found += f", which is {'right' if verdict.label == run.label else f'wrong: it is {names[run.label]}'}"
+        if run.attack is not None and wording.wrong_before(run, "rita"):
+            found += "; before the attack it was wrong" + (", too" if verdict.label != run.label else "")
     return f"<p class='says'>{escape(what)} {escape(found)}.</p>"
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.analysis.crop_field import rival_class
 from rita_demo.analysis.crop_law import NEAREST, LawCurve, LawCurves
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
@@ -50,7 +51,11 @@ def _law(run: Run, law: LawCurves) -> dict[str, Any]:
     )
     if law.attack is not None:
         helps = "helps" if law.attack.partial_helps else "does not help"
-        note += f" Against the attack above, which turns {wording.percent(law.attack.share)} of the crops’ weight, leaving out {helps} by the law."
+        turned, rival = law.attack.turned, truncated(run.class_prompts.names[rival_class(run)], 24)
+        note += (
+            f" The attack above turns {int(turned.sum())} of {len(turned)} crops, with {wording.percent(law.attack.share)} of the weight; crops "
+            f"that fit {rival} better without it are not among them. Against it leaving out {helps} by the law."
+        )
     return {
         "shares": (law.shares / 100).tolist(),
         "clutter": _curves(name, law.clutter),

@@ -3,13 +3,29 @@ const wipe = find(".wipe");
 function compare() {
   find(".before").style.clipPath = `inset(0 ${100 - wipe.value}% 0 0)`;
   find(".cut").style.left = `${wipe.value}%`;
+  find(".tag.left").hidden = !data?.last || wipe.value < 1; // nothing of it is seen
+  find(".tag.right").hidden = !data?.last || wipe.value > 99;
 }
 wipe.addEventListener("input", () => (cancelAnimationFrame(swing), compare()));
 
-// The wipe moves once by itself, and stops in the middle.
+// The middle of what the attack changed, in percent of the width: a patch lies in one corner.
+function changed() {
+  const { width, data: levels } = frames.get(data.last).change;
+  let [first, last] = [width, -1];
+  for (let i = 0; i < levels.length; i++) {
+    if (i % 4 === 3 || levels[i] === 128) continue;
+    const x = (i >> 2) % width;
+    if (x < first) first = x;
+    if (x > last) last = x;
+  }
+  return last < 0 ? 50 : (50 * (first + last + 1)) / width;
+}
+
+// The wipe moves once by itself, and stops where the change is.
 let swing = 0;
 function opening() {
-  wipe.value = 50;
+  const middle = data.last ? changed() : 50;
+  wipe.value = middle;
   compare();
   if (calm || !data.last) return;
   let [gone, before] = [0, null]; // the page is still busy: a long frame counts as a short one
@@ -17,7 +33,7 @@ function opening() {
     gone += before === null ? 0 : Math.min(now - before, 40);
     before = now;
     const t = Math.min(gone / 1800, 1);
-    wipe.value = 50 + 38 * Math.sin(2 * Math.PI * t) * (1 - t * 0.4);
+    wipe.value = middle + 38 * Math.sin(2 * Math.PI * t) * (1 - t * 0.4);
     compare();
     if (t < 1) swing = requestAnimationFrame(move);
   };
@@ -27,7 +43,7 @@ function opening() {
 
 built.push(() => {
   const attacked = data.last > 0;
-  for (const name of [".wipe", ".cut", ".tag", ".before"]) for (const node of all(`.photo ${name}`)) node.hidden = !attacked;
+  for (const name of [".wipe", ".cut", ".before"]) for (const node of all(`.photo ${name}`)) node.hidden = !attacked;
   find(".hero .scrub").hidden = find(".play").hidden = !attacked;
   find(".headline").replaceChildren(
     ...data.claim.map(([text, css]) => Object.assign(document.createElement("span"), { textContent: text, className: css })),
@@ -50,10 +66,12 @@ built.push(() => {
   const table = find(".answers tbody");
   if (!isNew(table, data.answers)) return;
   table.replaceChildren(
-    ...data.answers.map(({ name, title }) => {
+    ...data.answers.map(({ name, title, before }) => {
       const row = document.createElement("tr");
       row.className = name;
-      add(row, "th", title).scope = "row";
+      const th = add(row, "th", title);
+      th.scope = "row";
+      if (before) add(th, "small", before);
       add(row, "td", "", "answer");
       add(row, "td", "", "number");
       return row;
@@ -82,8 +100,8 @@ figures.push(() => {
     answer.className = `answer ${says.right === null ? (says.label ? "other" : "") : says.right ? "" : "wrong"}`;
     number.textContent = data.known ? surely(value) : says.share;
   });
-  const before = steps[0].says.clip.label;
-  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before);
+  const before = steps[0].says.clip;
+  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before.label);
   const fell = timer && falls && Math.abs(at - falls.step) < 0.01;
-  find(".fell").textContent = fell ? `Step ${falls.step}: CLIP falls.` : "";
+  find(".fell").textContent = fell ? `Step ${falls.step}: CLIP ${before.right ? "falls" : "changes its answer"}.` : "";
 });

@@ -49,7 +49,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in choices],
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
-        "answers": [{"name": n, "title": _title(run, n)} for n in answers(run)],
+        "answers": [{"name": n, "title": _title(run, n), "before": _before(run, n)} for n in answers(run)],
         "boxes": steps.boxes.round(4).tolist(),
         "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
         "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
@@ -159,6 +159,11 @@ def _choices(run: Run) -> list[str]:
 def _title(run: Run, name: str) -> str:
     title = TITLES.get(name) or DEFENCES[name].title
     return title.format(n=len(run.attacked.encoded_views.features)) if name in TITLES else title
+
+
+def _before(run: Run, name: str) -> str:
+    """What an answer was before the attack where that is not the attacker's doing, else empty."""
+    return "wrong before the attack" if run.attack is not None and wording.wrong_before(run, name) else ""
 
 
 def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:

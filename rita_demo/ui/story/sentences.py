@@ -20,7 +20,7 @@ AIMED = {"clip": "CLIP", "ensemble": "the average of the crops"}
 #: Attack -> what it does, where that is something else than most do.
 DOES = {
     "noise": "It changes every pixel a little, in no special direction.",
-    "reverse": "It changes every pixel a little, and all the changes push towards the true class.",
+    "reverse": "It changes every pixel a little, and all the changes push towards {label}.",
     "patch": "It changes the pixels of one patch by any amount, and all the changes push one way.",
     "typographic": "It writes a wrong word on the picture.",
 }
@@ -48,7 +48,12 @@ def claim(run: Run) -> list[Part]:
     aim = run.attack.target
     if aim is not None and after == run.class_prompts.names[aim]:
         return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (", which the attacker chose.", "")]
-    return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (".", "")]
+    return [
+        *first,
+        (f"{cause}sees ", ""),
+        (_noun(run, after), "clean" if after == _truth(run) else "attack"),
+        (".", ""),
+    ]
 
 
 def remembered(run: Run) -> str:
@@ -62,7 +67,7 @@ def remembered(run: Run) -> str:
         f"{run.settings.cache_weight:g} of that distance is added to its price. "
     )
     if not held:
-        return f"{kept}Before this picture the memory of these names was empty: it changed nothing."
+        return f"{kept}{wording.cache_effect(run)}"
     crops = f"{held} crop{'s' * (held > 1)}"
     if without == used:
         return f"{kept}Before this picture it held {crops}: without {'it' if held == 1 else 'them'} the answer is the same."
@@ -88,7 +93,8 @@ def _knows(run: Run) -> str:
 
 def does(run: Run) -> str:
     """What the attack changes, and which way."""
-    return DOES.get(run.settings.attack, "It changes every pixel a little, and all the changes push one way.")
+    said = DOES.get(run.settings.attack, "It changes every pixel a little, and all the changes push one way.")
+    return said.format(label=_label(run))
 
 
 def doubt(run: Run) -> str:
@@ -115,7 +121,8 @@ def knew(run: Run) -> str:
     if run.settings.attack != "adaptive":
         return ""
     said, rita = wording.heading_knowing_attacker(run), run.attacked.verdicts["rita"].label
-    kept = attacked_defence(run.settings) == "rita" and run.given_label == rita and run.backbone.name == MEASURED
+    held = run.given_label == rita and not wording.wrong_before(run, "rita")
+    kept = attacked_defence(run.settings) == "rita" and held and run.backbone.name == MEASURED
     return f"{said} Few pictures are kept like this one: see the share below." if kept else said
 
 
@@ -134,7 +141,12 @@ def _changed(run: Run) -> str:
         return f"Attacked with {kind.title[0].lower()}{kind.title[1:]},"
     if run.settings.attack == "noise":
         return f"Add random noise of {size}, and"
-    return f"Change every pixel by {size}, and"
+    towards = f" towards {_label(run)}" if kind.direction == "towards" else ""
+    return f"Change every pixel by {size}{towards}, and"
+
+
+def _label(run: Run) -> str:
+    return "the true class" if run.label_given else "CLIP’s own answer"
 
 
 def _aimed_at(run: Run) -> tuple[str, str]:

@@ -32,11 +32,11 @@ function poster() {
       x += wide;
     }
   const says = steps.at(-1).says;
-  data.answers.slice(0, 5).forEach(({ name, title }, i) => {
+  data.answers.slice(0, 5).forEach(({ name, title, before }, i) => {
     const top = 100 + i * 92;
     write(title, 860, top - 30, 18, 400, name === "rita" ? "defence" : "quiet");
     write(data.names[says[name].label], 860, top + 4, 30, 650, says[name].right === false ? "attack" : "text");
-    write(says[name].share, 860, top + 30, 18, 400, "quiet");
+    write([says[name].share, before].filter(Boolean).join(", "), 860, top + 30, 18, 400, "quiet");
   });
   pen.font = "400 16px Inter, system-ui, sans-serif";
   const lines = [""]; // the threat model and what CLIP and RITA are, broken at words

@@ -12,11 +12,11 @@ from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import event_data
 
 THUMBNAIL_SIZE = 96  # pixels
-MARKS_LEGEND = "Under the usual attack (PGD): ✓ RITA recovers, ✗ RITA fails, = CLIP is not fooled, –\u2060\u00a0CLIP is wrong anyway"
+MARKS_LEGEND = "Under the usual attack (PGD): ✓ CLIP is fooled, RITA is right, ✗ both are wrong, = CLIP is not fooled, –\u2060\u00a0CLIP is wrong anyway"
 #: Outcome -> its mark, and what happens, with the fields of a :class:`SampleOutcome`.
 OUTCOMES = {
     "rescued": ("✓", "At {0.budget}/255 CLIP says {0.clip_attacked}, RITA {0.rita_attacked}."),
-    "fails": ("✗", "At {0.budget}/255 RITA fails: it says {0.rita_attacked}."),
+    "fails": ("✗", "At {0.budget}/255 CLIP says {0.clip_attacked}, RITA {0.rita_attacked}: both are wrong."),
     "not fooled": ("=", "At {0.budget}/255 CLIP is not fooled."),
     "wrong from the start": ("–", "CLIP is wrong from the start: it says {0.clip_clean}."),
 }

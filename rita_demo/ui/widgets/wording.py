@@ -156,9 +156,19 @@ def empty_classes_html(run: Run, trace: Trace) -> str:
     empty, K = int(np.sum(trace.cache.count == 0)), len(run.class_prompts.names)
     if not empty or run.settings.protocol == "off":
         return ""
-    cost = "uses its mean prompt" if run.settings.empty_class == "text_mean" else "costs nothing"
     holds = "The memory" if run.settings.order == "update_first" else "Apart from this picture’s own views the memory"
-    return f"<p class='quiet small'>{holds} holds nothing of {empty} of {K} classes: each of them {cost}.</p>"
+    return f"<p class='quiet small'>{holds} holds nothing of {empty} of {K} classes. {empty_class(run.settings)}</p>"
+
+
+def empty_class(settings: Settings) -> str:
+    """A sentence on what stands in place of a class of which the memory holds nothing, and how much it counts."""
+    if settings.empty_class != "text_mean":
+        return "Where it holds nothing of a class, it adds nothing to the price."
+    weight = settings.cache_weight
+    return (
+        "Where it holds nothing of a class, the mean of the class’s sentences stands in its place and makes "
+        f"{percent(weight / (1 + weight))} of the price ({weight:g} of {1 + weight:g})."
+    )
 
 
 def term_html(word: str, shown: str | None = None) -> str:
@@ -187,6 +197,11 @@ def _answer(run: Run, side: str, method: str) -> str:
 
 def _truth(run: Run) -> str:
     return run.class_prompts.names[run.label]
+
+
+def wrong_before(run: Run, method: str) -> bool:
+    """Whether a method is wrong on the clean picture: then its wrong answer is no success of the attack."""
+    return run.given_label is not None and run.clean.verdicts[method].label != run.given_label
 
 
 def heading_clean(run: Run) -> dict[str, str]:
@@ -235,8 +250,11 @@ def heading_costs(run: Run) -> str:
     start = f"Moving these crops{at} onto a class's sentences costs least for {winner}"
     if winner == _truth(run) or not run.label_given:
         return f"{start}."
-    wrong_before = _answer(run, "clean", "rita") != _truth(run)
-    return f"{start}: {'that is wrong' if wrong_before else 'here the defence fails'}."
+    if run.attack is None:
+        return f"{start}: that is wrong."
+    return (
+        f"{start}: {'that is wrong, as before the attack' if wrong_before(run, 'rita') else 'here the defence fails'}."
+    )
 
 
 def heading_cache(run: Run) -> str:
@@ -260,20 +278,20 @@ def heading_cache(run: Run) -> str:
 
 def cache_effect(run: Run) -> str:
     """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: by the settings a
-    class without stored views is compared with its mean prompt, or this picture's own views have entered."""
+    class without stored views is compared with its mean prompt, or this picture's own views have entered. Of an empty
+    one the Story says the same."""
     held = int(np.sum(run.cache_before.count))
     without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
     used = run.attacked.verdicts["rita"].label
-    if without == used and not held:
-        prompts = run.settings.order == "predict_first" and run.settings.empty_class == "text_mean"
-        instead = " (mean prompts take its place)" if prompts else ""
-        return f"It was empty before{instead} and did not change this answer."
+    source = f"The {view_count(held)} it held"
+    if not held:
+        own = "; its own views entered first" if run.settings.order == "update_first" else ""
+        source = f"Before this picture the memory of these names was empty{own}. {empty_class(run.settings)} That"
     if without == used:
-        return f"The {view_count(held)} it held did not change this answer."
+        return f"{source} did not change this answer."
     effect = "changed the answer"
     if run.label_given and run.label in (used, without):
         effect = "helped" if used == run.label else "misled"
-    source = f"The {view_count(held)} it held" if held else "It was empty before; what this picture added"
     return f"{source} {effect}: {run.class_prompts.names[without]} became {_answer(run, 'attacked', 'rita')}."
 
 
@@ -283,7 +301,8 @@ def heading_knowing_attacker(run: Run) -> str:
     if run.settings.attack != "adaptive" or name not in run.answered:
         return "What if the attacker knows the defence?"
     title, (before, now) = DEFENCES[name].title, (_answer(run, side, name) for side in ("clean", "attacked"))
-    return f"The attacker knew {title}: {title} {'still' if now == before else 'now'} says {now}."
+    wrong = " It was wrong before the attack." if wrong_before(run, name) else ""
+    return f"The attacker knew {title}: {title} {'still' if now == before else 'now'} says {now}.{wrong}"
 
 
 def verdict_sentence(run: Run) -> tuple[str, str]:
@@ -312,15 +331,17 @@ def verdict_sentence(run: Run) -> tuple[str, str]:
     if aimed in run.answered and _answer(run, "attacked", aimed) == truth:
         others = [f"{DEFENCES[n].title} says {said}" for n, said in (("clip", clip), ("rita", rita)) if n != aimed]
         title = DEFENCES[aimed].title
-        text = f"The attacker knew {title}, and {title} still says {truth}. {', '.join(others)}."
-        return text, "good" if rita == truth else "bad"
+        still = "now says" if wrong_before(run, aimed) else "still says"
+        text = f"The attacker knew {title}, and {title} {still} {truth}. {', '.join(others)}."
+        return text, "good" if rita == truth else "dim" if wrong_before(run, "rita") else "bad"
     fooled = _answer(run, "clean", "clip") == truth != clip
     if rita == truth and missed:
         return f"{missed}RITA says {truth}.", "good"
     if rita == truth and fooled:
         other = "and so does Ensemble (the crops’ average)"
         if average != truth:
-            other = f"Ensemble (the crops’ average) says {average}"
+            wrong = ", which was wrong before the attack" if wrong_before(run, "ensemble") else ""
+            other = f"Ensemble (the crops’ average{wrong}) says {average}"
         method = "RITA, with the step back," if run.settings.step_back else "RITA"
         how = (
             "CLIP was fooled" if run.attack.target is None else f"CLIP was fooled and says {clip}, as the attack wanted"
@@ -341,7 +362,10 @@ def verdict_sentence(run: Run) -> tuple[str, str]:
             last += ". The model does not know it: try a larger model or another picture"
         return f"{first}{second}. RITA says {rita}, which is {last}.{rescue}", "good" if rita == truth else "dim"
     if rita != truth:
-        return f"RITA was wrong before the attack and is wrong now: it is {truth}.{rescue}", "bad"
+        fell = f"CLIP was fooled and says {clip}. " if fooled and not missed else missed
+        return f"{fell}RITA was wrong before the attack and is wrong now: it is {truth}.{rescue}", "dim"
+    if run.settings.attack == "reverse":
+        return f"The attack pushed CLIP towards the right answer: it still says {clip}.", "dim"
     attacker = "Noise" if run.settings.attack == "noise" else "The attack"
     return f"{attacker} did not fool CLIP: it still says {clip}.", "dim"
 
@@ -358,7 +382,9 @@ def explanation(run: Run) -> str:
         moved = " and ".join(_cost_moved(names[k], float(total[k] - clean.trace.total[k])) for k in (rival, truth))
         gap = float(total[rival] - total[truth])
         said = f"The attack made {moved} for RITA (cosine distance). "
-        said += f"Now {names[truth if gap > 0 else rival]} is cheaper, by {abs(gap):.4f}."
+        cheaper, before = names[truth if gap > 0 else rival], float(clean.trace.total[rival] - clean.trace.total[truth])
+        now = f"{cheaper} is still cheaper" if gap * before > 0 else f"Now {cheaper} is cheaper"
+        said += f"{now}, by {abs(gap):.4f}."
     return said + _step_back(run)
 
 

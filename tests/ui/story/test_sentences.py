@@ -13,6 +13,7 @@ from rita_demo.pipeline.run import run_picture
 from rita_demo.records import ImageResult, Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.story.sentences import claim, does, doubt, remembered, threat
+from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
 
@@ -69,6 +70,19 @@ def test_a_wrong_answer_from_the_start_is_not_the_attackers_doing(example_run: R
     unmoved = replace(wrong, attacked=answering(wrong.attacked, 0))
     assert says(unmoved).endswith("and CLIP still says motorbike.")
     assert ("motorbike", "clean") not in marked(unmoved), "it is wrong"
+
+
+def test_an_attack_that_makes_clip_surer_is_not_told_as_one_that_failed(example_run: Run, engine: ToyEngine) -> None:
+    run = replace(completed_run(engine, attack="reverse", views=8), attacked=example_run.clean)
+    assert says(run).endswith(
+        "Change every pixel by at most 4 of 255 towards the true class, and CLIP still says motorbike."
+    )
+    assert wording.verdict_sentence(run)[0].startswith("The attack pushed CLIP towards the right answer: it still says")
+    own = replace(run, label_given=False)
+    assert "towards CLIP’s own answer, and CLIP still says" in says(own)
+    assert does(own).endswith("push towards CLIP’s own answer.")
+    right = replace(run, label=1, attacked=answering(run.attacked, 1))
+    assert marked(right) == [("motorbike", "attack"), ("a crab", "clean")], "right after it, wrong before"
 
 
 def test_where_the_attack_fails_it_is_said_that_clip_still_says_so(example_run: Run, engine: ToyEngine) -> None:
@@ -189,9 +203,11 @@ def test_a_picture_that_no_name_fits_is_said_to_be_so(example_run: Run) -> None:
 def test_what_the_memory_changed_is_the_answer_with_it_beside_the_answer_by_the_prompts_alone(
     example_run: Run, engine: ToyEngine
 ) -> None:
-    assert remembered(example_run).endswith(
-        "Before this picture the memory of these names was empty: it changed nothing."
-    )
+    assert remembered(example_run).endswith("That did not change this answer.")
+    own = example_run.attacked.trace
+    turned = replace(own, prompt_transport=replace(own.prompt_transport, distance=np.array([1.0, 0.0, 1.0, 1.0])))
+    fresh = replace(example_run, attacked=replace(example_run.attacked, trace=turned))
+    assert remembered(fresh).endswith("That helped: crab became motorbike."), "an empty memory is not nothing"
     again = attacked_run(engine, label=0, cache=example_run.cache_after)
     held = int(example_run.cache_after.count.sum())
     assert held > 0

@@ -5,8 +5,12 @@ import pytest
 
 from rita_demo.cli import text_tables
 from rita_demo.records import Run, Verdict
-from rita_demo.ui.panels import selection_details, verdict_table
+from rita_demo.ui.inside.cache_used import class_cards
+from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.story.record import story_value
+from rita_demo.ui.story.sentences import remembered
 from rita_demo.ui.widgets import wording
 
 
@@ -35,7 +39,6 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
-    assert wording.cache_effect(example_run).endswith("(mean prompts take its place) and did not change this answer.")
     said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
     assert wording.verdict_sentence(example_run) == (said, "good")
     trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
@@ -44,6 +47,27 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     table = verdict_table.table(example_run)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
+
+
+@pytest.mark.parametrize(
+    ("weight", "share"), [(0.1, "9 % of the price (0.1 of 1.1)"), (1.0, "50 % of the price (1 of 2)")]
+)
+def test_an_empty_memory_is_described_alike_in_story_and_lab(example_run: Run, weight: float, share: str) -> None:
+    run = replace(example_run, settings=example_run.settings.replace(cache_weight=weight))
+    stands = (
+        f"Where it holds nothing of a class, the mean of the class’s sentences stands in its place and makes {share}."
+    )
+    session = Session()
+    session.show(run)
+    session.select(k=0)
+    lab = wording.cache_effect(run)
+    assert lab == f"Before this picture the memory of these names was empty. {stands} That did not change this answer."
+    assert remembered(run).endswith(lab)
+    assert stands in class_cards(session)
+    trace = replace(run.attacked.trace, cache=run.cache_before)
+    assert wording.empty_classes_html(run, trace).endswith(f"holds nothing of 4 of 4 classes. {stands}</p>")
+    free = replace(run, settings=run.settings.replace(empty_class="zero"))
+    assert "it adds nothing to the price. That did not change" in remembered(free)
 
 
 def test_before_the_first_step_the_verdict_says_what_every_method_answers(example_run: Run) -> None:
@@ -69,6 +93,40 @@ def test_where_clip_was_wrong_before_the_attack_the_verdict_says_what_everybody_
         == f"CLIP says {names[other]} without the attack and {names[label]} with it. RITA says motorbike, which is right."
     )
     assert kind == "good"
+
+
+def answering(run: Run, side: str, **labels: int) -> Run:
+    """The run with other answers of these methods on one side."""
+    one = getattr(run, side)
+    verdicts = {name: replace(verdict, label=labels.get(name, verdict.label)) for name, verdict in one.verdicts.items()}
+    return replace(run, **{side: replace(one, verdicts=verdicts)})
+
+
+def test_a_method_that_is_wrong_on_the_clean_picture_is_no_success_of_the_attack(failed_run: Run) -> None:
+    run = answering(answering(failed_run, "clean", rita=2, ensemble=1), "attacked", rita=1, ensemble=1)
+    said = "CLIP was fooled and says crab. RITA was wrong before the attack and is wrong now: it is motorbike."
+    assert wording.verdict_sentence(run) == (said, "dim")
+    assert wording.heading_costs(run).endswith("crab: that is wrong, as before the attack.")
+    session = Session()
+    session.show(run)
+    assert "; before the attack it was wrong, too." in run_summary_bar.says(session)
+    answers = {one["name"]: one["before"] for one in (story_value(session) or {})["answers"]}
+    assert {answers[name] for name in ("ensemble", "rita")} == {"wrong before the attack"}
+    assert answers["clip"] == ""
+    session.show(replace(run, label_given=False))
+    assert not any(one["before"] for one in (story_value(session) or {})["answers"]), "nobody knows who is right"
+    knowing = replace(run, settings=run.settings.replace(attack="adaptive", **{"adaptive.against": "rita"}))
+    assert wording.heading_knowing_attacker(knowing) == (
+        "The attacker knew RITA: RITA now says crab. It was wrong before the attack."
+    )
+    right = answering(run, "attacked", rita=0)
+    assert (
+        "Ensemble (the crops’ average, which was wrong before the attack) says crab."
+        in wording.verdict_sentence(right)[0]
+    )
+    clip = answering(run, "clean", clip=2)
+    session.show(clip)
+    assert not (pictures_value(session) or {})["attacked"]["fooled"]
 
 
 def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
