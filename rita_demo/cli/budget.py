@@ -28,7 +28,7 @@ def add_budget(commands: Commands) -> None:
     add = parser.add_argument
     options.add_picture(parser)
     add("--methods", metavar="M[,M]", default="clip,ensemble,rita", help=f"{', '.join(DEFENCES)}")
-    add("--most", metavar="N", type=options.whole_number(1, 64), default=32, help="the largest strength, in 1/255 (32)")
+    add("--most", metavar="N", type=options.strength, default=32, help="the largest strength, in 1/255 (32)")
     options.add_backbone(parser)
     options.add_defence(parser)
     options.add_settings(parser)

@@ -41,7 +41,7 @@ def add_evaluate(commands: Commands) -> None:
     )
     help += "that have pictures"
     add("--dataset", metavar="D[,D]", required=True, help=help)
-    add("--split", default="val", help="train, val, test, or all for a folder without splits (default val)")
+    add("--split", default="test", help="test (default), val, train, or all for a folder without splits")
     add("--methods", metavar="M[,M]", required=True, help=", ".join(DEFENCES))
     help = f"{', '.join(ATTACKS)} (every method by an attacker who knows it; adaptive:METHOD: by one who knows that "
     help += "method); or FILE.py:NAME, your own; may be repeated"
@@ -122,6 +122,8 @@ def _evaluate(args: argparse.Namespace) -> int:
     finally:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
+    if done.square:
+        print(f"Attacked: {done.square}.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
     for line in failure_lines(done.failures):
         print_warning(line)

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from rita_demo.attacks.registry import add_plugin
@@ -11,9 +12,10 @@ from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
 from rita_demo.process.plugin_file import is_plugin
+from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.own import attack_of, defence_of
-from rita_demo.settings import PRESETS
+from rita_demo.settings import PRESETS, SETTINGS
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +94,14 @@ def load_installed_defences() -> None:
     """Load the defences of installed packages; what is wrong with one goes to stderr."""
     for fault in registry.add_entry_points():
         print(fault, file=sys.stderr)
+
+
+def strength(text: str) -> int:
+    """The type of an option that is a strength in 1/255, 4 or 4/255, from 1 on."""
+    try:
+        return replace(SETTINGS["budget"], name="a strength", low=1).parse(text)
+    except SettingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:

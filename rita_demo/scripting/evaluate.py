@@ -40,7 +40,7 @@ def evaluate(
     defences: Iterable[OwnDefence] | OwnDefence = (),
     attacks: Iterable[OwnAttack] | OwnAttack = (),
     budget: Words,
-    split: str = "val",
+    split: str = "test",
     steps: Words | None = None,
     square: str = "model",
     protocols: Words = "off,reset,stream",

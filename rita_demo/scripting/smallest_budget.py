@@ -21,6 +21,7 @@ from rita_demo.process.generators import Steps
 from rita_demo.records import Run
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.own import OwnDefence, defence_names
+from rita_demo.settings import SETTINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ def smallest_budget(
     methods: Words = "rita",
     defence: OwnDefence | Iterable[OwnDefence] | None = None,
     label: str | int | None = None,
-    most: int = MOST,
+    most: int | str = MOST,
     out: str | Path | None = None,
     report: Report = lambda _: None,
     **options: Any,
@@ -94,12 +95,13 @@ def smallest_budget(
     import pandas as pd
 
     load_installed_defences()
+    largest = SETTINGS["budget"].parse(most)
     names = validated(dict.fromkeys([*listed(methods), *defence_names(defence)]))
     engine, backbone = options.pop("engine", None), options.pop("backbone", "embedded")
     words = {"start": options.pop("preset", "recommended"), "changes": options.pop("settings", None)} | options
     request = RunRequest.parse(picture, classes=classes, label=label, methods=list(names), attack="none", **words)
     used, run = explain(request, engine or backbone)
-    found = list(results(used, run, names, most, None if out is None else Path(out), report))
+    found = list(results(used, run, names, largest, None if out is None else Path(out), report))
     return (
         pd.DataFrame([row_of(one, run.class_prompts.names) for one in found])
         .set_index("method")
