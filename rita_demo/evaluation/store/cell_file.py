@@ -175,7 +175,7 @@ class CellHeader:
             raise SettingError(
                 f"The attack {attack[:60]!r} needs code that is not loaded here, so that no picture "
                 "of it can be attacked again.",
-                "Start with --attack FILE.py:NAME or --defence FILE.py:NAME.",
+                "Start with --methods FILE.py:NAME or --attack FILE.py:NAME.",
             ) from error
 
     @property
