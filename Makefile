@@ -1,6 +1,6 @@
 # make run          the page, on http://127.0.0.1:7860
 # make test         what CI runs, 17 minutes on two cores; make test-quick in two; make test-nightly everything
-# make setup        the environment both use; made when missing
+# make setup        the environment both use, with the package in it (rita, import rita_demo); made when missing
 # make audit        known holes in the pinned packages, from a public database; needs a network
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := .venv
@@ -13,8 +13,8 @@ export OMP_WAIT_POLICY := PASSIVE
 run: setup
 	$(BIN)/python app.py
 
-setup: $(VENV)/.user
-setup-dev: $(VENV)/.dev
+setup: $(VENV)/.rita
+setup-dev: $(VENV)/.dev $(VENV)/.rita
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,6 +24,13 @@ $(BIN)/python:
 
 $(VENV)/.user: requirements.txt constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@touch $@
+
+# the package in place: the command rita, and import rita_demo from any folder. Its build tool comes in a place of its own,
+# in the pinned version; older and newer versions of pip have another name for the pins.
+$(VENV)/.rita: pyproject.toml hatch_build.py $(VENV)/.user
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.user

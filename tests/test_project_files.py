@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hatchling.builders.wheel import WheelBuilder
 from PIL import Image
 
 import rita_demo
@@ -59,10 +60,30 @@ def test_a_plain_clone_has_the_model_and_no_pointer() -> None:
         assert not file.read_bytes().startswith(b"version https://git-lfs")
 
 
-def test_the_wheel_carries_the_assets_and_the_page() -> None:
-    build = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert build["force-include"] == {"assets": "rita_demo/assets", "app.py": "rita_demo/app.py"}
+@pytest.mark.parametrize(
+    ("version", "beside"),
+    [("standard", {"assets": "rita_demo/assets", "app.py": "rita_demo/app.py"}), ("editable", {})],
+)
+def test_the_wheel_carries_the_assets_and_the_page_and_an_editable_one_does_not(version: str, beside: dict) -> None:
+    builder = WheelBuilder(str(ROOT))
+    (hook,) = builder.get_build_hooks("").values()
+    given: dict[str, dict[str, str]] = {"force_include": {}}
+    hook.initialize(version, given)
+    assert given["force_include"] == beside
+    assert "force-include" not in PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert (HOME, ASSETS) == (ROOT, ROOT / "assets")
+
+
+def test_make_setup_installs_the_package_in_place_with_the_pinned_build_tool() -> None:
+    makefile, pins = (ROOT / "Makefile").read_text(), (ROOT / "constraints.txt").read_text()
+    assert re.search(r"^setup: \$\(VENV\)/\.rita$", makefile, flags=re.M)
+    (recipe,) = re.findall(r"^\$\(VENV\)/\.rita: (.*)\n((?:\t.*\n)+)", makefile, flags=re.M)
+    assert recipe[0].split() == ["pyproject.toml", "hatch_build.py", "$(VENV)/.user"], "nothing else repeats it"
+    assert "PIP_CONSTRAINT=constraints.txt" in recipe[1]
+    assert recipe[1].count("--no-deps -e .") == 1
+    assert "touch $@" in recipe[1]
+    for name in ("hatchling", "editables", "pathspec", "pluggy", "trove-classifiers"):
+        assert re.search(rf"^{name}==", pins, flags=re.M), name
 
 
 def test_what_a_user_installs_is_what_the_package_needs() -> None:

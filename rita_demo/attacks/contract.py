@@ -180,7 +180,7 @@ class Attack(WithSettings):
             settings: budget, steps and the rest of the attack; ``hand_prompt`` as a sentence where it is not "a photo
                 of a".
             goal: "away from the true class" or "towards ...".
-            where: the end of the sentence on strength, such as "on a square of 224 × 224 pixels".
+            where: the end of the sentence on strength, such as "on the model's square of 224 × 224 pixels".
             aim: the name of the class a targeted attack moves towards."""
         victim = self.victim
         if "{}" in settings.hand_prompt:

@@ -8,6 +8,7 @@ from rita_demo.cli.terminal import Commands, ProgressLog, add_command, check_wri
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.output_file import write_output
 from rita_demo.records.errors import SettingError
+from rita_demo.scripting.own import defence_names
 from rita_demo.settings import parse_assignment
 
 
@@ -28,8 +29,13 @@ def add_budget(commands: Commands) -> None:
     )
     add = parser.add_argument
     options.add_picture(parser)
-    add("--methods", metavar="M[,M]", default="clip,ensemble,rita", help=f"{', '.join(DEFENCES)}")
-    add("--most", metavar="N", type=options.whole_number(1, 64), default=32, help="the largest strength, in 1/255 (32)")
+    add(
+        "--methods",
+        metavar="M[,M]",
+        default="clip,ensemble,rita",
+        help=f"{', '.join(DEFENCES)}; or FILE.py:NAME, your own",
+    )
+    add("--most", metavar="N", type=options.strength, default=32, help="the largest strength, in 1/255 (32)")
     options.add_backbone(parser)
     options.add_defence(parser)
     options.add_settings(parser)
@@ -41,6 +47,7 @@ def _budget(args: argparse.Namespace) -> int:
     options.load_installed_defences()
     from rita_demo.scripting.smallest_budget import smallest_budget
 
+    methods = defence_names(args.methods)  # first: a setting may be its own
     try:
         changes = dict(parse_assignment(text) for text in args.assignments)
         saved = options.saved_settings(args)
@@ -50,7 +57,7 @@ def _budget(args: argparse.Namespace) -> int:
     found = smallest_budget(
         *(args.image, args.classes),
         vocabulary=args.vocabulary,
-        methods=args.methods,
+        methods=methods,
         label=args.label,
         most=args.most,
         out=args.out,

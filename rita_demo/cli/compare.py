@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ from rita_demo.process.environment import data_folder
 from rita_demo.process.output_file import write_output
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records.spreadsheet import csv_bytes
+from rita_demo.scripting.own import attack_names, defence_names
 
 COLUMNS = ("method", "attack", "budget", "steps", "protocol", "dataset", "split", "backbone", "settings")
+#: Columns whose value may be own code, as everywhere: FILE.py:NAME stands for its name.
+OWN_NAMES: dict[str, Callable[[str], list[str]]] = {"method": defence_names, "attack": attack_names}
 MAX_SHOWN = 40  # rows in the terminal; a file has all
 
 
@@ -50,7 +54,7 @@ def _compare(args: argparse.Namespace) -> int:
 
     check_writable(args.csv)
     args.attack = args.attack and ",".join(dict.fromkeys(args.attack))
-    chosen: dict[str, Any] = {name: _pair(getattr(args, name)) for name in COLUMNS if getattr(args, name)}
+    chosen: dict[str, Any] = {name: _pair(name, getattr(args, name)) for name in COLUMNS if getattr(args, name)}
     found = compare_folders(args.first, args.second, chosen)
     rows = rows_of(found)
     if rows:
@@ -70,8 +74,10 @@ def _compare(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pair(text: str) -> str | tuple[str, ...]:
-    found = tuple(word.strip() for word in text.split(","))
+def _pair(column: str, text: str) -> str | tuple[str, ...]:
+    names = OWN_NAMES.get(column)
+    words = (word.strip() for word in text.split(","))
+    found = tuple(names(word)[0] if names and word else word for word in words)
     return found if len(found) > 1 else found[0]
 
 

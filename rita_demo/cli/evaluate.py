@@ -14,6 +14,7 @@ from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
 from rita_demo.evaluation.request import EXECUTORS, ORDERS, Request, Traffic, parse_request
 from rita_demo.process.environment import data_folder
 from rita_demo.records.errors import SettingError
+from rita_demo.scripting.own import attack_names, defence_names
 from rita_demo.settings import SETTINGS
 
 
@@ -41,8 +42,8 @@ def add_evaluate(commands: Commands) -> None:
     )
     help += "that have pictures"
     add("--dataset", metavar="D[,D]", required=True, help=help)
-    add("--split", default="val", help="train, val, test, or all for a folder without splits (default val)")
-    add("--methods", metavar="M[,M]", required=True, help=", ".join(DEFENCES))
+    add("--split", default="test", help="test (default), val, train, or all for a folder without splits")
+    add("--methods", metavar="M[,M]", required=True, help=f"{', '.join(DEFENCES)}; or FILE.py:NAME, your own")
     help = f"{', '.join(ATTACKS)} (every method by an attacker who knows it; adaptive:METHOD: by one who knows that "
     help += "method); or FILE.py:NAME, your own; may be repeated"
     add("--attack", metavar="A[,A]", action="append", required=True, help=help)
@@ -79,10 +80,12 @@ def add_evaluate(commands: Commands) -> None:
 
 def request_of(args: argparse.Namespace) -> Request:
     """The options as a request. Raises SettingError: a name or number that is not allowed."""
+    methods = defence_names(args.methods)  # own code first: settings may be its own, and the attacker may know it
+    attack = attack_names(",".join(args.attack))
     saved = options.saved_settings(args)
     asked = {
         "start": args.preset,
-        "attacks": [options.attack(name.strip()) for name in ",".join(args.attack).split(",")],
+        "attacks": attack,
         "budget": args.budget,
         "steps": args.steps,
         "square": args.square or saved.get("square", "model"),
@@ -93,7 +96,7 @@ def request_of(args: argparse.Namespace) -> Request:
     }
     same = ("split", "out", "limit", "allow_partial", "backbone")
     return parse_request(
-        *(args.dataset, args.methods, args.seeds, asked),
+        *(args.dataset, methods, args.seeds, asked),
         data_root=args.data_root or data_folder(),
         target=args.target.strip(),
         traffic=Traffic(args.attacked_share, args.stream_order),
@@ -109,7 +112,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
     if args.executor == "ray" and (attacks.plugin_specs() or defences.plugin_specs()):
-        args.usage_error("Attacks and defences from a file need --executor local.")
+        args.usage_error("Methods and attacks of a file need --executor local.")
     from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate
     from rita_demo.evaluation.store.failed import failure_lines
@@ -123,6 +126,8 @@ def _evaluate(args: argparse.Namespace) -> int:
     finally:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
+    if done.square:
+        print(f"Attacked: {done.square}.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
     for line in failure_lines(done.failures):
         print_warning(line)

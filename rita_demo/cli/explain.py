@@ -13,6 +13,7 @@ from rita_demo.defences.registry import DEFENCES, usual
 from rita_demo.pipeline.run_request import OWN_OPTIONS, RunRequest
 from rita_demo.process.output_file import write_output
 from rita_demo.records.errors import SettingError
+from rita_demo.scripting.own import attack_name, defence_names
 from rita_demo.settings import SETTINGS, parse_assignment
 
 #: Options of the command line that are words of :meth:`RunRequest.parse` as they are.
@@ -36,15 +37,15 @@ def add_explain(commands: Commands) -> None:
     low_high = {name: f"{SETTINGS[name].low:g} to {SETTINGS[name].high:g}" for name in ("budget", "steps")}
     default = {name: f"default {SETTINGS[name].default}" for name in OWN_OPTIONS}
     text = f"{help['attack']} ({default['attack']}); adaptive:METHOD, made by an attacker who knows that method; or "
-    text += "FILE.py:NAME, an attack of your own"
-    add("--attack", metavar=f"{{{','.join(ATTACKS)}}}", type=options.attack, help=text)
+    text += "FILE.py:NAME, your own"
+    add("--attack", metavar=f"{{{','.join(ATTACKS)}}}", help=text)
     add("--budget", metavar="N", help=f"{help['budget']} ({low_high['budget']}, in 1/255; {default['budget']})")
     add("--steps", metavar="N", help=f"{help['steps']} ({low_high['steps']}; {default['steps']})")
     add("--square", choices=SETTINGS["square"].choices, help=f"{help['square']} ({default['square']})")
     add("--target", help="the class the attack aims at (default: away from the label)")
     add("--seed", metavar="N", help="both the attack's seed and the views' seed")
     names = ",".join(usual())
-    text = f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)} (default: {names})"
+    text = f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)}; or FILE.py:NAME, your own (default: {names})"
     add("--methods", metavar="M[,M]", default=names, help=text)
     options.add_defence(parser)
     options.add_settings(parser)
@@ -55,8 +56,13 @@ def add_explain(commands: Commands) -> None:
 
 def run_request_of(args: argparse.Namespace) -> RunRequest:
     """The request of a command line. Raises DemoError: as :meth:`RunRequest.parse`."""
-    saved, changes = options.saved_settings(args), dict(parse_assignment(text) for text in args.assignments)
     words = {name: getattr(args, name) for name in WORDS}
+    words["methods"] = defence_names(
+        args.methods
+    )  # own code first: settings may be its own, and the attacker may know it
+    if args.attack is not None:
+        words["attack"] = attack_name(args.attack)
+    saved, changes = options.saved_settings(args), dict(parse_assignment(text) for text in args.assignments)
     return RunRequest.parse(args.image, start=args.preset, saved=saved, changes=changes, **words)
 
 

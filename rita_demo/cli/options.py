@@ -3,17 +3,17 @@
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from rita_demo.attacks.registry import add_plugin
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
-from rita_demo.process.plugin_file import is_plugin
+from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.scripting.own import attack_of, defence_of
-from rita_demo.settings import PRESETS
+from rita_demo.scripting.own import defence_names
+from rita_demo.settings import PRESETS, SETTINGS
 
 
 def add_picture(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +44,8 @@ def backbone(text: str) -> str:
 
 
 def add_defence(parser: argparse.ArgumentParser) -> None:
-    help = "a defence of your own; may be repeated"
-    parser.add_argument("--defence", metavar="FILE.py:NAME", action="append", type=plugin_defence, help=help)
+    """The option with which an own defence was loaded before ``--methods`` took it; it works and is not shown."""
+    parser.add_argument("--defence", action="append", type=defence_names, help=argparse.SUPPRESS)
 
 
 def add_settings_file(parser: argparse.ArgumentParser) -> None:
@@ -67,31 +67,22 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:
-    """The settings of ``--settings``; read after plugins are loaded, whose own settings may be among them."""
+    """The settings of ``--settings``; read after own code is loaded, whose own settings may be among them."""
     return {} if args.settings is None else read_settings(args.settings)
-
-
-def plugin_attack(text: str) -> str:
-    """The name of the attack ``FILE.py:NAME``, a record or a plain function, which is loaded. Raises PluginError: the file or the attack cannot be
-    used."""
-    return add_plugin(text, attack_of).name
-
-
-def attack(text: str) -> str:
-    """The name of an attack; ``FILE.py:NAME`` as :func:`plugin_attack`."""
-    return plugin_attack(text) if is_plugin(text) else text
-
-
-def plugin_defence(text: str) -> str:
-    """The name of the defence ``FILE.py:NAME``, a record or a plain function, which is loaded. Raises PluginError: the file or the defence cannot be
-    used."""
-    return registry.add_plugin(text, defence_of).name
 
 
 def load_installed_defences() -> None:
     """Load the defences of installed packages; what is wrong with one goes to stderr."""
     for fault in registry.add_entry_points():
         print(fault, file=sys.stderr)
+
+
+def strength(text: str) -> int:
+    """The type of an option that is a strength in 1/255, 4 or 4/255, from 1 on."""
+    try:
+        return replace(SETTINGS["budget"], name="a strength", low=1).parse(text)
+    except SettingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:

@@ -6,10 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rita_demo.attacks.registry import get_attack
 from rita_demo.cli import options
 from rita_demo.cli.terminal import Commands, add_command
+from rita_demo.defences.registry import validated
 from rita_demo.process.assets import HOME
-from rita_demo.records.errors import DataError
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.scripting.own import attack_names, defence_names
 from rita_demo.settings import RECOMMENDED
 
 if TYPE_CHECKING:
@@ -21,8 +24,8 @@ def add_serve(commands: Commands) -> None:
     parser = add_command(commands, "serve", _serve, "the page; the same as app.py", *examples)
     _add_page(parser)
     parser.add_argument("--data-root", metavar="DIR", type=Path, help="the folder of the datasets")
-    help = "an attack of your own, in the page's list; may be repeated"
-    parser.add_argument("--attack", metavar="FILE.py:NAME", action="append", type=options.plugin_attack, help=help)
+    help = "an attack of your own, beside the others in the page's list; may be repeated"
+    parser.add_argument("--attack", metavar="FILE.py:NAME[,...]", action="append", default=[], help=help)
     options.add_settings_file(parser)
 
 
@@ -37,11 +40,24 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--port", type=options.whole_number(1, 65535), help="port to listen on")
     options.add_backbone(parser)
+    help = "a method of your own, beside the others on the page"
+    parser.add_argument("--methods", metavar="FILE.py:NAME[,...]", default="", help=help)
     options.add_defence(parser)
 
 
-def _serve(args: argparse.Namespace) -> int:
+def _load_own(args: argparse.Namespace, attacks: str = "") -> None:
+    """Load own code for the page; a name is of one that is there anyway. Prints and exits with 2: it is not there."""
     options.load_installed_defences()
+    try:
+        validated(defence_names(args.methods))
+        for name in attack_names(attacks):
+            get_attack(name)
+    except SettingError as error:
+        args.usage_error(str(error))
+
+
+def _serve(args: argparse.Namespace) -> int:
+    _load_own(args, ",".join(args.attack))
     saved = options.saved_settings(args)
     return serve_page(
         host=args.host,
@@ -55,7 +71,7 @@ def _serve(args: argparse.Namespace) -> int:
 def _open(args: argparse.Namespace) -> int:
     from rita_demo.pipeline.bundle_read import read_file
 
-    options.load_installed_defences()
+    _load_own(args)
     run = read_file(args.file)  # a bad file is reported before the model takes its seconds to load
     return serve_page(host=args.host, port=args.port, backbone=args.backbone, run=run)
 

@@ -215,6 +215,13 @@ def _damaged(error: Exception) -> PictureError:
     return PictureError(message, "Save or download it again.")
 
 
+def square_words(square: str, side: int | None) -> str:
+    """Which square is attacked, in words. ``square``: ``picture`` or ``model``; ``side``: in pixels, None: of any picture."""
+    if side is None:
+        return f"each picture's own square of at most {LARGEST_SIDE} × {LARGEST_SIDE} pixels"
+    return f"the {square}'s square of {side} × {side} pixels"
+
+
 def _native_side(shorter: int, model_side: int | None) -> int:
     wanted = model_side or DEFAULT_SIDE if shorter < SMALLEST_SIDE else shorter
     return max(SMALLEST_SIDE, min(wanted, LARGEST_SIDE))

@@ -49,8 +49,26 @@ DEFENCE = Defence(
     symbol="triangle-down",
     attack_seconds=4,
     settings=(
-        Setting("budget", "float", 4.0, "Budget of CSR", "How far it may move a pixel, in 1/255.", low=0.0, high=64.0),
-        Setting("step", "float", 2.0, "Step of CSR", "How far one step moves a pixel, in 1/255.", low=0.0, high=64.0),
+        Setting(
+            "budget",
+            "float",
+            4.0,
+            "Budget of CSR",
+            "How far it may move a pixel, in 1/255.",
+            unit="/255",
+            low=0.0,
+            high=64.0,
+        ),
+        Setting(
+            "step",
+            "float",
+            2.0,
+            "Step of CSR",
+            "How far one step moves a pixel, in 1/255.",
+            unit="/255",
+            low=0.0,
+            high=64.0,
+        ),
         Setting("steps", "int", 3, "Steps of CSR", "How many steps it takes.", low=0, high=50),
         Setting(
             "radius",

@@ -51,8 +51,26 @@ DEFENCE = Defence(
     symbol="triangle-up",
     attack_seconds=4,
     settings=(
-        Setting("budget", "float", 4.0, "Budget of TTC", "How far it may move a pixel, in 1/255.", low=0.0, high=64.0),
-        Setting("step", "float", 1.0, "Step of TTC", "How far one step moves a pixel, in 1/255.", low=0.0, high=64.0),
+        Setting(
+            "budget",
+            "float",
+            4.0,
+            "Budget of TTC",
+            "How far it may move a pixel, in 1/255.",
+            unit="/255",
+            low=0.0,
+            high=64.0,
+        ),
+        Setting(
+            "step",
+            "float",
+            1.0,
+            "Step of TTC",
+            "How far one step moves a pixel, in 1/255.",
+            unit="/255",
+            low=0.0,
+            high=64.0,
+        ),
         Setting("steps", "int", 2, "Steps of TTC", "How many steps it takes.", low=0, high=50),
         Setting("beta", "float", 2.0, "Weight of late steps", "0: all steps count alike.", low=0.0, high=50.0),
         Setting(

@@ -1,6 +1,6 @@
 """The request of a measurement, from the words of the command line or from Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -58,7 +58,7 @@ class Traffic:
 
 
 DEFAULT_TRAFFIC = Traffic()
-Words = str | int | Sequence[str | int]  # one value, text with commas, or a list
+Words = str | float | Sequence[str | float]  # one value, text with commas, or a list
 NEXT_CLASS = "next"  # the target that is, for every picture, the class after its own
 
 
@@ -188,7 +188,7 @@ def _seeds(words: Words) -> tuple[int, ...]:
 
 def listed(words: Words) -> tuple[str, ...]:
     """The different words of one value, of text with commas, or of a list."""
-    text = str(words) if isinstance(words, str | int) else ",".join(map(str, words))
+    text = ",".join(map(str, words)) if isinstance(words, Iterable) and not isinstance(words, str) else str(words)
     return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 

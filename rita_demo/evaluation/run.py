@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from rita_demo.data.pictures import square_words
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator, prepare_ahead
@@ -27,13 +28,14 @@ Report = Callable[[str], object]
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run did: requested ``cells``, their ``rows``, the rows that are new, and seconds; ``failures``: faults of the
-    user's own code."""
+    """What a run did: requested ``cells``, their ``rows``, the rows that are new, and seconds; ``square``: which one was
+    attacked, in words, "" where none was; ``failures``: faults of the user's own code."""
 
     cells: int
     rows: int
     new_rows: int
     seconds: float
+    square: str = ""
     failures: tuple[Failure, ...] = ()
 
 
@@ -71,7 +73,14 @@ def evaluate(
     for name, seed in request.runs:
         count = len(planned_cells.cells_of(settings_for(request, name), seed))
         cells, rows = cells + count, rows + count * len(datasets[name].items)
-    return RunSummary(cells, rows, new, time.perf_counter() - begin, failures)
+    square = _attacked_square(request, run.facts.info.side)
+    return RunSummary(cells, rows, new, time.perf_counter() - begin, square, failures)
+
+
+def _attacked_square(request: Request, side: int) -> str:
+    """``side``: of the model's input, in pixels."""
+    squares = dict.fromkeys(point.square for point in request.points if point.attack != "none")
+    return " and ".join(square_words(square, side if square == "model" else None) for square in squares)
 
 
 def _measure(

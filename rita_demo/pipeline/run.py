@@ -12,7 +12,7 @@ from typing import Any
 
 from rita_demo.attacks import differentiated, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
-from rita_demo.data.pictures import picture_of
+from rita_demo.data.pictures import picture_of, square_words
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sentences, plugin_sentences, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.process.generators import Steps, run_to_end
@@ -196,7 +196,7 @@ def threat_model(
     goal = f"{row.direction} {whose} “{class_prompts.names[label]}”" if aim is None else f"towards “{aim}”"
     sentences: tuple[str, ...] = ("No attack was made here; if the picture was attacked before, we cannot know how.",)
     if settings.attack != "none":
-        where = f"on a square of {side} × {side} pixels ({settings.square} protocol), seed {settings.attack_seed}"
+        where = f"on {square_words(settings.square, side)}, seed {settings.attack_seed}"
         sentences = row.threat_sentences(settings.replace(hand_prompt=class_prompts.prompt_template), goal, where, aim)
     return ThreatModel(
         attack=settings.attack,

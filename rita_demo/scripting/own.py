@@ -1,5 +1,6 @@
-"""A script's own defences and attacks: records, files or plain functions, which then are known by name until the program
-ends. It is the script's own code, and it is run as such; nothing of a visitor of the page ever comes here."""
+"""Defences and attacks as a script or a terminal gives them: names, records, ``FILE.py:NAME`` or plain functions, which
+then are known by name until the program ends. It is the owner's own code, and it is run as such; nothing of a visitor of
+the page ever comes here."""
 
 from __future__ import annotations
 
@@ -7,34 +8,56 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rita_demo.attacks import registry as attack_registry
+from rita_demo.attacks.adaptive import ATTACK as ADAPTIVE
 from rita_demo.attacks.contract import Attack
 from rita_demo.defences import registry as defence_registry
 from rita_demo.defences.contract import Defence, DefenceInput, verdict_of
 from rita_demo.process.lazy import Tensor
 from rita_demo.process.plugin_file import PluginError, is_plugin
 from rita_demo.records import Verdict
+from rita_demo.records.errors import SettingError
 
-#: A defence, FILE.py:NAME, or a function: DefenceInput -> probabilities (K,) or a Verdict.
+#: A name, a defence, FILE.py:NAME, or a function: DefenceInput -> probabilities (K,) or a Verdict.
 OwnDefence = Defence | str | Callable[[DefenceInput], "Verdict | Tensor"]
-#: An attack, FILE.py:NAME, or a function: pixels (B, 3, H, W), their gradient, step size -> the next pixels.
+#: A name, an attack, FILE.py:NAME, or a function: pixels (B, 3, H, W), their gradient, step size -> the next pixels.
 OwnAttack = Attack | str | Callable[..., Any]
 
 
 def defence_names(given: OwnDefence | Iterable[OwnDefence] | None) -> list[str]:
-    """The names of a script's own defences, which are known from now on; a name that is known stays as it is. Raises
-    PluginError: one cannot be used, or its name is that of another."""
+    """The names of defences: of one, of text with commas, or of several. Own ones are known from now on; a name stays as
+    it is, known or not. Raises PluginError: one cannot be used, or its name is that of another."""
     return [_name(one, Defence, defence_registry, defence_of) for one in _listed(given)]
 
 
 def attack_names(given: OwnAttack | Iterable[OwnAttack] | None) -> list[str]:
-    """The names of attacks that are given as :func:`defence_names` takes defences."""
-    return [_name(one, Attack, attack_registry, attack_of) for one in _listed(given)]
+    """The names of attacks that are given as :func:`defence_names` takes defences; ``adaptive:METHOD`` takes a method of
+    ``FILE.py:NAME`` as well."""
+    names = []
+    for one in _listed(given):
+        prefix, colon, method = one.partition(":") if isinstance(one, str) else ("", "", "")
+        if prefix == ADAPTIVE.name and colon:
+            names.append(f"{prefix}:{_name(method, Defence, defence_registry, defence_of)}")
+        else:
+            names.append(_name(one, Attack, attack_registry, attack_of))
+    return names
+
+
+def attack_name(given: OwnAttack) -> str:
+    """The name of one attack, as :func:`attack_names` has it. Raises SettingError: there are several, or none."""
+    names = attack_names(given)
+    if len(names) != 1:
+        raise SettingError(f"One attack is needed; got {', '.join(names) or 'none'}.", "evaluate takes several.")
+    return names[0]
 
 
 def _listed(given: Any) -> list[Any]:
     if given is None:
         return []
-    return [given] if isinstance(given, str | Defence | Attack) or callable(given) else list(given)
+    if isinstance(given, str):
+        return [word.strip() for word in given.split(",") if word.strip()]
+    if isinstance(given, Defence | Attack) or callable(given) or not isinstance(given, Iterable):
+        return [given]
+    return [word for one in given for word in (_listed(one) if isinstance(one, str) else [one])]
 
 
 def _name(one: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) -> str:
@@ -43,7 +66,7 @@ def _name(one: Any, kind: type, registry: Any, record_of: Callable[[Any], Any]) 
     if not isinstance(one, kind) and not callable(one):
         raise PluginError(
             f"A {kind.__name__} was expected; got {type(one).__name__}.",
-            f"Give a {kind.__name__}, FILE.py:NAME or a function.",
+            f"Give a name, a {kind.__name__}, FILE.py:NAME or a function.",
         )
     return registry.add_object(one if isinstance(one, kind) else record_of(one)).name
 

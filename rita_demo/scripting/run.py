@@ -1,16 +1,14 @@
 """``run``: one picture from Python."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
-from rita_demo.attacks.contract import Attack
 from rita_demo.data.picture_sources import Source
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.explain import explain, load_installed_defences
-from rita_demo.scripting.own import OwnDefence, attack_names, defence_names
+from rita_demo.scripting.own import OwnAttack, OwnDefence, attack_name, defence_names
 from rita_demo.scripting.run_result import RunResult
 
 
@@ -20,14 +18,14 @@ def run(
     *,
     vocabulary: str | None = None,
     label: str | int | None = None,
-    attack: str | Attack | Callable[..., Any] = "pgd",
-    budget: int = 4,
+    attack: OwnAttack = "pgd",
+    budget: int | str = 4,
     steps: int | None = None,
     target: str | int | None = None,
     seed: int | None = None,
     square: str | None = None,
-    methods: Sequence[str] | str | None = None,
-    defence: OwnDefence | Iterable[OwnDefence] | None = None,
+    methods: OwnDefence | Iterable[OwnDefence] | None = None,
+    defence: OwnDefence | Iterable[OwnDefence] | None = None,  # as it was said before: answers beside the methods
     preset: str = "recommended",
     settings: Mapping[str, JsonValue] | None = None,
     backbone: str = "embedded",
@@ -42,11 +40,12 @@ def run(
         label: the true class, by its name or index; None: CLIP's own answer on the clean picture.
         attack: a name, ``adaptive:METHOD``, or ``none``: then the picture is only defended; or your own: an
             :class:`~rita_demo.attacks.contract.Attack`, ``FILE.py:NAME``, or a function that takes one step.
-        budget: in 1/255. steps: gradient steps of the attack. target: the class that the attack aims at, as the label.
+        budget: in 1/255: 4, or "4/255". steps: gradient steps of the attack. target: the class that the attack aims at, as the label.
         seed: of the attack and the views. square: ``model`` or ``picture``, which square is attacked.
         methods: who answers beside CLIP, Ensemble and RITA; None: all but RITA's ablations and those on request (COLA, AGC, TDA).
-        defence: your own, one or several: a :class:`~rita_demo.defences.contract.Defence`, ``FILE.py:NAME``, or a function from
-            a ``DefenceInput`` to probabilities (K,). It is known by its name until the program ends.
+            Names (a list, or text with commas), and your own: a :class:`~rita_demo.defences.contract.Defence`,
+            ``FILE.py:NAME``, or a function from a ``DefenceInput`` to probabilities (K,). An own one is known by its name
+            until the program ends, and answers in every later run.
         preset, settings: where the settings start, and changes {name: value}, which win over all other options.
         backbone: a model's name, loaded once; or ``engine``: one that is loaded.
 
@@ -55,16 +54,16 @@ def run(
     """
     load_installed_defences()
     defence_names(defence)  # an own one always answers
-    (attack_name,) = attack_names(attack)
+    answering = None if methods is None else defence_names(methods)
     request = RunRequest.parse(
         picture,
         classes=classes,
         vocabulary=vocabulary,
         label=label,
         target=target,
-        methods=methods,
+        methods=answering,
         start=preset,
-        attack=attack_name,
+        attack=attack_name(attack),
         budget=budget,
         steps=steps,
         square=square,

@@ -13,7 +13,6 @@ from rita_demo.data.picture_sources import Source
 from rita_demo.data.pictures import open_picture, png_bytes
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.request import Words, listed
 from rita_demo.evaluation.store import files
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.pipeline.smallest_budget import MOST, BudgetProbe, SmallestBudget, row_of, smallest_budget_steps
@@ -22,6 +21,7 @@ from rita_demo.process.output_file import make_output_folder, output_errors, rep
 from rita_demo.records import Run
 from rita_demo.scripting.explain import explain, load_installed_defences
 from rita_demo.scripting.own import OwnDefence, defence_names
+from rita_demo.settings import SETTINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +68,10 @@ def smallest_budget(
     picture: Source,
     classes: Sequence[str] | str | None = None,
     *,
-    methods: Words = "rita",
-    defence: OwnDefence | Iterable[OwnDefence] | None = None,
+    methods: OwnDefence | Iterable[OwnDefence] = "rita",
+    defence: OwnDefence | Iterable[OwnDefence] | None = None,  # as own ones were given before: more methods
     label: str | int | None = None,
-    most: int = MOST,
+    most: int | str = MOST,
     out: str | Path | None = None,
     report: Report = lambda _: None,
     **options: Any,
@@ -80,8 +80,8 @@ def smallest_budget(
     (:func:`rita_demo.pipeline.smallest_budget.smallest_budget_steps`): ``rita budget`` in Python.
 
     Args:
-        picture, classes, label, defence, options: as :func:`rita_demo.run` takes them, without an attack; ``budget`` is the first
-            that is tried. methods: the defences, by name. most: the largest budget, in 1/255.
+        picture, classes, label, methods, options: as :func:`rita_demo.run` takes them, without an attack; ``budget`` is the first
+            that is tried. most: the largest budget, in 1/255.
         out: a folder that keeps every attack: the same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every step.
 
@@ -97,12 +97,13 @@ def smallest_budget(
     import pandas as pd
 
     load_installed_defences()
-    names = validated(dict.fromkeys([*listed(methods), *defence_names(defence)]))
+    largest = SETTINGS["budget"].parse(most)
+    names = validated(dict.fromkeys([*defence_names(methods), *defence_names(defence)]))
     engine, backbone = options.pop("engine", None), options.pop("backbone", "embedded")
     words = {"start": options.pop("preset", "recommended"), "changes": options.pop("settings", None)} | options
     request = RunRequest.parse(picture, classes=classes, label=label, methods=list(names), attack="none", **words)
     used, run = explain(request, engine or backbone)
-    found = list(results(used, run, names, most, None if out is None else Path(out), report))
+    found = list(results(used, run, names, largest, None if out is None else Path(out), report))
     return (
         pd.DataFrame([row_of(one, run.class_prompts.names) for one in found])
         .set_index("method")

@@ -9,6 +9,8 @@ from rita_demo.records.json_value import JsonValue
 
 MAX_WORD_LENGTH = 40  # characters of a text that is written on a picture
 _BOOLEANS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
+LEVELS = "255"  # "/255" is the unit of a strength: steps between the 256 levels of a pixel value
+LARGEST_SHARE = 0.1  # a strength below is a share of the range of a pixel value: 0.0157 is 4/255
 MAX_SENTENCE_LENGTH = 200  # characters of a prompt with its {}: the model reads about 70 tokens
 
 
@@ -19,7 +21,8 @@ class Setting:
     ``kind`` is ``"int"``, ``"float"``, ``"bool"``, ``"choice"``, ``"file"`` (one of ``choices`` or,
     from a terminal, the path of a file) or ``"sentence"`` (one of ``choices``, or a sentence with ``{}``
     where a class name goes) or ``"word"`` (one of ``choices``, or a short text). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
-    logarithmic slider. ``paper`` is the preset "paper"'s value, without one the default. ``before`` is the value that
+    logarithmic slider. A number of the ``unit`` "/255" may be a text that ends in it: ``4/255`` is 4.
+    ``paper`` is the preset "paper"'s value, without one the default. ``before`` is the value that
     stood for the setting before it existed, without one the default: what it is in a stored file that lacks it.
     ``stored_name`` replaces ``defence.name`` in stored files of an own setting.
     """
@@ -79,16 +82,33 @@ class Setting:
         return self.parse(value)
 
     def _parse_number(self, value: Any) -> int | float:
-        whole = self.kind == "int"
+        whole, bare = self.kind == "int", value
+        if self._of_levels and isinstance(value, str):
+            before, _, unit = value.rpartition("/")
+            bare = before if unit.strip() == LEVELS else value
         try:
-            number = math.nan if isinstance(value, bool) else float(value)
+            number = math.nan if isinstance(value, bool) else float(bare)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if math.isfinite(number) and self.low <= number <= self.high and not (whole and number != int(number)):
             return int(number) if whole else number
         limits = f"from {format_limit(self.low)} to {format_limit(self.high)}"
         form = "a whole number" if whole else "a number"
-        raise SettingError(f"{self.name} is {form} {limits}; got {short_repr(value)}.")
+        raise SettingError(
+            f"{self.name} is {form} {limits}; got {short_repr(value)}.", self._about_fraction(number, bare == value)
+        )
+
+    @property
+    def _of_levels(self) -> bool:
+        return self.unit == f"/{LEVELS}"
+
+    def _about_fraction(self, number: float, without_unit: bool) -> str:
+        """What a fraction of a level is taken for: most often a strength for pixels in [0, 1]."""
+        if not self._of_levels or self.kind != "int" or not 0 < number < self.high or number == int(number):
+            return ""
+        if without_unit and number < LARGEST_SHARE:
+            return f"It is in 1/255: did you mean {max(round(255 * number), 1)}?"
+        return f"A picture has whole levels, so {number:g} would be {math.floor(number + 0.5)}."
 
 
 def format_limit(limit: float) -> str:

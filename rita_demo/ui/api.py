@@ -39,7 +39,7 @@ CATALOGUE = ("name", "title", "sentence", "cites", "url")  # of a defence and of
 TEXTS = ("vocabulary", "label", "attack", "target", "square", "preset", "backbone")
 #: Input -> its type; all but the image may be left out.
 TYPES: dict[str, Any] = {"image": FileData, "settings": dict[str, Any] | None}
-TYPES |= dict.fromkeys(TEXTS, str | None) | dict.fromkeys(("budget", "steps", "seed"), int | None)
+TYPES |= dict.fromkeys(TEXTS, str | None) | dict.fromkeys(("steps", "seed"), int | None) | {"budget": int | str | None}
 TYPES |= dict.fromkeys(("classes", "methods"), list[str] | str | None)
 #: Inputs of the endpoints that take a picture, in their order.
 PICTURE = ("image", "classes", "vocabulary", "label")

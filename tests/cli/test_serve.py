@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.cli import serve
+from rita_demo.defences.registry import compared, default_methods
 from rita_demo.pipeline import bundle_read, export
+from tests.conftest import forget_plugins
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
@@ -48,3 +51,41 @@ def test_a_bad_file_exits_with_1_and_one_line(serve_calls, tmp_path, capsys) -> 
         assert sentence in err
         assert (out, err.count("\n")) == ("", 1)
     assert serve_calls == []
+
+
+OWN = """
+def lowest(inputs):
+    return (inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
+
+
+def still(pixels, gradient, step_size):
+    return pixels
+"""
+
+
+@pytest.mark.usefixtures("no_plugins_afterwards")
+def test_own_methods_and_attacks_are_on_the_page_beside_the_others(serve_calls, tmp_path, capsys) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    file = f"{tmp_path}/mine.py"
+    assert cli.main(["serve", "--methods", f"clip,{file}:lowest", "--attack", f"pgd,{file}:still"]) == 0
+    assert compared()[-1] == "lowest"
+    assert list(ATTACKS)[-1] == "still"
+    assert len(serve_calls) == 1
+    forget_plugins()
+    path = tmp_path / "run.zip"
+    path.write_bytes(export.write_bundle(completed_run(ToyEngine()), "page"))
+    assert cli.main(["open", str(path), "--methods", f"{file}:lowest"]) == 0
+    assert "lowest" in default_methods()
+    for words, sentence in (("--methods nobody", "no method 'nobody'"), ("--attack nothing", "attack is one of")):
+        assert cli.main(["serve", *words.split()]) == 2
+        assert sentence in capsys.readouterr().err
+    assert len(serve_calls) == 2
+    assert cli.main(["serve", "--methods", f"{file}:gone"]) == 1
+    assert "mine.py defines no gone" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_plugins_afterwards")
+def test_the_option_of_before_still_loads_a_method(serve_calls, tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    assert cli.main(["serve", "--defence", f"{tmp_path}/mine.py:lowest"]) == 0
+    assert "lowest" in default_methods()

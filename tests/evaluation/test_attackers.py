@@ -78,7 +78,7 @@ def test_a_masked_gradient_is_flagged_and_an_honest_one_is_not(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     Path("masked.py").write_text(MASKED)
     few = "evaluate --dataset textures --split test --limit 5 --budget 4 --set views=8 --set attack_views=4 --out runs"
-    few += " --methods clip,ensemble,masked --defence masked.py:MASKED --protocols off --attack "
+    few += " --methods clip,ensemble,masked.py:MASKED --protocols off --attack "
     for attack in ("none,pgd", "adaptive --steps 8 --set adaptive.restarts=1"):
         assert cli.main((few + attack).split()) == 0
     capsys.readouterr()

@@ -36,15 +36,15 @@ def file(tmp_path: Path) -> Path:
 def test_functions_of_a_file_measure_what_they_measure_in_python(
     file: Path, run_evaluate, data_root: Path, engine
 ) -> None:
-    words = ["--methods", "clip,trimmed", "--defence", f"{file}:trimmed", "--attack", f"none,{file}:halved"]
+    words = ["--methods", f"clip,{file}:trimmed", "--attack", f"none,{file}:halved"]
     stored = run_evaluate(file.parent / "runs", *words, "--limit", "3", "--protocols", "off", "--set", "view_seed=1")
     forget_plugins()
     spec = importlib.util.spec_from_file_location("med", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     settings = {"views": 6, "prompts": 2, "max_entropy": 9, "view_seed": 1}
-    asked = {"methods": "clip", "attack": "none", "budget": 4, "steps": 1, "protocols": "off", "limit": 3}
-    own = {"defences": [module.trimmed], "attacks": [module.halved]}
+    asked = {"split": "val", "budget": 4, "steps": 1, "protocols": "off", "limit": 3}
+    own = {"methods": ["clip", module.trimmed], "attack": ["none", module.halved]}
     rows = evaluate("caltech101", data_root=data_root, engine=engine, settings=settings, **asked, **own)
     by = ["method", "attack", "picture"]
     command, python = (frame.sort_values(by, ignore_index=True) for frame in (load_runs(stored), rows))
@@ -63,12 +63,44 @@ def test_functions_of_a_file_measure_what_they_measure_in_python(
     ],
 )
 def test_what_is_neither_says_what_to_write(file: Path, name: str, sentence: str, command_line, capsys) -> None:
-    assert cli.main(command_line(file.parent / "runs", "--defence", f"{file}:{name}")) == 1
+    assert cli.main(command_line(file.parent / "runs", "--methods", f"clip,{file}:{name}")) == 1
     assert sentence in capsys.readouterr().err
 
 
 def test_a_fault_of_a_function_of_a_file_names_its_line(file: Path, command_line, capsys) -> None:
     file.write_text(FUNCTIONS.replace("softmax(-1)", "nothing"))
-    words = ["--methods", "clip,trimmed", "--defence", f"{file}:trimmed", "--limit", "1", "--protocols", "off"]
+    words = ["--methods", f"clip,{file}:trimmed", "--limit", "1", "--protocols", "off"]
     assert cli.main(command_line(file.parent / "runs", *words)) == 1
     assert "med.py, line 4: AttributeError" in capsys.readouterr().err
+
+
+def test_the_options_and_keywords_of_before_measure_the_same(
+    file: Path, run_evaluate, data_root: Path, engine, capsys
+) -> None:
+    few = ["--limit", "2", "--protocols", "off", "--attack", f"none,{file}:halved,adaptive:trimmed"]
+    few += ["--set", "adaptive.steps=1", "--set", "adaptive.restarts=1", "--set", "attack_views=4"]
+    now = run_evaluate(file.parent / "now", "--methods", f"clip,{file}:trimmed", *few)
+    forget_plugins()
+    before = run_evaluate(file.parent / "before", "--methods", "clip,trimmed", "--defence", f"{file}:trimmed", *few)
+    by = ["method", "attack", "picture", "answer", "margin", "settings"]
+    frames = [load_runs(one)[by].sort_values(by, ignore_index=True) for one in (now, before)]
+    assert frames[0].equals(frames[1])
+    assert set(frames[0].attack) == {"none", "halved", "adaptive:trimmed"}
+    capsys.readouterr()
+    forget_plugins()
+    words = ["--method", f"{file}:trimmed,clip", "--attack", f"adaptive:{file}:trimmed,none"]
+    assert cli.main(["compare", str(now), *words]) in (0, 1)
+    said = capsys.readouterr()
+    assert "Nothing in the" not in said.err, "compare takes own code by its file as well"
+    asked = {"split": "val", "budget": 4, "steps": 1, "protocols": "off", "limit": 1, "settings": {"views": 4}}
+    old = {"methods": "clip", "attack": "none", "defences": [f"{file}:trimmed"], "attacks": f"{file}:halved"}
+    rows = evaluate("caltech101", data_root=data_root, engine=engine, **asked, **old)
+    assert set(zip(rows.method, rows.attack)) == {(m, a) for m in ("clip", "trimmed") for a in ("none", "halved")}
+
+
+@pytest.mark.parametrize("command", ["explain", "evaluate", "budget", "serve", "open"])
+def test_help_shows_one_spelling(command: str, capsys) -> None:
+    assert cli.main([command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--defence" not in said
+    assert "FILE.py:NAME" in said.partition("--methods")[2]

@@ -98,7 +98,7 @@ def test_markdown_prints_the_threat_model_above_each_table(runs: Path, capsys: p
     for sentence in (
         "Attacked: frozen CLIP with one view",
         "more than 4/255, in 1 step,",
-        "64 × 64 pixels (model protocol)",
+        "on the model's square of 64 × 64 pixels",
         "The attacker knows the model",
         "among 3 prompts",
     ):

@@ -28,7 +28,7 @@ def draw_classes(folder: Path) -> None:
 
 def run(commands: str, tmp_path: Path) -> None:
     """Run the commands of a code block on folders below ``tmp_path``."""
-    for line in commands.strip().splitlines():
+    for line in commands.replace("\\\n", "").strip().splitlines():
         places = {"DATA": f"{tmp_path}/data", "RUNS": f"{tmp_path}/runs"}
         words = [places.get(word, word) for word in shlex.split(line)]
         assert words[:3] == ["python", "-m", "rita_demo"]
@@ -59,7 +59,7 @@ def test_a_row_is_a_dataset(
     monkeypatch.setitem(datasets.DATASETS, row.name, row)
     draw_classes(tmp_path / "data/mushrooms/images")
     (tmp_path / "data/mushrooms/split.json").write_text(LISTING)
-    listed, measured = COMMANDS.strip().splitlines()
+    listed, measured = COMMANDS.strip().split("\n", 1)
     run(listed, tmp_path)
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "mushrooms" in line)
     assert line.split(maxsplit=2)[2].split("  ")[0] == row.template

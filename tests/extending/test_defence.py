@@ -26,8 +26,8 @@ def draw_dataset(folder: Path) -> None:
 def test_a_file_named_on_the_command_line_answers(folder: Path, rita) -> None:
     (folder / "median.py").write_text(code_blocks("A defence")[0])
     picture(folder)
-    words = ["--set", "views=4", "--attack", "fgsm", "--defence", "median.py:DEFENCE"]
-    done = rita("explain", "photo.png", "--classes", "cup,crab", "--methods", "clip", "--json", "r.json", *words)
+    words = ["--set", "views=4", "--attack", "fgsm", "--methods", "clip,median.py:DEFENCE"]
+    done = rita("explain", "photo.png", "--classes", "cup,crab", "--json", "r.json", *words)
     assert (done.status, done.err) == (0, "")
     assert "\nMedian " in done.out
     assert "Median is a defence from the file median.py; the attacker does not know it." in done.out
@@ -69,8 +69,8 @@ def test_an_error_in_the_file_stops_no_other_method(folder: Path, rita) -> None:
     (folder / "median.py").write_text(broken)
     draw_dataset(folder)
     words = ["--set", "views=4", "--attack", "none", "--budget", "0", "--protocols", "off", "--split", "all"]
-    words += ["--data-root", "data", "--dataset", "toys", "--methods", "median,clip", "--out", "runs"]
-    done = rita("evaluate", "--defence", "median.py:DEFENCE", *words)
+    words += ["--data-root", "data", "--dataset", "toys", "--methods", "median.py:DEFENCE,clip", "--out", "runs"]
+    done = rita("evaluate", *words)
     assert done.status == 1
     assert done.err.splitlines()[-2].endswith("median.py, line 9: ZeroDivisionError: division by zero")
     (rows,) = [path for path in folder.glob("runs/cells/*clip*/rows.jsonl") if path.stat().st_size]

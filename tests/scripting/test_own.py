@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import rita_demo
-from rita_demo import evaluate, run
+from rita_demo import evaluate, run, smallest_budget
 from rita_demo.analysis import by_backbone, components
 from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.contract import Attack
@@ -23,6 +23,7 @@ from rita_demo.evaluation.report.results import ablation_points, result_rows, ru
 from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.pipeline.arena import arena_steps, columns, static_columns
+from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
 from rita_demo.plots.paper.accuracy_bars import run_times as run_time_figure
 from rita_demo.process.generators import run_to_end
@@ -70,7 +71,7 @@ def measure(engine: ToyEngine, out: Path, **more):
 
 
 def test_a_plain_function_answers_and_attacks_and_is_named_by_its_docstring(engine) -> None:
-    found = run(PICTURES[0], NAMES, defence=median, attack=halved_step, engine=engine, settings=QUICK)
+    found = run(PICTURES[0], NAMES, methods=median, attack=halved_step, engine=engine, settings=QUICK)
     assert "median" in found.to_frame().index
     side = found.run.attacked
     wanted = median(
@@ -115,6 +116,45 @@ def test_the_attacker_who_knows_an_own_defence_is_not_said_not_to_know_it(engine
     assert "does not know it" not in " ".join(said.sentences)
 
 
+METHOD_FILE = """
+def lowest(inputs):
+    return (inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
+"""
+
+
+def test_methods_and_attack_take_names_records_files_and_functions_together(engine, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(METHOD_FILE)
+    spec = f"{tmp_path}/mine.py:lowest"
+    record = Defence("first", "First", "The first crop.", lambda inputs: verdict_of(median(inputs)))
+    asked = {"label": 0, "engine": engine, "settings": QUICK}
+    found = run(PICTURES[0], NAMES, methods=["mta,clip", record, median, spec], attack="adaptive:median", **asked)
+    assert set(found.to_frame().index) == {"clip", "ensemble", "rita", "mta", "first", "median", "lowest"}
+    assert getattr(found.run.settings, "adaptive.against") == "median"
+    forget_plugins()
+    found = run(PICTURES[0], NAMES, methods=f"mta, {spec}", attack=f"adaptive:{spec}", **asked)
+    assert set(found.to_frame().index) == {"clip", "ensemble", "rita", "mta", "lowest"}
+    assert getattr(found.run.settings, "adaptive.against") == "lowest"
+    forget_plugins()
+    rows = measure(engine, tmp_path / "runs", methods=["clip,mta", spec, median], attack=["none", "adaptive:median"])
+    assert set(rows["method"]) == {"clip", "mta", "lowest", "median"}
+    assert set(rows["attack"]) == {"none", "adaptive:median"}
+    forget_plugins()
+    table = smallest_budget(PICTURES[0], NAMES, methods=[median, spec], most="1/255", **asked)
+    assert list(table.index) == ["median", "lowest"]
+
+
+def test_run_takes_one_attack(engine) -> None:
+    for attack in ("none,pgd", ["pgd", halved_step], [], ""):
+        with pytest.raises(SettingError, match="One attack is needed; got "):
+            run(PICTURES[0], NAMES, attack=attack, engine=engine)
+    with pytest.raises(
+        PluginError, match=r"A Defence was expected; got int\. Give a name, a Defence, FILE.py:NAME or a"
+    ):
+        run(PICTURES[0], NAMES, methods=7, engine=engine)
+    with pytest.raises(SettingError, match="There is no method 'nobody'"):
+        run(PICTURES[0], NAMES, methods=[median, "nobody"], engine=engine)
+
+
 def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) -> None:
     record = Defence("lowest", "Lowest", "The first crop.", lambda inputs: verdict_of(median(inputs)))
     (tmp_path / "mine.py").write_text(
@@ -122,9 +162,8 @@ def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) ->
         "ATTACK = Attack(name='still', title='Still', sentence='Nothing moves.', step='none', uses_gradient=False)\n"
     )
     file = f"{tmp_path}/mine.py:ATTACK"
-    rows = measure(
-        engine, tmp_path / "runs", defences=[record, median], attacks=[file, Attack("own", "Own", "One step.")]
-    )
+    asked = {"methods": ["clip", record, median], "attack": [file, Attack("own", "Own", "One step.")]}
+    rows = measure(engine, tmp_path / "runs", **asked)
     assert set(rows["method"]) == {"clip", "lowest", "median"}
     assert set(rows["attack"]) == {"still", "own"}
     assert len(rows) == 3 * 3 * 2
@@ -304,9 +343,13 @@ def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path)
     assert found == own, "nothing of the page or of a saved file loads code"
     file = tmp_path / "mine.py"
     file.write_text("raise SystemExit('it was run')")
-    for words in ({"methods": f"{file}:DEFENCE"}, {"settings": {"attack": f"{file}:ATTACK"}}):
-        with pytest.raises(SettingError):
-            run(PICTURES[0], NAMES, engine=engine, **words)
+    with pytest.raises(SettingError):
+        run(PICTURES[0], NAMES, engine=engine, settings={"attack": f"{file}:ATTACK"})
+    for words in ({"methods": f"{file}:D"}, {"methods": [f"{file}:D"]}, {"attack": f"{file}:A"}):
+        with pytest.raises(SettingError):  # what the form, a link, the API and a saved run are read with
+            RunRequest.parse(PICTURES[0], classes=NAMES, **words)
+    with pytest.raises(SettingError):
+        RunRequest.parse(PICTURES[0], classes=NAMES, attack=f"adaptive:{file}:D")
 
 
 def test_code_that_is_in_no_file_is_called_a_notebooks(engine) -> None:

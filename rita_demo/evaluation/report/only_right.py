@@ -22,6 +22,7 @@ from rita_demo.evaluation.store.stream_runs import traffic_words
 from rita_demo.records.errors import DataError, SettingError, did_you_mean
 from rita_demo.records.grouping import group_by
 from rita_demo.records.measurement import MEMORY_TEXT
+from rita_demo.settings import SETTINGS
 from rita_demo.settings.setting import number_text
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def only_right(first: str | Path, second: str | Path | None = None, **columns: A
 
     Raises:
         DataError: no folder of measurements, several measurements that fit, or no picture that both have.
-        SettingError: there is no such column.
+        SettingError: there is no such column, or ``budget`` is no strength.
     """
     import pandas
 
@@ -127,6 +128,9 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
     both = {name: value if isinstance(value, tuple | list) else (value, value) for name, value in columns.items()}
     if wrong := next((name for name, pair in both.items() if len(pair) != 2), None):
         raise SettingError(f"{wrong} is one value of both runs, or a pair; got {len(both[wrong])}.")
+    strengths = both.get("budget", ())
+    if strengths:
+        both["budget"] = [one if one in (None, "") else SETTINGS["budget"].parse(one) for one in strengths]
     groups = seed_groups(first)
     one = _the_one(_matching(groups, {n: pair[0] for n, pair in both.items()}), "first")
     others = _matching(groups if second is None else seed_groups(second), {n: pair[1] for n, pair in both.items()})

@@ -27,6 +27,7 @@ from rita_demo.attacks import differentiated, get_attack
 from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.folders import is_leftover
+from rita_demo.data.pictures import square_words
 from rita_demo.defences.registry import DEFENCES, attacker_sentences, plugin_sentences
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet, missing_text, split_note
@@ -180,7 +181,7 @@ class CellHeader:
             raise SettingError(
                 f"The attack {attack[:60]!r} needs code that is not loaded here, so that no picture "
                 "of it can be attacked again.",
-                "Start with --attack FILE.py:NAME or --defence FILE.py:NAME.",
+                "Start with --methods FILE.py:NAME or --attack FILE.py:NAME.",
             ) from error
 
     @property
@@ -270,8 +271,7 @@ def _goal(cell: Cell) -> tuple[str, str | None]:
 
 def _sentences(cell: Cell, side: int) -> tuple[str, ...]:
     settings = cell.requested
-    size = f"{side} × {side} pixels" if settings.square == "model" else "its own size"
-    where = f"on a square of {size} ({settings.square} protocol)"
+    where = f"on {square_words(settings.square, side if settings.square == 'model' else None)}"
     goal, aim = _goal(cell)
     sentences = get_attack(settings.attack).threat_sentences(settings, goal, where, aim)
     if cell.target not in ("", NEXT_CLASS):
