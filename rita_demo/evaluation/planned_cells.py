@@ -213,7 +213,12 @@ def settings_by_part(
     told = {"target", "attacked_share", get_attack(cell.requested.attack).steps_setting}
     rest = {name: value for name, value in differs.items() if name not in own and name not in told}
     of_attack = {name: value for name, value in rest.items() if is_of_attacks(name)}
-    return own, of_attack, {name: value for name, value in rest.items() if name not in of_attack}
+    also = {name: value for name, value in rest.items() if name not in of_attack}
+    if cell.requested.attack == "adaptive":  # the hash has those of every defence that it could be made against
+        known = DEFENCES[attacked_defence(cell.attack_settings)]
+        acting = {*in_groups(*known.groups, "views"), *known.used_settings(cell.attack_settings)}
+        also = {name: value for name, value in also.items() if name in acting}
+    return own, of_attack, also
 
 
 def is_of_attacks(name: str) -> bool:
