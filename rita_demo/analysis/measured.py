@@ -47,9 +47,9 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
 COMPONENTS: tuple[tuple[str, tuple[str, ...], str, dict[str, JsonValue]], ...] = (
     *((DEFENCES[name].full_title, (name,), "off", {}) for name in compared() if name != "rita"),
     ("RITA: d_OT alone, prompts as they start", ("rita",), "off", {"tuning_steps": 0}),
-    ("RITA: d_OT alone", ("rita", "rita_prompts"), "off", {}),
+    ("RITA: d_OT alone", ("rita",), "off", {}),
     ("RITA: the memory alone", ("rita_memory",), "stream", {}),
-    ("RITA: d_OT and the memory, emptied before every picture", ("rita", "rita_reset"), "reset", {}),
+    ("RITA: d_OT and the memory, emptied before every picture", ("rita",), "reset", {}),
     ("RITA: d_OT and the memory, prompts as they start", ("rita", "rita_untuned"), "stream", {"tuning_steps": 0}),
     ("RITA: d_OT and the memory", ("rita",), "stream", {}),
 )

@@ -21,12 +21,13 @@ _LOWERED = "Caltech101 DTD Pets Cars EuroSAT Aircraft UCF101 SUN397 Food101 Imag
 DATASETS = {name: name.lower().replace("-", "_") for name in _LOWERED.split()}
 DATASETS |= {"Flower102": "flowers102", "ImageNet-S": "imagenet_sketch"}
 METHODS = {name: name.lower().replace("-", "") for name in ("CLIP", "Ensemble", "TPT", "C-TPT", "MTA", "R-TPT", "RITA")}
-METHODS |= {  # the component table: the two distances off and on
+METHODS |= {  # the component table: the two distances off and on; rita:off is RITA with its memory off
     "d_OT no, d_cOT no": "clip",
-    "d_OT yes, d_cOT no": "rita_prompts",
+    "d_OT yes, d_cOT no": "rita:off",
     "d_OT no, d_cOT yes": "rita_memory",
     "d_OT yes, d_cOT yes": "rita",
 }
+WITH_MEMORY = ("d_OT no, d_cOT yes", "d_OT yes, d_cOT yes")  # no cell without memory is measured for these
 ATTACKS = {name: name.lower() for name in ("none", "PGD", "DI", "FGSM")}
 ATTACKS |= {"CW": "cw_l2", "AA": "autoattack", "adaptive": "eot"}
 #: The paper's run times in seconds per picture: ViT-B/16, budget 1/255; the GPU is not named.

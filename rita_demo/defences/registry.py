@@ -23,7 +23,7 @@ from rita_demo.process.plugin_file import (
     plugin_errors,
 )
 from rita_demo.records import CacheState, DefenceFault, Verdict
-from rita_demo.records.errors import SettingError, did_you_mean
+from rita_demo.records.errors import SettingError, did_you_mean, refuse_gone
 from rita_demo.settings import PRESETS, RECOMMENDED, Settings
 
 #: The order of tables and figures; other defences follow.
@@ -176,6 +176,7 @@ def validated(names: Iterable[str]) -> tuple[str, ...]:
     methods = tuple(names)
     for name in methods:
         if not isinstance(name, str) or name not in DEFENCES:
+            refuse_gone(name)
             raise SettingError(
                 f"There is no method {str(name)[:40]!r}.",
                 did_you_mean(name, DEFENCES, f"Methods: {', '.join(DEFENCES)}."),

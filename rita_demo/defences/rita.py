@@ -53,19 +53,8 @@ DEFENCE = Defence(
 )
 
 _PART = replace(DEFENCE, paper_name="")
-#: RITA without one of its parts.
+#: RITA without one of its parts. Without its memory, or with an emptied one, it is RITA under another ``protocol``.
 ABLATIONS = (
-    replace(
-        _PART,
-        name="rita_prompts",
-        title="RITA, prompts only",
-        sentence="A part of RITA: the transport cost to the class's sentences alone.",
-        input_description="{n} views, without the memory",
-        dash="dash",
-        symbol="circle-open",
-        uses_cache=False,
-        setting_changes={"protocol": "off"},
-    ),
     replace(
         _PART,
         name="rita_memory",
@@ -77,16 +66,6 @@ ABLATIONS = (
         dash="dot",
         symbol="square-open",
         cache_only=True,
-    ),
-    replace(
-        _PART,
-        name="rita_reset",
-        title="RITA, fresh memory",
-        sentence="RITA with a memory that is emptied before every picture.",
-        input_description="{n} views, memory of this picture only",
-        dash="dashdot",
-        symbol="diamond-open",
-        setting_changes={"protocol": "reset"},
     ),
     replace(
         _PART,

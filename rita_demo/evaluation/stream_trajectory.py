@@ -22,7 +22,7 @@ from rita_demo.records.measurement import (
 )
 from rita_demo.views import boxes
 
-WITHOUT_CACHE = "rita_prompts"  # RITA with the memory off
+WITHOUT_CACHE = "rita:off"  # RITA with its memory off, among the methods of a stream
 
 
 def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:

@@ -14,6 +14,7 @@ from rita_demo.evaluation.request import Request, parse_request
 from rita_demo.paper import catalogue
 from rita_demo.paper.compared import of_other_models
 from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import method_and_memory
 
 PRESET, SPLIT, PROTOCOL = "paper", "test", "stream"
 FIGURE_BUDGET = 1  # of the ablations, in 1/255: the main table's
@@ -82,7 +83,7 @@ def _blocks(asked: Asked) -> list[PaperBlock]:
 
 
 def _cells(blocks: Iterable[PaperBlock]) -> dict[tuple[str, str, int], tuple[str, ...]]:
-    """(dataset, attack, budget) -> methods: every printed cell once, an average as the cells that it is of."""
+    """(dataset, attack, budget) -> methods (``rita:off``: with its memory off): every printed cell once, an average as the cells that it is of."""
     found: dict[tuple[str, str, int], dict[str, None]] = {}
     for block in blocks:
         attack = paper_results.ATTACKS[block.attack]
@@ -138,9 +139,11 @@ def _figure_requests(asked: Asked, names: Sequence[str]) -> list[Request]:
 def _request(
     asked: Asked, kind: str, dataset: str, methods: Sequence[str], attacks: str, budget: str, sweep: str = ""
 ) -> Request:
-    words = {"start": PRESET, "attacks": attacks, "budget": budget, "protocols": PROTOCOL}
+    named = [method_and_memory(name) for name in methods]
+    protocols = ",".join(dict.fromkeys((PROTOCOL, *(protocol for _, protocol in named if protocol))))
+    words = {"start": PRESET, "attacks": attacks, "budget": budget, "protocols": protocols}
     return parse_request(
-        *(dataset, methods, "0", words | {"sweeps": [sweep] if sweep else []}),
+        *(dataset, [name for name, _ in named], "0", words | {"sweeps": [sweep] if sweep else []}),
         split=SPLIT,
         out=asked.run_folder(kind),
         data_root=asked.data_root,

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.planned_cells import ModelFacts
@@ -69,7 +70,13 @@ class Running:
         name stands for them, so that the datasets stay in one row of a table."""
         folder = self.asked.run_folder(TABLES)
         rows = result_rows(folder) if (folder / "cells").is_dir() else ()
-        return [replace(row, non_default=SETTINGS_TEXT) for row in rows if row.backbone == self.facts.name]
+        named: dict[str, Any] = {
+            "non_default": SETTINGS_TEXT,
+            "variant": SETTINGS_TEXT,
+            "attack_settings": "",
+            "also": "",
+        }
+        return [replace(row, **named) for row in rows if row.backbone == self.facts.name]
 
     def write_report(self, undrawn: Sequence[str] = ()) -> tuple[Compared, ...]:
         """Write the report and the cells as far as they are measured. ``undrawn``: sentences on figures that cannot be drawn."""
@@ -144,11 +151,13 @@ def report_text(
     info, counted = engine.info, count(cells, plan.pictures)
     printed = is_in_paper(info.name)
     missing = [*plan.missing, *running.failed.values(), *undrawn]
+    off = any(point.protocol == "off" for one in plan.requests for point in one.points)
+    without = "; for d_OT without d_cOT also off" if off else ""
     so_far = stored(running.possible, plan.pictures, running.facts)
     lines = [
         f"# {info.title}: measured beside the paper",
         f"{info.name}, weights {engine.weights_key()[:8]}, on {info.device}. {info.note}".rstrip(),
-        f"Split {SPLIT}, settings of the preset {PRESET} with its exceptions per dataset, memory kept ({PROTOCOL}). "
+        f"Split {SPLIT}, settings of the preset {PRESET} with its exceptions per dataset, memory kept ({PROTOCOL}){without}. "
         + ", ".join(f"{one.dataset} {len(one.items)} of {one.available} pictures" for one in plan.pictures.values())
         + ".",
     ]

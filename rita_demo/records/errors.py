@@ -59,6 +59,19 @@ class DataError(DemoError):
     """A dataset or one of its files is missing or malformed."""
 
 
+#: Method of before -> the ``protocol`` under which RITA is what it was.
+GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
+
+
+def refuse_gone(name: object) -> None:
+    """Raises SettingError where ``name`` is a method of before, or a setting of one: what to ask for instead."""
+    method = str(name)[:100].strip().partition(".")[0]
+    if protocol := GONE_METHODS.get(method):
+        raise SettingError(
+            f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."
+        )
+
+
 def check_known(what: str, name: object, known: Collection[str], kind: type[DemoError] = SettingError) -> None:
     """Raises an error of this kind where ``name`` is none of the ``known`` names: all of them, and the one that is meant."""
     if not isinstance(name, str) or name not in known:

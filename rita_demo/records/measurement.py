@@ -10,8 +10,15 @@ from rita_demo.records.decision import Array, CacheState, ClassPrompts
 from rita_demo.records.json_value import JsonValue
 
 #: Cache protocol -> what becomes of the memory between pictures.
-MEMORY_TEXT = {"off": "memory off", "reset": "memory reset", "stream": "memory kept"}
+MEMORY_TEXT = {"off": "without memory", "reset": "memory reset", "stream": "memory kept"}
 EARLIER_ATTACK = "earlier attack"  # in the column ``version`` of what a form of the attack made that was replaced since
+
+
+def method_and_memory(name: str) -> tuple[str, str]:
+    """The method that a stream calls ``name``, and the protocol of its memory where that is not kept: ("rita", "off") of
+    ``rita:off``, ("rita", "") of ``rita``."""
+    method, _, protocol = name.rpartition(":")
+    return (method, protocol) if method and protocol in MEMORY_TEXT else (name, "")
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,9 @@ class MeasuredCell:
     class_names: int | None = field(default=None, kw_only=True, compare=False)  # number of names asked
     version: str = field(default="", kw_only=True, compare=False)  # of this package; None and "" if a file has neither
     title: str = field(default="", kw_only=True, compare=False)  # of the method; "" in a file of before
+    missing: int = field(
+        default=0, kw_only=True, compare=False
+    )  # answers that the finished cell has and this one has not
 
     @property
     def by_earlier_attack(self) -> bool:

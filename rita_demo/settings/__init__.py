@@ -16,7 +16,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from rita_demo.records.errors import SettingError, check_known, did_you_mean
+from rita_demo.records.errors import SettingError, check_known, did_you_mean, refuse_gone
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings.setting import Setting, short_repr
 from rita_demo.settings.table import Table
@@ -216,6 +216,7 @@ def get_setting(name: str) -> Setting:
     """The setting of that name (flat or dotted), or a :class:`SettingError` that lists the valid ones."""
     name = _STORED_NAMES.get(name, name)
     if name not in SETTINGS:
+        refuse_gone(name)
         hint = did_you_mean(name, SETTINGS, f"Settings: {', '.join(SETTINGS)}.")
         raise SettingError(f"There is no setting {short_repr(name)}.", hint)
     return SETTINGS[name]

@@ -4,7 +4,7 @@ import math
 from dataclasses import InitVar, dataclass
 from typing import Any
 
-from rita_demo.records.errors import SettingError, did_you_mean
+from rita_demo.records.errors import SettingError, did_you_mean, refuse_gone
 from rita_demo.records.json_value import JsonValue
 
 MAX_WORD_LENGTH = 40  # characters of a text that is written on a picture
@@ -73,6 +73,7 @@ class Setting:
             allowed, valid = f"one of {', '.join(self.choices)}", False
         if valid or text in self.choices:
             return text
+        refuse_gone(text)
         raise SettingError(f"{self.name} is {allowed}; got {short_repr(value)}.", did_you_mean(value, self.choices))
 
     def parse_untrusted(self, value: JsonValue) -> Any:

@@ -49,7 +49,7 @@ def test_backbones_say_the_memory_of_every_group_where_it_differs_and_what_is_le
     kept = [ablation_point(20), ablation_point(5, "clip", protocol="off")]
     few = ablation_point(25, attack="adaptive", protocol="off")
     (chart,) = analysis.by_backbone([*off, *kept, replace(few, cell=replace(few.cell, n=4))])
-    assert chart.groups == ("embedded<br>fgsm 4/255<br>memory off", "embedded<br>pgd 4/255<br>memory kept")
+    assert chart.groups == ("embedded<br>fgsm 4/255<br>without memory", "embedded<br>pgd 4/255<br>memory kept")
     assert "memory" not in chart.description
     assert chart.left_out_text == (
         "Not drawn, since one method alone was measured: embedded adaptive 4/255 (RITA, n = 4)."

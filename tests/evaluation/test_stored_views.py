@@ -122,16 +122,7 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
 ) -> None:
     (tmp_path / "own.py").write_text(OWN)
     own = ["--defence", f"{tmp_path}/own.py:MED", "--attack", f"none,{tmp_path}/own.py:HALF,adaptive:med"]
-    more = [
-        "--methods",
-        "rita,rita_prompts,med",
-        "--limit",
-        "3",
-        "--set",
-        "adaptive.steps=1",
-        "--set",
-        "attack_views=2",
-    ]
+    more = ["--methods", "rita,med", "--limit", "3", "--set", "adaptive.steps=1", "--set", "attack_views=2"]
     runs = run_evaluate(tmp_path / "runs", *own, *more, "--protocols", "off,stream")
     loaded, table = stored_views(runs), [*memory_items([runs])][-1].parts[0].rows
     forget_plugins()
@@ -147,7 +138,7 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
     for one in listed:
         attack, (row, *_) = one.columns["attack"], one.rows()
         assert not one.attack_uses_cache
-        assert trajectory_of(one).titles == {"rita": "RITA", "rita_prompts": "RITA, prompts only", "med": "Median"}
+        assert trajectory_of(one).titles == {"rita": "RITA", "rita:off": "RITA, without memory", "med": "Median"}
         assert len(trajectory_of(one).curves["med"].right) == 3, "an own method has its line and its row"
         assert one.header.settings_for(row | {"attack": "none"}).attack == "none"
         if attack != "none":

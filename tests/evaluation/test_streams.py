@@ -21,6 +21,7 @@ from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, find
 from rita_demo.evaluation.report.results import result_rows
 from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_trajectory import (
@@ -35,7 +36,8 @@ from rita_demo.evaluation.stream_trajectory import (
     view_boxes,
 )
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import StreamTrajectory
+from rita_demo.records.measurement import StreamTrajectory, method_and_memory
+from rita_demo.ui.session.stream_history import answering
 from rita_demo.ui.session.stream_state import StreamState
 
 
@@ -137,15 +139,16 @@ def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine,
 
 
 def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
-    methods = ("clip", "rita", "rita_reset", "rita_memory")
+    methods = ("clip", "rita", "rita_memory")
     wish = request_(tmp_path / "one", "defence", methods=methods, limit=6)
+    wish = replace(wish, points=(*wish.points, wish.points[0].replace(protocol="reset")))
     for _ in range(2):  # closed and resumed: all groups advance together
         interrupt(wish, engine)
         counts = {len(read_lines(cell / "rows.jsonl")) for cell in (tmp_path / "one/cells").iterdir()}
         assert len(counts) == 1
     found = run_all(wish, engine)
     assert found.attack_uses_cache
-    assert set(found.cells) == set(methods)
+    assert set(found.cells) == {*methods, "rita:reset", "rita_memory:reset"}
     course = trajectory_of(found)
     assert all((given >= 0).all() for given in course.answers.values())
     rows = found.rows()
@@ -437,11 +440,12 @@ def test_a_remembered_views_frame_is_the_box_it_was_cut_with(stream_run: StreamR
 
 
 def test_memory_kept_against_off_is_paired_on_the_same_pictures(engine, request_, tmp_path) -> None:
-    one = run_all(request_(tmp_path / "one", methods=("clip", "rita", "rita_prompts")), engine)
+    wish = request_(tmp_path / "one", methods=("clip", "rita"))
+    one = run_all(replace(wish, points=(*wish.points, wish.points[0].replace(protocol="off"))), engine)
     for t in (1, 7, 12):
         found = compare_answers(one, one, WITHOUT_CACHE, t)
         kept = {row["picture"]: row for row in one.rows()[:t]}
-        off = {row["picture"]: row for row in one.rows("rita_prompts") if row["picture"] in kept}
+        off = {row["picture"]: row for row in one.rows(WITHOUT_CACHE) if row["picture"] in kept}
         assert found.n == t == len(off)
         assert found.gained == sum(kept[p]["right"] and not off[p]["right"] for p in kept)
         assert found.lost == sum(off[p]["right"] and not kept[p]["right"] for p in kept)
@@ -451,6 +455,44 @@ def test_memory_kept_against_off_is_paired_on_the_same_pictures(engine, request_
         assert [names[d.first] for d in found.different] == [kept[p]["answer"] for p in differ]
         assert [names[d.second] for d in found.different] == [off[p]["answer"] for p in differ]
     assert compare_answers(one, one, "tpt", 12) is None
+
+
+def test_a_memory_that_is_off_or_reset_is_found_beside_every_stream_of_several_sweeps(
+    engine, request_, tmp_path
+) -> None:
+    wish = request_(tmp_path / "one", methods=("clip", "rita", "rita_untuned", "tda"), limit=3)
+    swept = [
+        one.replace(views=views, cache_weight=weight) for one in wish.points for views in (4, 6) for weight in (0.1, 1)
+    ]
+    asked = [one.replace(protocol=protocol) for one in swept for protocol in ("off", "stream", "reset")]
+    deque(evaluate_steps(replace(wish, points=tuple(asked)), engine), maxlen=0)
+    found = stream_runs(tmp_path)
+    assert len(found) == 4
+    rows = {(row.method, row.protocol, row.views, row.settings): row for row in result_rows(tmp_path / "one")}
+    for one in found:
+        titles = trajectory_of(one).titles
+        assert titles == {
+            "clip": "CLIP",
+            "tda": "TDA",
+            "tda:reset": "TDA, memory reset",
+            "rita": "RITA",
+            "rita:off": "RITA, without memory",
+            "rita:reset": "RITA, memory reset",
+            "rita_untuned": "RITA, untuned",
+            "rita_untuned:off": "RITA, untuned, without memory",
+            "rita_untuned:reset": "RITA, untuned, memory reset",
+        }, "those of the tables, each after its method"
+        for name, place in one.cells.items():
+            header, views = CellHeader.read(place), one.header.settings["views"]
+            method, protocol = method_and_memory(name)
+            stored = "off" if method == "clip" else protocol or "stream"
+            assert (header.method, header.columns["protocol"]) == (method, stored)
+            assert method == "clip" or header.settings["views"] == views
+            assert stored == "off" or header.settings["cache_weight"] == one.header.settings["cache_weight"]
+            assert (method, stored, header.settings["views"], header.columns["settings"]) in rows, "as tables has it"
+        off = sum(row["right"] for row in one.rows(WITHOUT_CACHE))
+        assert sum(trajectory_of(one).curves[WITHOUT_CACHE].right) == off
+        assert answering(one.cells) == ("clip", "ensemble", "tda", "rita", "rita_untuned")
 
 
 def test_two_memories_share_a_view_by_picture_view_and_class_not_by_place(synthetic_run: StreamRun) -> None:

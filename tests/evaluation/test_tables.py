@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import shutil
 import statistics
 from dataclasses import replace
@@ -18,7 +19,7 @@ from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
 from tests.evaluation.conftest import result_row
 
-COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title"
+COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
 
 
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -138,6 +139,74 @@ def test_an_unfinished_cell_has_a_star_and_the_number_of_its_answers(
     assert " (3 of 5)* |" in overview
     assert line.startswith("| CLIP (1 view) |")
     assert "| 3 |" in line
+    table = list(csv.DictReader(io.StringIO(read(part, "csv", capsys))))
+    assert {(row["method"], row["attack"]): row["missing"] for row in table if row["missing"] != "0"} == {
+        ("clip", "none"): "2"
+    }
+
+
+#: How an attack is made, and what its column says of it.
+MADE = (
+    (("adaptive", "adaptive.restarts=1"), "adaptive 4/255, 2 steps, adaptive.restarts=1"),
+    (("adaptive", "attack_views=2"), "adaptive 4/255, 2 steps, attack_views=2"),
+    (("eot", "attack_views=2"), "eot 4/255, 2 steps, attack_views=2"),
+    (("patch", "patch.area=0.3"), "patch, 2 steps, patch.area=0.3"),
+    (("typographic", "typographic.word=shoe"), "typographic, typographic.word=shoe"),
+    (("fgsm", "adversarial_roundtrip=truncate"), "fgsm 4/255, adversarial_roundtrip=truncate"),
+    (("pgd", "attack_seed=3"), "pgd 4/255, 2 steps, attack_seed=3"),
+)
+
+
+def test_settings_that_act_in_an_attack_alone_are_part_of_its_column_and_tear_no_row_apart(
+    run_evaluate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ["--limit", "1", "--methods", "clip,rita,rita_untuned", "--protocols", "off,stream"]
+    runs = run_evaluate(tmp_path / "runs", *few, "--attack", "none,pgd")
+    for (attack, *settings), _ in MADE:
+        given = [word for setting in settings for word in ("--set", setting)]
+        run_evaluate(runs, *few, "--attack", attack, "--steps", "2", *given)
+    overview, *_ = measured_tables(result_rows(runs))
+    assert set(overview.head[2:-1]) == {"clean", "pgd 4/255", *(column for _, column in MADE)}
+    rows = [
+        ("CLIP (1 view)", ""),
+        ("RITA", "off"),
+        ("RITA", "stream"),
+        ("RITA, untuned", "off"),
+        ("RITA, untuned", "stream"),
+    ]
+    assert [row[:2] for row in overview.rows] == rows
+    print(*overview.rows, sep="\n")
+    assert all(re.fullmatch(r"\d+\.\d", cell) for row in overview.rows for cell in row[2:-1])
+    assert {row[-1] for row in overview.rows} == {"views=6", "views=6, prompts=2, max_entropy=9.0"} | {
+        "views=6, prompts=2",
+        "views=6, prompts=2, max_entropy=9.0",
+    }
+    for form in ("markdown", "latex"):
+        text = read(runs, form, capsys).replace("\\_", "_")
+        assert "not measured" not in text.partition("beside")[0]
+        assert all(column in text for _, column in MADE)
+    table = list(csv.DictReader(io.StringIO(read(runs, "csv", capsys))))
+    assert len({row["settings"] for row in table if (row["method"], row["attack"]) == ("clip", "adaptive")}) == 2
+
+
+def test_a_setting_that_acts_in_one_methods_attack_alone_stands_beside_its_number(run_evaluate, tmp_path: Path) -> None:
+    few = ["--limit", "1", "--methods", "clip,ensemble", "--attack", "none,eot", "--set", "attack_views=2"]
+    runs = run_evaluate(tmp_path / "runs", *few, "--sweep", "view_scale=0.08,0.2")
+    overview, *_ = measured_tables(result_rows(runs))
+    assert overview.head[2:-1] == ("clean", "eot 4/255, attack_views=2")
+    (clip, *ensemble) = overview.rows
+    assert re.fullmatch(r"\d+\.\d \(view_scale=0\.2\) / \d+\.\d|\d+\.\d / \d+\.\d \(view_scale=0\.2\)", clip[3])
+    assert sorted(row[-1] for row in ensemble) == ["views=6", "views=6, view_scale=0.2"]
+    assert not overview.below
+
+
+def test_what_is_not_measured_is_named_by_its_memory_and_settings_where_a_method_has_several_rows() -> None:
+    kept, off = result_row("rita", "none", steps=0), result_row("rita", "pgd", protocol="off")
+    overview, *_ = measured_tables([kept, off, result_row("clip", "pgd")])
+    assert overview.below == (
+        "–: not measured: RITA, memory stream, recommended under pgd 1/255, 7 steps; RITA, memory off, recommended under "
+        "clean; CLIP (1 view) under clean.",
+    )
 
 
 def test_a_plugin_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:

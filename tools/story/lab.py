@@ -30,13 +30,13 @@ from rita_demo.vlm.catalogue import EMBEDDED
 PICTURES, SHARE = 40, 50  # of a stream, and percent of them attacked
 #: The first from 0 whose stream has a view that replaces another; with 40 pictures among 100 names there may be none.
 SEEDS = {"textures": 4, "dtd": 0, "caltech101": 0}
-METHODS = ("clip", "ensemble", "rita", evaluation_page.WITHOUT_CACHE)
+METHODS = ("clip", "ensemble", "rita")
 CLASSES, EACH, NEIGHBOURS = 6, 6, 15  # of a cloud: what the page asks for at first
 
 
 def stream_request(dataset: str, root: Path | None, out: Path) -> Request:
     """The stream that is stored for a dataset: ``test``, all class names, PGD under the recommended settings."""
-    chosen, _ = points(attacks="pgd", budget=str(RECOMMENDED.budget), protocols="stream")
+    chosen, _ = points(attacks="pgd", budget=str(RECOMMENDED.budget), protocols="stream,off")
     return Request(
         datasets=(dataset,),
         split="test",

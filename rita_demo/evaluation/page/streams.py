@@ -19,7 +19,6 @@ from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.store.cell_file import CellHeader, Row
 from rita_demo.evaluation.store.files import digest, exclusive_lock
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
-from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE
 from rita_demo.records import Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
@@ -91,7 +90,7 @@ def request_for(
         seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``; with
             ``whole`` the whole split, whatever they say.
         names: ``all`` class names of the dataset are asked, or those ``present`` here, that have pictures.
-        methods: beside CLIP, Ensemble, RITA and RITA without its memory; another choice uses the same folder.
+        methods: beside CLIP, Ensemble, RITA and RITA without memory; another choice uses the same folder.
         chosen: stream these pictures, whatever ``dataset``, ``pictures``, ``whole`` and ``names`` say.
 
     Raises:
@@ -123,8 +122,8 @@ def request_for(
     return Request(
         datasets=(dataset,),
         split=split,
-        methods=with_defaults((*methods, WITHOUT_CACHE)),
-        points=(stored,),
+        methods=with_defaults(methods),
+        points=(stored, stored.replace(protocol="off")),
         out=folders.runs / name,
         data_root=folders.root,
         seeds=(number,),

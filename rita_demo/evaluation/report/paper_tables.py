@@ -33,10 +33,10 @@ from rita_demo.evaluation.report.tables import (
 )
 from rita_demo.records import MeasuredCell
 from rita_demo.records.grouping import group_by
-from rita_demo.records.measurement import PaperResult
+from rita_demo.records.measurement import PaperResult, method_and_memory
 
 AnyCell = TypeVar("AnyCell", bound=MeasuredCell)
-Key = tuple[str, str, str, int]  # dataset, method, attack, budget in 1/255
+Key = tuple[str, str, str, int]  # dataset, method or method:protocol, attack, budget in 1/255
 #: The paper's main backbones: shown beside a backbone that the paper does not have.
 DEFAULT_BACKBONES = ("ViT-B/32", "ViT-B/16")
 SECONDS_NOTE = (
@@ -71,13 +71,21 @@ def is_inside(cell: MeasuredCell, printed: PaperResult) -> bool:
 
 
 def index_cells(cells: Iterable[AnyCell]) -> dict[Key, list[AnyCell]]:
-    """Measured cells by what they measure; ``dtd`` and ``dtd:present`` are the same dataset here."""
-    return group_by(cells, lambda one: _key(one.dataset.partition(":")[0], one.method, one.attack, one.budget))
+    """Measured cells by what they measure, under ``method`` and under ``method:protocol``; ``dtd`` and ``dtd:present`` are the
+    same dataset here."""
+    index: dict[Key, list[AnyCell]] = {}
+    for one in cells:
+        for method in (one.method, f"{one.method}:{one.protocol}"):
+            index.setdefault(_key(one.dataset.partition(":")[0], method, one.attack, one.budget), []).append(one)
+    return index
 
 
 def measured_for(cell: PaperResult, index: Mapping[Key, Sequence[AnyCell]]) -> list[AnyCell]:
     """The measured cells of :func:`index_cells` for a printed one, those of its backbone first; none for an average."""
-    return sorted(index.get(printed_key(cell), []), key=lambda one: not same_backbone(cell.backbone, one))
+    found = index.get(printed_key(cell), [])
+    if cell.method in paper_results.WITH_MEMORY:
+        found = [one for one in found if one.protocol != "off"]
+    return sorted(found, key=lambda one: not same_backbone(cell.backbone, one))
 
 
 def printed_key(cell: PaperResult) -> Key:
@@ -228,7 +236,7 @@ class PaperTable:
         for cell in self.block.cells:
             parts = [self.measured[cell.method][name] for name in self.block.columns[cell.dataset]]
             if cell.dataset not in paper_results.AVERAGES:
-                cells.update(f"{one.method} {one.dataset}" for one in parts[0])
+                cells.update(f"{paper_results.METHODS[cell.method]} {one.dataset}" for one in parts[0])
             elif all(parts):
                 cells.add(f"{cell.method} {cell.dataset}")
         return cells
@@ -283,7 +291,8 @@ class PaperTable:
         """A row for every memory and settings that a method was measured with, or the printed numbers alone."""
         cells = {cell.dataset: cell for cell in self.block.cells if cell.method == method}
         name, components = paper_results.METHODS[method], "components" in self.block.tables
-        title = f"{method} ({DEFENCES[name].full_title})" if components else DEFENCES[name].full_title
+        title = DEFENCES[method_and_memory(name)[0]].full_title
+        title = f"{method} ({title})" if components else title
         printed = f" (printed {paper_results.SECONDS[name]:.2f})" if name in paper_results.SECONDS else ""
         if rows := self._measured_rows(self.measured[method], cells, title, printed):
             return rows

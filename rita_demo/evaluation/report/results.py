@@ -7,6 +7,7 @@ A run folder can be read while another process writes to it; an incomplete last 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS, Traffic
@@ -58,8 +60,8 @@ class ResultRow(MeasuredCell):
         weights: a hash of the model's weights.
         target_hits: answers that are the attack's target; None without a target.
         gradient: median norm of the attack's first gradients; None without any.
-        variant: the settings of the method and its views that differ from the recommended ones, without those of the
-            attack. pictures: their names. failed: answers that are missing, because the user's own code failed.
+        variant, attack_settings, also: the settings that differ from the recommended ones by what they act in, see
+            :func:`rita_demo.evaluation.planned_cells.settings_by_part`. pictures: their names. failed: answers that are missing, because the user's own code failed.
     """
 
     expected_answers: int
@@ -80,6 +82,8 @@ class ResultRow(MeasuredCell):
     target_hits: int | None = None
     gradient: float | None = None
     variant: str = ""
+    attack_settings: str = ""
+    also: str = ""
     pictures: frozenset[str] = frozenset()
     failed: int = 0
 
@@ -134,6 +138,8 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
     share, n = fmean(row["right"] for row in rows), len({row["picture"] for row in rows})
     low, high = wilson(share * n, n)
     gradients = [row["gradient"] for row in rows if row.get("gradient") is not None]
+    own, of_attack, also = map(settings_text, _settings_by_part(header))
+    expected = sum(one.pictures for one in group.headers)
     by_seed = [100 * fmean(row["right"] for row in found) for found in group.rows_by_seed]
     return ResultRow(
         **header.columns,
@@ -145,7 +151,7 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         class_names=header.classes,
         version=_version_text(header, rows),
         title=header.title,
-        expected_answers=sum(one.pictures for one in group.headers),
+        expected_answers=expected,
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),
         view_seconds=median(row["seconds"]["views"] for row in rows),
@@ -160,7 +166,10 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         note=header.note,
         target_hits=sum(row["answer"] == row["target"] for row in rows) if header.target else None,
         gradient=median(gradients) if gradients else None,
-        variant=settings_text({n: v for n, v in header.non_default.items() if n not in _of_attacks()}),
+        variant=own,
+        attack_settings=of_attack,
+        also=also,
+        missing=max(expected - len(rows), 0),
         pictures=frozenset(row["picture"] for row in rows),
         failed=sum(group.failed),
     )
@@ -171,9 +180,19 @@ def settings_text(settings: Mapping[str, JsonValue]) -> str:
     return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _of_attacks() -> set[str]:
-    """Settings that change how an attack is made, but neither what it attacks nor who is judged."""
-    return {"attack_views", "attack_seed", *(name for attack in ATTACKS.values() for name in attack.setting_names)}
+def _settings_by_part(header: CellHeader) -> tuple[dict[str, JsonValue], ...]:
+    """As :func:`planned_cells.settings_by_part`; of code that is not loaded by the names of the settings alone."""
+    try:
+        return planned_cells.settings_by_part(header.cell, header.names or ())
+    except SettingError:
+        attack = re.split("[:@]", header.columns["attack"])[0]
+        of_attack = {
+            name: value
+            for name, value in header.non_default.items()
+            if planned_cells.is_of_attacks(name) or name.partition(".")[0] == attack
+        }
+        told = (*of_attack, "target", "attacked_share")
+        return {n: v for n, v in header.non_default.items() if n not in told}, of_attack, {}
 
 
 def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:

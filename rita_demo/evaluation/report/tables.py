@@ -1,5 +1,6 @@
 """The tables that a reader of measurements gets, as cells of plain text; markdown and LaTeX write them down."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -112,8 +113,10 @@ def accuracy_text(row: ResultRow) -> str:
 
 
 def _answered_text(row: ResultRow) -> str:
-    """The accuracy and, while the cell is not finished, of how many answers it is, with a star."""
-    return f"{row.accuracy:.1f}" + f" ({row.answers} of {row.expected_answers})*" * (not row.finished)
+    """The accuracy and, while the cell is not finished, of how many answers it is, with a star; then the settings that act
+    in the attack alone here, and elsewhere in the method."""
+    also = f" ({row.also})" if row.also else ""
+    return f"{row.accuracy:.1f}" + f" ({row.answers} of {row.expected_answers})*" * (not row.finished) + also
 
 
 def seconds_text(row: ResultRow) -> str:
@@ -159,18 +162,22 @@ def about_attack(row: ResultRow) -> tuple[str, ...]:
 
 
 def _overview_table(group: Sequence[ResultRow]) -> Table:
-    """The paper's shape: a row per method, memory and settings, a column per attack, accuracies in percent."""
+    """The paper's shape: a row per method, memory and the settings that act without an attack too, a column per attack
+    and its own settings, accuracies in percent."""
 
     def column(row: ResultRow) -> str:
-        steps = f", {row.steps} steps" if row.steps > 1 else ""
-        return attack_text(row.attack, row.budget) + steps
+        steps = f"{row.steps} steps" if row.steps > 1 else ""
+        return ", ".join(filter(None, (attack_text(row.attack, row.budget), steps, row.attack_settings)))
 
     first, columns = group[0], dict.fromkeys(map(column, group))
-    lines = group_by(group, lambda r: (method_text(r), cache_text(r), r.non_default or "recommended"))
+    lines = group_by(group, lambda r: (method_text(r), cache_text(r), r.variant or "recommended"))
+    several = {method for method, count in Counter(method for method, *_ in lines).items() if count > 1}
     cells, missing = [], []
     for (method, memory, settings), rows in lines.items():
         found = group_by(rows, column)
-        missing += [f"{method} under {name}" for name in columns if name not in found]
+        memory_text = f"memory {memory}" if memory else ""
+        named = ", ".join(filter(None, (method, memory_text, settings))) if method in several else method
+        missing += [f"{named} under {name}" for name in columns if name not in found]
         values = (" / ".join(map(_answered_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
         cells.append((method, memory, *values, settings))
     gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()

@@ -17,6 +17,7 @@ from rita_demo.evaluation.store.cell_file import CellHeader, Row, cache_after_ro
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.measurement import MEMORY_TEXT, method_and_memory
 
 STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
 STREAM_FACTS = ("names", "weights", "pictures")  # likewise
@@ -40,7 +41,8 @@ def traffic_words(columns: Mapping[str, Any]) -> str:
 class StreamRun:
     """One stream: RITA's cell with its cache, and the other methods' cells on the same pictures.
 
-    ``name``: the path below the runs folder, which identifies it on the page. ``cells``: method -> folder.
+    ``name``: the path below the runs folder, which identifies it on the page. ``cells``: method -> folder; a method whose
+    memory is off or reset, beside the stream, is ``method:protocol`` (``rita:off``).
     ``last_modified``: when its last row was written, in seconds since 1970; ``decided``: its number of rows. ``stored``: it
     comes with this project.
     """
@@ -94,8 +96,12 @@ class StreamRun:
     @property
     def titles(self) -> dict[str, str]:
         """The methods' titles, in the order of the tables; of one that is not loaded the stored title."""
-        known = {name: one.title for name, one in DEFENCES.items() if name in self.cells}
-        return known | {m: CellHeader.read(place).title for m, place in self.cells.items() if m not in known}
+        return {name: self._title(name) for name in sorted(self.cells, key=_table_order)}
+
+    def _title(self, name: str) -> str:
+        method, protocol = method_and_memory(name)
+        title = DEFENCES[method].title if method in DEFENCES else CellHeader.read(self.cells[name]).title
+        return f"{title}, {MEMORY_TEXT[protocol]}" if protocol else title
 
     @property
     def attack_uses_cache(self) -> bool:
@@ -107,7 +113,7 @@ class StreamRun:
             return False
 
     def rows(self, method: str = "rita") -> list[Row]:
-        """The rows of a method that are written so far."""
+        """The rows of a method, named as in ``cells``, that are written so far."""
         return read_lines(self.cells[method] / "rows.jsonl")
 
     def cache_after(self, empty: CacheState, pictures: int) -> CacheState:
@@ -201,23 +207,36 @@ def _headers(run: Path) -> dict[Path, CellHeader]:
 
 
 def _matching_cells(header: CellHeader, headers: dict[Path, CellHeader]) -> dict[str, Path]:
-    """The other methods' cells on the same pictures and the same views."""
+    """The other cells on the same pictures and the same views, named as in :class:`StreamRun`."""
+    keeping = {other.method for other in headers.values() if other.columns["protocol"] == "stream"}
     cells: dict[str, Path] = {}
     for place, other in headers.items():
         same = all(other.columns[n] == header.columns[n] for n in STREAM_COLUMNS)
         same = same and all(getattr(other, n) == getattr(header, n) for n in STREAM_FACTS)
-        if same and other.method != "rita" and _same_conditions(header, other):
-            cells.setdefault(other.method, place)
-    return {method: cells[method] for method in (*DEFENCES, *cells) if method in cells}
+        protocol, method = other.columns["protocol"], other.method
+        remembers = DEFENCES[method].uses_cache if method in DEFENCES else method in keeping
+        name = f"{method}:{protocol}" if remembers and protocol != "stream" else method
+        if same and name != "rita" and _same_conditions(header, other):
+            cells.setdefault(name, place)
+    return {name: cells[name] for name in sorted(cells, key=_table_order)}
+
+
+def _table_order(name: str) -> tuple[int, int]:
+    """The place of a cell of a stream in the tables: after its method, what has its memory off or reset."""
+    method, protocol = method_and_memory(name)
+    place = list(DEFENCES).index(method) if method in DEFENCES else len(DEFENCES)
+    return place, ["", *MEMORY_TEXT].index(protocol)
 
 
 def _same_conditions(header: CellHeader, other: CellHeader) -> bool:
-    """Whether all settings that matter to the other method are equal, and the seed if that method is stochastic."""
+    """Whether all settings that matter to the other method are equal, apart from its memory's ``protocol``, and the seed if
+    that method is stochastic."""
     try:
         stream, cell = header.cell, other.cell
     except SettingError:  # of another version, or of code that is not loaded: only what was asked for alike
         asked, also = ({n: v for n, v in one.settings.items() if n != "protocol"} for one in (header, other))
         return (asked, header.seed, header.traffic, header.target) == (also, other.seed, other.traffic, other.target)
-    settings = canonical_settings(cell.method, stream.requested, stream.fixed_seeds)
+    asked_for = stream.requested.replace(protocol=cell.settings.protocol)
+    settings = canonical_settings(cell.method, asked_for, stream.fixed_seeds)
     same = settings == cell.settings and stream.traffic == cell.traffic
     return same and (stream.seed == cell.seed or not cell.stochastic)

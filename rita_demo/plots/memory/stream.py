@@ -11,7 +11,7 @@ from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour
 from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, ticks, vertical_line
 from rita_demo.plots.theme import COLOURS, GLYPHS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
-from rita_demo.records.measurement import RememberedView, StreamTrajectory
+from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 MAX_BARS = 40  # symbols of one line
@@ -19,6 +19,7 @@ MAX_CLASSES = 10
 LEGEND_LINE = 50  # letters of the methods' names in one line of a legend
 ROW_HEIGHT, FRAME_HEIGHT, MOST_HEIGHT = 13, 78, 960  # pixels of a timeline: of a row, of what is around them, in all
 UNKNOWN_LOOK = "dashdot", "hexagon"  # of a method that is not loaded
+MEMORY_LOOKS = {"off": ("dash", "circle-open"), "reset": ("dashdot", "diamond-open")}  # of one that keeps no memory
 NO_INSERTIONS = "Nothing has entered the memory yet."
 
 
@@ -30,7 +31,7 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
     x, drawn = (kept + 1).tolist(), list(trajectory.titles)
     looks = {method: _look(method) for method in drawn}
     for method in sorted(drawn, key=lambda method: looks[method][0] != "solid"):  # a dashed line lies on a solid one
-        one, (dash, symbol), colour = trajectory.curves[method], looks[method], method_colour(method)
+        one, (dash, symbol), colour = trajectory.curves[method], looks[method], _colour(method)
         low, high = (100 * end[kept] for end in (one.low, one.high))
         band = {"fill": "toself", "mode": "none", "fillcolor": colour, "opacity": 0.09}
         figure.add_scatter(x=x + x[::-1], y=[*high.tolist(), *low[::-1].tolist()], hoverinfo="skip", **band)
@@ -46,7 +47,7 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
         )
     alt = f"Accuracy over the stream. {'; '.join(accuracy_text(trajectory, method, t) for method in drawn)}."
     words = {m: _legend_words(trajectory, m) for m in drawn}
-    marks = ((method_colour(m), GLYPHS.get(looks[m][1], GLYPHS["circle"]), text) for m, text in words.items())
+    marks = ((_colour(m), GLYPHS.get(looks[m][1], GLYPHS["circle"]), text) for m, text in words.items())
     room = 22 * (len("".join(words.values())) > LEGEND_LINE)  # a second line
     return _finalise(
         *(figure, trajectory, t, f"right so far, 95 % band: {legend(marks)}"),
@@ -59,7 +60,14 @@ def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
 
 def _look(method: str) -> tuple[str, str]:
     """Dash and symbol of a method's line."""
+    method, protocol = method_and_memory(method)
+    if protocol in MEMORY_LOOKS:
+        return MEMORY_LOOKS[protocol]
     return (DEFENCES[method].dash, DEFENCES[method].symbol) if method in DEFENCES else UNKNOWN_LOOK
+
+
+def _colour(method: str) -> str:
+    return method_colour(method_and_memory(method)[0])
 
 
 def _legend_words(trajectory: StreamTrajectory, method: str) -> str:

@@ -171,5 +171,5 @@ def _measured_html(cell: PaperResult, one: MeasuredCell, settings: str) -> str:
     attack = [] if one.attack == "none" else [f"{one.steps} steps"]
     if one.attack != "none" and cell.budget and not one.budget:
         attack.append("no limit on strength")
-    about = [backbone, f"{printable(one.dataset)} {printable(one.split)}", f"memory {one.protocol}", *attack]
+    about = [backbone, f"{printable(one.dataset)} {printable(one.split)}", one.protocol_text, *attack]
     return f"<div>{_accuracy(one)}<small>{escape(', '.join([*about, printable(settings)]))}</small></div>"

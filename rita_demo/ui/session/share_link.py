@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from rita_demo.data import samples, vocabularies
 from rita_demo.records import BackboneInfo, Run
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, refuse_gone
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, form_request, form_values, names_of
@@ -110,6 +110,7 @@ def parse_link(params: Mapping[str, str], *, from_history: bool = False) -> Shar
     own = from_history and given.pop("own", None) is not None
     unknown = [k for k in given if k not in SETTINGS and k not in QUERY_KEYS]
     if unknown:
+        refuse_gone(unknown[0])
         raise SettingError(f"This link has an unknown part: {unknown[0][:40]!r}.", BROKEN_LINK_HINT)
     one = None if own else samples.sample(given.get("sample", ""))
     form = settings_from(given).every_value()

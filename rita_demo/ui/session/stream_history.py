@@ -18,7 +18,7 @@ from rita_demo.records import CacheEvent
 from rita_demo.records.errors import DemoError, PictureError, SettingError
 from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
-from rita_demo.records.measurement import RememberedView, StreamTrajectory
+from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, CacheItem, CacheSnapshot, History, HistoryEntry, small_crop
 from rita_demo.ui.session.session import Session
 
@@ -70,7 +70,7 @@ def stream_picture_request(
 
 def answering(measured: Iterable[str]) -> tuple[str, ...]:
     """The methods that answer where a measured picture is opened: the usual ones and those that were measured."""
-    known = {*measured, *default_methods()}
+    known = {*(method_and_memory(name)[0] for name in measured), *default_methods()}
     return tuple(name for name in DEFENCES if name in known)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from rita_demo.defences.registry import DEFENCES, compared
+from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory
+from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory, method_and_memory
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings.setting import number_text
 from rita_demo.ui.framework.panels import PanelValue
@@ -169,7 +169,7 @@ def help_html(shown: ShownStream) -> str:
         run, method, titles = _other_run(shown), "rita", ("in this run", "in the other")
     found = evaluation_page.compare_answers(shown.recording, run, method, shown.t)
     if found is None:
-        missing = "RITA without memory was not measured in this run: start it again with “RITA, prompts only”."
+        missing = "RITA without memory was not measured in this run: start it again, and it is."
         return f"<p>{missing if chosen == OFF else 'The two runs share no picture attacked alike.'}</p>"
     # those that one side alone has right first
     order = sorted(found.different, key=lambda d: (d.label not in (d.first, d.second), d.label != d.first, d.picture))
@@ -238,9 +238,10 @@ def _outcome(shown: ShownStream) -> tuple[str, str]:
 
 
 def _titles(shown: ShownStream) -> dict[str, str]:
-    """The methods that are compared."""
+    """The methods that are compared, each with its memory kept if it has one."""
     titles = shown.trajectory.titles
-    return {name: title for name, title in titles.items() if name in compared() or name not in DEFENCES}
+    left_out = {name for name, one in DEFENCES.items() if one.ablation}
+    return {n: title for n, title in titles.items() if n not in left_out and method_and_memory(n) == (n, "")}
 
 
 def _gallery(shown: ShownStream, pictures: list[tuple[int, list[tuple[str, int]]]], about: str) -> str:

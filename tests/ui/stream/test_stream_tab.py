@@ -98,7 +98,7 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     assert not view.running
     assert not view.unfinished
     assert view.shown_picture == len(view.trajectory.pictures) == 4
-    assert set(view.trajectory.answers) == {"clip", "ensemble", "rita", "rita_prompts"}
+    assert set(view.trajectory.answers) == {"clip", "ensemble", "rita", WITHOUT_CACHE}
     rows = view.recording.rows()
     assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
     assert {row["protocol"] for row in rows} == {"stream"}
@@ -315,8 +315,11 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
         "base64,"
     )[2]
     rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
-    methods = [row["method"] for row in rows]
-    assert (len(methods), set(methods)) == (16, {"clip", "ensemble", "rita", "rita_prompts"})
+    methods = [(row["method"], row["protocol"]) for row in rows]
+    assert (len(methods), set(methods)) == (
+        16,
+        {("clip", "off"), ("ensemble", "off"), ("rita", "stream"), ("rita", "off")},
+    )
 
 
 def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
@@ -432,7 +435,7 @@ def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memorie
     other = client.view.recording.name
     client.stream(pictures=6)
     one = client.view.recording
-    found = evaluation_page.compare_answers(one, one, "rita_prompts", 6)
+    found = evaluation_page.compare_answers(one, one, WITHOUT_CACHE, 6)
     text = memory_panels.help_html(client.shown)
     assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
     forced = memory_panels.no_class_holds_two(client.shown)

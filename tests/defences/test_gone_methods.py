@@ -1,0 +1,70 @@
+"""RITA without memory, or with one that is emptied, is RITA under a protocol; the two methods of before are refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rita_demo import run
+from rita_demo.cli import main as cli
+from rita_demo.defences.registry import DEFENCES, validated
+from rita_demo.evaluation.request import points
+from rita_demo.pipeline.run_request import method_names, read_settings
+from rita_demo.records.errors import GONE_METHODS, DataError, SettingError
+from rita_demo.settings import RECOMMENDED, parse_assignment
+from rita_demo.ui.session.run_request import methods_of
+from rita_demo.ui.session.share_link import parse_link
+
+ASKS = {
+    "a list of methods": lambda name, _: validated(["clip", name]),
+    "the API": lambda name, _: method_names(f"clip,{name}"),
+    "the form": lambda name, _: methods_of({"methods": [name]}),
+    "a link": lambda name, _: parse_link({"sample": "coffee", "methods": name}),
+    "a setting in a link": lambda name, _: parse_link({"sample": "coffee", f"{name}.x": "1"}),
+    "Python": lambda name, picture: run(picture, classes=["cup", "crab"], methods=[name]),
+    "a known defence": lambda name, _: RECOMMENDED.replace(attack="adaptive", **{"adaptive.against": name}),
+    "an attack": lambda name, _: points(attacks=f"adaptive:{name}", budget="4"),
+    "a setting": lambda name, _: parse_assignment(f"{name}.x=1"),
+}
+
+
+def sentence(name: str) -> str:
+    protocol = GONE_METHODS[name]
+    return f"The method {name} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    from PIL import Image
+
+    Image.new("RGB", (40, 40), "red").save(tmp_path / "a.png")
+    return tmp_path / "a.png"
+
+
+@pytest.mark.parametrize("name", GONE_METHODS)
+@pytest.mark.parametrize("ask", ASKS)
+def test_a_method_of_before_is_refused_by_one_sentence_that_says_what_to_ask_for(
+    ask: str, name: str, picture: Path
+) -> None:
+    assert name not in DEFENCES
+    with pytest.raises(SettingError) as error:
+        ASKS[ask](name, picture)
+    assert str(error.value) == sentence(name)
+
+
+@pytest.mark.parametrize("name", GONE_METHODS)
+def test_a_saved_settings_file_that_names_one_is_refused(name: str, tmp_path: Path) -> None:
+    for settings in ({"adaptive.against": name}, {f"{name}.x": 1}):
+        (tmp_path / "s.json").write_text(json.dumps({"settings": settings}))
+        with pytest.raises(DataError) as error:
+            read_settings(tmp_path / "s.json")
+        assert str(error.value) == f"s.json: {sentence(name)}"
+
+
+@pytest.mark.parametrize("name", GONE_METHODS)
+def test_the_command_line_refuses_one(name: str, picture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explain = ["explain", str(picture), "--classes", "cup,crab", "--methods", name]
+    evaluate = ["evaluate", "--dataset", "textures", "--methods", name, "--attack", "none", "--budget", "4"]
+    for words in (explain, [*evaluate, "--out", str(picture.parent / "runs")]):
+        assert cli.main(words) == 1
+        assert capsys.readouterr().err.strip() == sentence(name)
