@@ -28,7 +28,7 @@ def plain_torch() -> Iterator[None]:
     BackboneError: torch is set to round the factors of float32 products, for the whole process."""
     _check_products()
     rounded = [kind for kind in DEVICES if torch.is_autocast_enabled(kind)]
-    elsewhere = torch.empty(0, dtype=torch.float32).device.type != "cpu"
+    elsewhere = torch.empty(0, dtype=torch.float32, device=None).device.type != "cpu"
     if torch.is_grad_enabled() and not (torch.is_inference_mode_enabled() or rounded or elsewhere):
         yield
         return

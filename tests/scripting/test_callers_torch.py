@@ -90,7 +90,14 @@ def of_adaptive(backbone: str) -> Any:
 
 def of_evaluate(backbone: str, folder: Path) -> Any:
     rows = evaluate(
-        folder, methods="clip,ensemble,rita", attack="none,pgd", budget=4, steps=2, settings=QUICK, backbone=backbone
+        folder,
+        split="all",
+        methods="clip,ensemble,rita",
+        attack="none,pgd",
+        budget=4,
+        steps=2,
+        settings=QUICK,
+        backbone=backbone,
     )
     return rows[["method", "attack", "protocol", "margin"]].to_csv()
 
@@ -145,10 +152,20 @@ def plain(doors: dict[str, Door]) -> dict[str, Any]:
 
 
 DOORS = ["run", "adaptive", "evaluate", "smallest_budget", "Engine", "own_model"]
+#: The doors with less behind them are tried in all contexts, the others in those that failed in their own ways.
+QUICK_DOORS, DISTINCT = {"Engine", "own_model"}, {"inference_mode", "autocast", "bfloat16", "set_default_device"}
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize(
+    ("context", "door"),
+    [
+        pytest.param(
+            one, door, marks=() if door in QUICK_DOORS or (one in DISTINCT and door == "run") else pytest.mark.slow
+        )
+        for one in CONTEXTS
+        for door in DOORS
+    ],
+)
 def test_a_call_in_any_state_of_torch_gives_the_numbers_of_a_plain_call_and_so_does_every_later_one(
     context: str, door: str, doors: dict[str, Door], plain: dict[str, Any]
 ) -> None:
