@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,23 +20,25 @@ OLD, NEW = b"before", b"after" * 1000
 WRITE = "import sys, pathlib; from rita_demo.process.output_file import write_output as w; "
 
 
-@pytest.fixture
+@contextmanager
 def full_disk() -> Iterator[None]:
-    """No file of this process grows beyond 1000 bytes: the same kind of error as on a full disk."""
+    """No file of this process grows beyond 1000 bytes: the same kind of error as on a full disk. Only around the call that is
+    tested: what pytest writes may go into a file, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_on_a_full_disk_the_earlier_file_is_as_it_was_and_nothing_is_left_beside_it(tmp_path, full_disk) -> None:
+def test_on_a_full_disk_the_earlier_file_is_as_it_was_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "run.zip"
     path.write_bytes(OLD)
-    with pytest.raises(DataError) as error:
-        write_output(path, NEW)
-    assert str(error.value) == f"{path} could not be written: File too large."
-    with pytest.raises(DataError):
-        write_output(tmp_path / "new.zip", NEW)
+    for one in (path, tmp_path / "new.zip"):
+        with full_disk(), pytest.raises(DataError) as error:
+            write_output(one, NEW)
+        assert str(error.value) == f"{one} could not be written: File too large."
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("run.zip", OLD)]
 
 
