@@ -331,7 +331,7 @@ def test_terminal_runs_are_found_and_a_damaged_run_hides_no_other(command_line, 
     found = stream_runs(tmp_path)
     assert len(found) == 4  # two attacks, two seeds; only the protocol stream
     for stream in found:
-        assert set(stream.cells) == {"clip", "ensemble", "rita"}
+        assert set(stream.cells) == {"clip", "ensemble", "rita", "rita:off", "rita:reset"}
         found_trajectory = trajectory_of(stream)
         assert len(found_trajectory.pictures) == found_trajectory.expected_pictures == 4
         assert all((given >= 0).all() for given in found_trajectory.answers.values())
@@ -487,8 +487,12 @@ def test_a_memory_that_is_off_or_reset_is_found_beside_every_stream_of_several_s
             method, protocol = method_and_memory(name)
             stored = "off" if method == "clip" else protocol or "stream"
             assert (header.method, header.columns["protocol"]) == (method, stored)
-            assert method == "clip" or header.settings["views"] == views
-            assert stored == "off" or header.settings["cache_weight"] == one.header.settings["cache_weight"]
+            assert method in ("clip", "tda") or header.settings["views"] == views
+            assert (
+                stored == "off"
+                or method == "tda"
+                or header.settings["cache_weight"] == one.header.settings["cache_weight"]
+            )
             assert (method, stored, header.settings["views"], header.columns["settings"]) in rows, "as tables has it"
         off = sum(row["right"] for row in one.rows(WITHOUT_CACHE))
         assert sum(trajectory_of(one).curves[WITHOUT_CACHE].right) == off
