@@ -231,6 +231,23 @@ def test_the_wipe_moves_once_by_itself_and_then_with_the_keyboard(page: Page) ->
     assert page.evaluate(cut) == 0
 
 
+def test_the_line_opens_through_a_patch_at_the_edge_and_says_only_what_is_seen(browser: Browser, address: str) -> None:
+    with new_visitor(browser) as page:
+        page.emulate_media(reduced_motion="reduce")
+        page.goto(f"{address}?sample=motorcycle&attack=patch&attack_seed=1&views=8")
+        page.wait_for_function(TOLD_JS)
+        picture, clean = (story_shown(page, kind).astype(int) for kind in ("attacked", "clean"))
+        columns = np.flatnonzero((picture != clean).any(axis=(0, 2)))
+        wipe = page.get_by_label("Left of the line the clean picture")
+        middle = 50 * (columns[0] + columns[-1] + 1) / picture.shape[1]
+        assert middle < 40, "the patch of this seed lies at the left"
+        assert float(wipe.input_value()) == pytest.approx(middle, abs=0.5)
+        for key, seen, gone in (("Home", "right", "left"), ("End", "left", "right")):
+            wipe.press(key)
+            expect(page.locator(f".photo .tag.{seen}")).to_be_visible()
+            expect(page.locator(f".photo .tag.{gone}")).to_be_hidden()
+
+
 def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(story: Page) -> None:
     reveal(story, "push")
     handle = story.locator(".story .drag")
