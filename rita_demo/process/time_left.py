@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 LONGER = "longer than expected"
 MOST_GROWTH = 4 / 3  # of what was said before
-FIRST_SECONDS, FIRST_FRACTION = 1.5, 0.05  # before both nothing is said
+FIRST_SECONDS, FIRST_STEPS = 1.5, 3  # before both nothing is said
 
 
 class TimeLeft:
@@ -14,6 +14,7 @@ class TimeLeft:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock, self._begin, self._least = clock, clock(), float("inf")
+        self._steps: list[tuple[float, float]] = []  # (elapsed, fraction done) of the latest
 
     @property
     def elapsed(self) -> float:
@@ -30,8 +31,13 @@ class TimeLeft:
         return said
 
     def say(self, fraction: float) -> str:
-        """The words for a job of which this ``fraction`` is done; "" before there is an estimate, and at the end."""
-        if self.elapsed <= FIRST_SECONDS or not FIRST_FRACTION < fraction < 1:
+        """The words for a job of which this ``fraction`` is done; "" before there is an estimate, and at the end. The pace is
+        that of the later half of its time: the first stages of a run are quicker than the steps of a long attack."""
+        now = self.elapsed
+        if not self._steps or fraction > self._steps[-1][1]:
+            self._steps = [*(step for step in self._steps if step[0] >= now / 2), (now, fraction)]
+        if now <= FIRST_SECONDS or len(self._steps) < FIRST_STEPS or fraction >= 1:
             return ""
-        said = self.limit(self.elapsed * (1 - fraction) / fraction)
+        (begin, before), (end, done) = self._steps[0], self._steps[-1]
+        said = self.limit((1 - done) * (end - begin) / (done - before) - (now - end))
         return LONGER if said is None else f"about {said} s left"

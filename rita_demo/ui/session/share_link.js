@@ -76,9 +76,10 @@ function back({ run }) {
 
 // The tab before, and the run before: without it Back would leave the page, and a visitor's picture with it.
 addEventListener("popstate", ({ state }) => {
+  const asked = awaited || now()?.run;
   awaited = "";
   tabs().find((tab, n) => (state?.tab ? TABS[tab.textContent.trim()] === state.tab : !n))?.click();
-  if (state?.run && now() && asks(state.run) !== asks(now().run)) back(state);
+  if (state?.run && asked && asks(state.run) !== asks(asked)) back(state);
 });
 
 // The Story shows its picture with the link; elsewhere the link is copied.
