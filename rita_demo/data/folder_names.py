@@ -91,7 +91,8 @@ def _without_names(folder: Path, classes: Sequence[str], known: Collection[str])
     """A sentence on the class folders that have no name and are not ``known``."""
     if not (nameless := [c for c in _nameless(classes) if c not in known]):
         return ""
-    numbers = all(_NUMBERED.fullmatch(c)[1].casefold() in _KINDS or _WORDNET.fullmatch(c) for c in nameless)
+    numbered = {c: _NUMBERED.fullmatch(c) for c in nameless}
+    numbers = all(m is None or m[1].casefold() in _KINDS or _WORDNET.fullmatch(c) for c, m in numbered.items())
     what = f"{len(nameless)} class folders {'have a number and no name' if numbers else 'differ by a number alone'}"
     if len(nameless) == 1:
         what = "1 class folder has a number and no name"

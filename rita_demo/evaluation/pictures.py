@@ -268,8 +268,8 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    said = {"skipped": skipped, "folder": folder, "origin": named.origin, "names_warning": named.warning}
-    return PictureSet(title, split, names, tuple(items), len(items), present, missing=missing, listed=listed, **said)
+    found = PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped, folder=folder)
+    return replace(found, missing=missing, listed=listed, origin=named.origin, names_warning=named.warning)
 
 
 def own_pictures(

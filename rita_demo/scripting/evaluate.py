@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
@@ -101,7 +101,7 @@ def evaluate(
     methods = [*defence_names(methods), *defence_names(defences)]
     attack = [*attack_names(attack), *attack_names(attacks)]
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
-    asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
+    asked: dict[str, Any] = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
     asked |= {"protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(

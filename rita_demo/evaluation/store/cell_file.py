@@ -349,7 +349,7 @@ def _write_header(path: Path, header: CellHeader) -> None:
     """Write the header of a new cell. A stored one stays, apart from the pictures that are left out or missing: a broken
     file may have been added or removed beside the same pictures."""
     content = header.as_json()
-    beside = {name: content[name] for name in ("left_out", "missing", "listed")}
+    beside: dict[str, Any] = {name: content[name] for name in ("left_out", "missing", "listed")}
     if path.is_file():
         try:
             stored = json.loads(path.read_text("utf-8"))
