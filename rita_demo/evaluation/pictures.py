@@ -240,8 +240,8 @@ def list_pictures(
             "Choose another target.",
         )
     split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    said = {"skipped": skipped, "folder": folder, "origin": named.origin, "names_warning": named.warning}
-    return PictureSet(title, split, names, tuple(items), len(items), present, **said)
+    facts = (title, split, names, tuple(items), len(items), present, (), skipped, folder)
+    return PictureSet(*facts, named.origin, named.warning)
 
 
 def own_pictures(

@@ -70,7 +70,8 @@ def evaluate(
         pictures: the names of the pictures to measure, such as the column ``picture`` of :func:`rita_demo.only_right`;
             None: all. Without ``limit``, and of one named dataset.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
-        report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
+        report: gets a sentence of progress after every picture; before the first, the file of the class names, and what
+            is in the dataset and not measured.
 
     Returns:
         One row per picture and method, of everything in ``out``: see :func:`rita_demo.load_runs`.
