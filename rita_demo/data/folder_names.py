@@ -91,8 +91,7 @@ def _without_names(folder: Path, classes: Sequence[str], known: Collection[str])
     """A sentence on the class folders that have no name and are not ``known``."""
     if not (nameless := [c for c in _nameless(classes) if c not in known]):
         return ""
-    numbered = {c: _NUMBERED.fullmatch(c) for c in nameless}
-    numbers = all(m is None or m[1].casefold() in _KINDS or _WORDNET.fullmatch(c) for c, m in numbered.items())
+    numbers = all(word in _KINDS or _WORDNET.fullmatch(c) for c, word in _numbered(nameless).items())
     what = f"{len(nameless)} class folders {'have a number and no name' if numbers else 'differ by a number alone'}"
     if len(nameless) == 1:
         what = "1 class folder has a number and no name"
@@ -104,9 +103,14 @@ def _without_names(folder: Path, classes: Sequence[str], known: Collection[str])
 
 def _nameless(classes: Sequence[str]) -> list[str]:
     """The class folders that are called by a number: alone, behind a word such as "class", or all behind the same word."""
-    words = {c: match[1].casefold() for c in classes if (match := _NUMBERED.fullmatch(c))}
+    words = _numbered(classes)
     alike = len(words) == len(classes) and len(set(words.values())) == 1
     return [c for c, word in words.items() if alike or word in _KINDS or _WORDNET.fullmatch(c)]
+
+
+def _numbered(classes: Sequence[str]) -> dict[str, str]:
+    """Class folder -> the word in small letters, or "", before its number, where it is no more than these."""
+    return {c: match[1].casefold() for c in classes if (match := _NUMBERED.fullmatch(c))}
 
 
 def _without_index(classes: Sequence[str]) -> dict[str, str]:
