@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -154,13 +155,14 @@ def test_every_stream_of_a_menu_says_what_it_is_and_no_two_read_alike(streams: d
     one = streams["dtd"]
     for part in ("dtd test", "47 class names", "40 pictures", "64 views", "seed 0", "PGD 4/255 on 50 %", "embedded"):
         assert part in one.title
-    own = replace(one, stored=False, name="mine/cells/dtd_rita_abc", last_modified=0.0, decided=12)
+    here = datetime(2026, 1, 2, 3, 4).timestamp()  # the title has the local time
+    own = replace(one, stored=False, name="mine/cells/dtd_rita_abc", last_modified=here, decided=12)
     twin = replace(own, name="mine/cells/dtd_rita_def")
     done = replace(own, name="other/cells/dtd_rita_abc", decided=40)
     texts = [text for text, _ in stream_choices([own, twin, done, one])]
     assert len(set(texts)) == 4
-    assert "unfinished: 12 of 40 pictures decided, 1970-01-01" in texts[0]
+    assert "unfinished: 12 of 40 pictures decided, 2026-01-02 03:04" in texts[0]
     assert (texts[0].endswith("folder mine, cell abc"), texts[1].endswith("folder mine, cell def")) == (True, True)
-    assert "finished, 1970" in texts[2]
+    assert "finished, 2026" in texts[2]
     assert texts[2].endswith("folder other")
     assert texts[3].startswith("Stored example: ")
