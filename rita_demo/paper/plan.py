@@ -83,7 +83,8 @@ def _blocks(asked: Asked) -> list[PaperBlock]:
 
 
 def _cells(blocks: Iterable[PaperBlock]) -> dict[tuple[str, str, int], tuple[str, ...]]:
-    """(dataset, attack, budget) -> methods (``rita:off``: with its memory off): every printed cell once, an average as the cells that it is of."""
+    """(dataset, attack, budget) -> methods (``rita:off``: with its memory off): every printed cell once, an average as the
+    cells that it is of."""
     found: dict[tuple[str, str, int], dict[str, None]] = {}
     for block in blocks:
         attack = paper_results.ATTACKS[block.attack]

@@ -42,9 +42,7 @@ class MeasuredCell:
     class_names: int | None = field(default=None, kw_only=True, compare=False)  # number of names asked
     version: str = field(default="", kw_only=True, compare=False)  # of this package; None and "" if a file has neither
     title: str = field(default="", kw_only=True, compare=False)  # of the method; "" in a file of before
-    missing: int = field(
-        default=0, kw_only=True, compare=False
-    )  # answers that the finished cell has and this one has not
+    missing: int = field(default=0, kw_only=True, compare=False)  # answers that it lacks; 0 of a finished cell
 
     @property
     def by_earlier_attack(self) -> bool:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
@@ -15,7 +15,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
 from rita_demo.evaluation.report.results import load_runs
-from rita_demo.evaluation.request import Words, listed, parse_request
+from rita_demo.evaluation.request import Words, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
@@ -35,12 +35,12 @@ def evaluate(
     dataset: str | Path | Iterable[tuple[Source, int | str]],
     classes: Sequence[str] | str | None = None,
     *,
-    methods: Words = (),
-    attack: Words = (),
-    defences: Iterable[OwnDefence] | OwnDefence = (),
-    attacks: Iterable[OwnAttack] | OwnAttack = (),
+    methods: OwnDefence | Iterable[OwnDefence] = (),
+    attack: OwnAttack | Iterable[OwnAttack] = (),
+    defences: OwnDefence | Iterable[OwnDefence] = (),  # as own ones were given before: more methods
+    attacks: OwnAttack | Iterable[OwnAttack] = (),
     budget: Words,
-    split: str = "val",
+    split: str = "test",
     steps: Words | None = None,
     square: str = "model",
     protocols: Words = "off,reset,stream",
@@ -63,15 +63,15 @@ def evaluate(
         dataset: names or folders as on the command line, below ``data_root`` (None: ``RITA_DATA``, else ./data); or an
             iterable of (picture, label) with ``classes``: pictures as :func:`rita_demo.run` takes them, a label is a class
             name or index, as ``target`` is then.
-        methods, attack: names, as on the command line.
-        defences, attacks: more of them, your own: records, ``FILE.py:NAME`` or plain functions, as
-            :func:`rita_demo.run` takes them. What a function calls in its own module counts when it is asked whether
-            stored rows are of the same code.
+        methods, attack: one or several: names as on the command line, and your own: records, ``FILE.py:NAME`` or plain
+            functions, as :func:`rita_demo.run` takes them. What a function calls in its own module counts when it is asked
+            whether stored rows are of the same code.
+        budget: in 1/255: 4, "4/255", or several.
         pictures: the names of the pictures to measure, such as the column ``picture`` of :func:`rita_demo.only_right`;
             None: all. Without ``limit``, and of one named dataset.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
-        report: gets a sentence of progress after every picture; before the first, the file of the class names, and what
-            is in the dataset and not measured.
+        report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
+            Listed pictures that are missing and a random split are a warning.
 
     Returns:
         One row per picture and method, of everything in ``out``: see :func:`rita_demo.load_runs`.
@@ -98,10 +98,10 @@ def evaluate(
             raise DataError("Pictures are chosen by their names in a named dataset.", "Pass the chosen pairs alone.")
     elif not isinstance(target, str):
         raise SettingError(f"The target of a named dataset is a class name, or next; got {short_repr(target)}.")
-    methods = [*listed(methods), *defence_names(defences)]
-    attack = [*listed(attack), *attack_names(attacks)]
+    methods = [*defence_names(methods), *defence_names(defences)]
+    attack = [*attack_names(attack), *attack_names(attacks)]
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
-    asked = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
+    asked: dict[str, Any] = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
     asked |= {"protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo import run
+from rita_demo import only_right, run
 from rita_demo.cli import main as cli
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.evaluation.request import points
@@ -24,6 +24,7 @@ ASKS = {
     "Python": lambda name, picture: run(picture, classes=["cup", "crab"], methods=[name]),
     "a known defence": lambda name, _: RECOMMENDED.replace(attack="adaptive", **{"adaptive.against": name}),
     "an attack": lambda name, _: points(attacks=f"adaptive:{name}", budget="4"),
+    "a comparison": lambda name, picture: only_right(picture.parent, method=("rita", name)),
     "a setting": lambda name, _: parse_assignment(f"{name}.x=1"),
 }
 

@@ -19,7 +19,7 @@ from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report.comparisons import PairedComparison, picture_key
 from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, seed_groups
 from rita_demo.evaluation.store.stream_runs import traffic_words
-from rita_demo.records.errors import DataError, SettingError, did_you_mean
+from rita_demo.records.errors import DataError, SettingError, did_you_mean, refuse_gone
 from rita_demo.records.grouping import group_by
 from rita_demo.records.measurement import MEMORY_TEXT
 from rita_demo.settings import SETTINGS
@@ -131,6 +131,8 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
     strengths = both.get("budget", ())
     if strengths:
         both["budget"] = [one if one in (None, "") else SETTINGS["budget"].parse(one) for one in strengths]
+    for method in both.get("method", ()):
+        refuse_gone(method)
     groups = seed_groups(first)
     one = _the_one(_matching(groups, {n: pair[0] for n, pair in both.items()}), "first")
     others = _matching(groups if second is None else seed_groups(second), {n: pair[1] for n, pair in both.items()})

@@ -61,7 +61,8 @@ class ResultRow(MeasuredCell):
         target_hits: answers that are the attack's target; None without a target.
         gradient: median norm of the attack's first gradients; None without any.
         variant, attack_settings, also: the settings that differ from the recommended ones by what they act in, see
-            :func:`rita_demo.evaluation.planned_cells.settings_by_part`. pictures: their names. failed: answers that are missing, because the user's own code failed.
+            :func:`rita_demo.evaluation.planned_cells.settings_by_part`. pictures: their names.
+        failed: answers that are missing, because the user's own code failed.
     """
 
     expected_answers: int
