@@ -80,8 +80,8 @@ def _plain_steps(steps: Generator[Any, Any, R]) -> Generator[Any, None, R]:
 
 
 def _check_products() -> None:
-    for name in ("matmul", "conv"):
-        precision = getattr(torch.backends.mkldnn, name).fp32_precision
+    onednn: Any = torch.backends.mkldnn
+    for name, precision in (("matmul", onednn.matmul.fp32_precision), ("conv", onednn.conv.fp32_precision)):
         if precision not in ("none", "ieee") and _rounds(precision):
             raise BackboneError(
                 f"torch rounds the factors of float32 products to {precision} (torch.set_float32_matmul_precision, "
