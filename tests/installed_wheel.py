@@ -37,9 +37,11 @@ def main() -> None:
 
         rita = str(place / "bin" / "rita")
         print(python(rita, "--version").strip())
-        place_of = "import rita_demo, rita_demo.data.samples as s; print(rita_demo.__file__, s.SAMPLES['coffee'].path, sep='\\n')"
-        code, picture = python("-c", place_of).split("\n")[:2]
-        assert Path(code).is_relative_to(place), f"{code} is not the installed package"
+        place_of = "import rita_demo, rita_demo.data.samples as s, rita_demo.process.assets as a; "
+        place_of += "print(rita_demo.__file__, a.HOME, s.SAMPLES['coffee'].path, sep='\\n')"
+        code, home, picture = python("-c", place_of).split("\n")[:3]
+        for path in (code, home):  # and not the checkout, which make setup installs in place
+            assert Path(path).is_relative_to(place), f"{path} is not of the installed package"
         python(rita, "explain", picture, "--vocabulary", "caltech101", "--label", "cup", "--json", "answer.json")
         answers = json.loads((empty / "answer.json").read_text(encoding="utf-8"))
         print("explain:", ", ".join(answers["attacked"]["methods"]))

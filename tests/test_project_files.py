@@ -109,6 +109,16 @@ def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) ->
     assert all(f"\n{method} " in done.stdout for method in ("clip", "ensemble", "rita"))
 
 
+NUMBERS = ["results", "method", "performance", "threat-model", "result-files"]
+
+
+@pytest.mark.parametrize("path", [*(f"docs/{name}.md" for name in NUMBERS), "assets/model/README.md"])
+def test_every_measurement_of_a_document_with_numbers_names_its_split(path: str) -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / path).read_text("utf-8"), flags=re.S)
+    commands = [block for block in blocks if "rita_demo evaluate" in block]
+    assert all("--split " in block for block in commands), path
+
+
 def test_every_file_linked_in_the_readme_exists() -> None:
     assert [target for target in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / target).is_file()] == []
 
