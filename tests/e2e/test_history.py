@@ -72,6 +72,8 @@ def test_a_reload_keeps_an_upload_or_says_that_it_is_gone(page: Page, tmp_path: 
 #: The headings of the Story that are under the status line while each of them is at the top of the screen.
 COVERED_JS = """async () => {
   const status = document.querySelector("#status");
+  const kept = [...status.childNodes]; // what was done last
+  status.replaceChildren();
   status.insertAdjacentHTML("beforeend", "<div class='progress'><progress></progress><span>A step of a long attack, about 25 s left</span></div>");
   const found = [];
   for (const heading of [...document.querySelectorAll(".story h2")].filter((one) => one.checkVisibility())) {
@@ -80,7 +82,7 @@ COVERED_JS = """async () => {
     if (a.bottom > innerHeight || !a.height) found.push("the status line is not seen");
     if (a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top) found.push(heading.textContent);
   }
-  status.lastElementChild.remove();
+  status.replaceChildren(...kept);
   return found;
 }"""
 
