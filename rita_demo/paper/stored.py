@@ -11,6 +11,7 @@ from rita_demo.evaluation.report.tables import attack_text
 from rita_demo.evaluation.request import Request
 from rita_demo.evaluation.store.run_folder import RunFolder, StoredCell
 from rita_demo.records.grouping import group_by
+from rita_demo.records.measurement import MEMORY_TEXT
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,22 @@ def stored(requests: Iterable[Request], pictures: Mapping[str, PictureSet], fact
 
 
 def _unfinished(cells: Iterable[StoredCell], unnamed: Iterable[StoredCell]) -> Iterator[str]:
-    """``dtd, pgd 1/255, 3 of 20 pictures: clip, ensemble``; a cell of a figure with the setting that it varies. ``unnamed``:
-    those of the cells that no earlier request has."""
+    """``dtd, pgd 1/255, 3 of 20 pictures: clip, ensemble``; a cell of a figure with the setting that it varies, one of a
+    method that is measured with several memories with its own. ``unnamed``: those of the cells that no earlier request has."""
+    cells = list(cells)
+    memories = group_by({(one.cell.method, one.cell.settings.protocol) for one in cells}, lambda pair: pair[0])
     varied = [name for name in VALUES if len({getattr(one.cell.requested, name) for one in cells}) > 1]
     lacking = group_by((one for one in unnamed if one.done < one.total), _where)
     for (dataset, attack, done, total), same in lacking.items():
         names = (
-            " ".join([one.cell.method, *(f"{n}={getattr(one.cell.requested, n):g}" for n in varied)]) for one in same
+            " ".join(
+                [
+                    one.cell.method,
+                    *([f"({MEMORY_TEXT[one.cell.settings.protocol]})"] if len(memories[one.cell.method]) > 1 else []),
+                    *(f"{n}={getattr(one.cell.requested, n):g}" for n in varied),
+                ]
+            )
+            for one in same
         )
         yield f"{dataset}, {attack}, {done} of {total} pictures: {', '.join(names)}"
 

@@ -187,7 +187,7 @@ def test_a_report_says_how_much_is_measured_after_ctrl_c_and_after_a_kill(
         assert cli.main(words) == 130
     assert re.match(r"18\.8% done: 3 of 16 in all, \S+ pictures per second, 0:\S+ left; dtd:present, ", said[-1])
     assert f"still to measure: {out / 'report.md'}\n" in capsys.readouterr().err
-    methods = "clip, rita, rita_memory"
+    methods = "clip, rita (memory kept), rita (without memory), rita_memory"
     after_three = [
         f"dtd:present, clean, 3 of 4 pictures: {methods}",
         f"eurosat, clean, 0 of 4 pictures: {methods}",
