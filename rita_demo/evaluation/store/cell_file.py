@@ -349,11 +349,12 @@ def _write_header(path: Path, header: CellHeader) -> None:
     """Write the header of a new cell. A stored one stays, apart from the pictures that are left out or missing: a broken
     file may have been added or removed beside the same pictures."""
     content = header.as_json()
-    beside: dict[str, Any] = {name: content[name] for name in ("left_out", "missing", "listed")}
+    before: dict[str, Json] = {"left_out": {}, "missing": 0, "listed": 0}  # in a header that does not have them
+    beside = {name: content[name] for name in before}
     if path.is_file():
         try:
             stored = json.loads(path.read_text("utf-8"))
-            unchanged = all((stored.get(name) or type(value)()) == value for name, value in beside.items())
+            unchanged = {name: stored.get(name, empty) for name, empty in before.items()} == beside
         except (OSError, ValueError, AttributeError):  # its readers say that it is damaged
             return
         if unchanged:
