@@ -105,7 +105,10 @@ def evaluate(
     asked |= {"protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(
-            *(OWN if own else str(dataset), methods, seeds, asked),
+            OWN if own else str(dataset),
+            methods,
+            seeds,
+            asked,
             split=split,
             out=Path(folder),
             data_root=data_folder() if data_root is None else Path(data_root),
