@@ -98,15 +98,21 @@ def evaluate(
             raise DataError("Pictures are chosen by their names in a named dataset.", "Pass the chosen pairs alone.")
     elif not isinstance(target, str):
         raise SettingError(f"The target of a named dataset is a class name, or next; got {short_repr(target)}.")
-    methods = [*defence_names(methods), *defence_names(defences)]
-    attack = [*attack_names(attack), *attack_names(attacks)]
+    method_names = [*defence_names(methods), *defence_names(defences)]
+    attacked_by = [*attack_names(attack), *attack_names(attacks)]
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
-    asked: dict[str, Any] = {"start": preset, "attacks": attack, "budget": budget, "steps": steps, "square": square}
+    asked: dict[str, Any] = {
+        "start": preset,
+        "attacks": attacked_by,
+        "budget": budget,
+        "steps": steps,
+        "square": square,
+    }
     asked |= {"protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(
             OWN if own else str(dataset),
-            methods,
+            method_names,
             seeds,
             asked,
             split=split,
