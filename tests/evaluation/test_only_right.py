@@ -82,7 +82,7 @@ def test_runs_without_a_common_picture_are_refused() -> None:
 
 
 def test_the_table_of_the_stored_streams_has_every_column_and_both_answers() -> None:
-    frame = only_right(STORED / "dtd", method=("rita", "clip"))
+    frame = only_right(STORED / "dtd", method=("rita", "clip"), protocol=("stream", "off"))
     assert list(frame.columns) == list(TABLE_COLUMNS)
     assert len(frame)
     assert (frame["first"] == frame.label).all()
@@ -103,9 +103,9 @@ def test_the_command_prints_the_pictures_and_the_sentence(
 ) -> None:
     copy = Path(shutil.copytree(runs, tmp_path / "other"))
     for words in ([str(STORED / "dtd")], [str(STORED / "dtd"), str(STORED / "dtd")]):
-        assert cli.main(["compare", *words, "--method", "rita,clip"]) == 0
+        assert cli.main(["compare", *words, "--method", "rita,clip", "--protocol", "stream,off"]) == 0
         out = capsys.readouterr().out
-        frame = only_right(STORED / "dtd", method=("rita", "clip"))
+        frame = only_right(STORED / "dtd", method=("rita", "clip"), protocol=("stream", "off"))
         assert all(name in out for name in frame.picture)
         assert frame.attrs["sentence"] in out
     assert cli.main(["compare", str(runs), str(copy), "--method", "rita", "--attack", "pgd", "--protocol", "off"]) == 0

@@ -295,8 +295,8 @@ def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loade
         assert "Median" in text
         assert not [line for line in text.splitlines() if line.startswith(("| median", "median &"))], form
     head, *lines = FORMATS["csv"](rows).splitlines()
-    assert head.endswith(",title")
-    assert sum(line.endswith(",Median") for line in lines) == 2
+    assert head.endswith(",title,missing")
+    assert sum(line.endswith(",Median,0") for line in lines) == 2
     times = {one.method: one.title for one in run_times(rows)}
     assert times == {"clip": "CLIP (1 view)", "ensemble": "Ensemble", "median": "Median"}
     assert "Median" in run_time_figure(run_times(rows), "a run").layout.meta["alt"]

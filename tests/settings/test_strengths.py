@@ -78,11 +78,11 @@ def test_every_door_takes_a_strength_with_its_unit(tmp_path: Path) -> None:
         assert [point.budget for point in points(attacks="pgd", budget=words, protocols="off")[0]] == [8]
     with pytest.raises(SettingError, match="did you mean 4"):
         points(attacks="pgd", budget=0.0157)
-    assert len(only_right(STREAMS, method=("rita", "clip"), budget="4/255"))
+    assert len(only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="4/255"))
     with pytest.raises(DataError, match="Nothing in the first run fits"):
-        only_right(STREAMS, method=("rita", "clip"), budget="8/255")
+        only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget="8/255")
     with pytest.raises(SettingError, match="did you mean 4"):
-        only_right(STREAMS, method=("rita", "clip"), budget=0.0157)
+        only_right(STREAMS, method=("rita", "clip"), protocol=("stream", "off"), budget=0.0157)
 
 
 def test_the_split_test_is_measured_unless_another_is_named() -> None:
