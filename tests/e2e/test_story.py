@@ -162,7 +162,8 @@ def test_play_drives_picture_noise_answers_crops_and_curve_together_and_pauses_w
     for state in states:  # of one step, all in the same frame
         assert float(state["curve"]) == pytest.approx(at_curve(states, state["step"]), abs=1.5)
     falls = [state for state in states if "CLIP falls" in state["fell"]]
-    rest = falls[-1]["time"] - falls[0]["time"]
+    places = [n for n, state in enumerate(states) if state in falls]
+    rest = states[places[-1] + 1]["time"] - states[places[0] - 1]["time"]  # a busy machine draws few frames
     assert len({round(state["step"], 3) for state in falls}) == 1
     assert rest > 1_000
     before = next(state for state in states if state["step"] < falls[0]["step"] - 0.5)
