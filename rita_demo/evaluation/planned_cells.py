@@ -210,8 +210,8 @@ def settings_by_part(
     differs = non_default(cell, names)
     unattacked = replace(cell.clean, traffic=replace(cell.traffic, share=100))
     own = non_default(unattacked, names)
-    told = {"target", "attacked_share", get_attack(cell.requested.attack).steps_setting}
-    rest = {name: value for name, value in differs.items() if name not in own and name not in told}
+    elsewhere = {"target", "attacked_share", get_attack(cell.requested.attack).steps_setting}
+    rest = {name: value for name, value in differs.items() if name not in own and name not in elsewhere}
     of_attack = {name: value for name, value in rest.items() if is_of_attacks(name)}
     also = {name: value for name, value in rest.items() if name not in of_attack}
     if cell.requested.attack == "adaptive":  # the hash has those of every defence that it could be made against

@@ -9,7 +9,7 @@ FIRST_SECONDS, FIRST_STEPS = 1.5, 3  # before both nothing is said
 
 
 class TimeLeft:
-    """The clock of one job. What it says never grows by more than a third: a person who was told 15 s and then reads 40
+    """The clock of one job. What it says never grows by more than a third: a person who reads 15 s and then 40
     no longer believes either. ``clock``: seconds, monotonic."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:

@@ -1,4 +1,4 @@
-"""The torch of whoever calls: its inference mode, autocast, gradient mode and default device do not reach our numbers,
+"""The caller's torch: its inference mode, autocast, gradient mode and default device do not reach our numbers,
 and ours do not reach it.
 
 These four are states of a thread and are entered. The default dtype and the precision of products are states of the whole

@@ -192,8 +192,8 @@ def _settings_by_part(header: CellHeader) -> tuple[dict[str, JsonValue], ...]:
             for name, value in header.non_default.items()
             if planned_cells.is_of_attacks(name) or name.partition(".")[0] == attack
         }
-        told = (*of_attack, "target", "attacked_share")
-        return {n: v for n, v in header.non_default.items() if n not in told}, of_attack, {}
+        elsewhere = (*of_attack, "target", "attacked_share")
+        return {n: v for n, v in header.non_default.items() if n not in elsewhere}, of_attack, {}
 
 
 def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
