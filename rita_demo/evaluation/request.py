@@ -173,7 +173,7 @@ def points(
         chosen = dict(zip(axes, values))
         chosen = parse_attack(chosen.pop("attack")) | chosen
         if steps is not None:
-            chosen[get_attack(chosen["attack"]).steps_setting] = chosen.pop("steps")
+            chosen.setdefault(get_attack(chosen["attack"]).steps_setting, chosen.pop("steps"))
         settings.append(preset(start).replace(**(saved or {})).replace(**chosen))
     return tuple(dict.fromkeys(settings)), frozenset(name for name in SEEDS if name in axes)
 

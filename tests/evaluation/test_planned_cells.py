@@ -46,6 +46,14 @@ def pictures(data_root: Path) -> PictureSet:
     return collect("caltech101", data_root, "val", limit=None, allow_partial=True)
 
 
+def test_a_setting_by_its_name_wins_over_the_steps_of_every_attack() -> None:
+    asked = points(attacks="pgd,adaptive", budget="4", steps="5", protocols="off", assignments=["adaptive.steps=2"])[0]
+    assert [(one.attack, one.steps, getattr(one, "adaptive.steps")) for one in asked] == [
+        ("pgd", 5, 2),
+        ("adaptive", 7, 2),
+    ]
+
+
 @pytest.fixture(scope="module")
 def dtd(data_root: Path) -> PictureSet:
     return collect("dtd", data_root, "val", limit=None, allow_partial=True)

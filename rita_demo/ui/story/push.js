@@ -23,8 +23,13 @@ figures.push(() => {
   const [left, top, right, bottom] = data.boxes[crop].map((v) => `${100 * v}%`);
   Object.assign(find(".push .box").style, { left, top, width: `calc(${right} - ${left})`, height: `calc(${bottom} - ${top})` });
   const said = share > 0 ? `this crop feels ${percent(share)}` : "this crop feels nothing";
+  const why = push.covers
+    ? "The attack covers a part of the picture: a crop without this part feels none of it"
+    : data.through_crops
+      ? "This attack was made for the crops as well"
+      : "The pattern was made for one grid of pixels: in a crop, cut out and enlarged, its small parts no longer line up";
   find(".push .lead").textContent =
-    `The push is how far ${data.names[0]} falls against ${data.names[1]}. ${data.through_crops ? "This attack was made for the crops as well" : "The pattern was made for one grid of pixels: in a crop, cut out and enlarged, its small parts no longer line up"}. Of the push on the whole picture, ${said}, a typical one (the median) ${percent(push.share[push.median])}.`;
+    `The push is how far ${data.names[0]} falls against ${data.names[1]}. ${why}. Of the push on the whole picture, ${said}, a typical one (the median) ${percent(push.share[push.median])}.`;
   find(".gets").textContent = `What crop ${crop} gets of it${data.flipped[crop] ? ", mirrored" : ""}`;
   const [before, after] = [steps[0], steps.at(-1)].map((one) => one.answers[crop]);
   find(".sees").textContent = `What crop ${crop} sees: ${data.names[after]}${after && before === after ? ", also without the attack" : ""}`;

@@ -223,7 +223,14 @@ def _push(run: Run) -> dict[str, Any] | None:
         return None
     share = np.asarray(found.share, float)
     order = 1 + np.argsort(share[1:], kind="stable")
-    return {"share": share.round(4).tolist(), "median": found.median, "first": int(order[len(order) // 4])}
+    change = run.attacked.picture.pixels != run.clean.picture.pixels
+    covers = bool(change.any(axis=-1).mean() < 0.5)  # a patch or a written word: another reason why crops help
+    return {
+        "share": share.round(4).tolist(),
+        "median": found.median,
+        "first": int(order[len(order) // 4]),
+        "covers": covers,
+    }
 
 
 def _clips_other(run: Run, rival: int) -> int:

@@ -167,6 +167,16 @@ def test_where_the_attack_did_not_lower_the_margin_there_is_no_push_to_show(exam
     assert told(completed_run(ToyEngine(spread=0.2), views=1))["push"] is None, "no crops"
 
 
+@pytest.mark.parametrize(
+    ("attack", "covers"), [("pgd", False), ("cw_l2", False), ("patch", True), ("typographic", True)]
+)
+def test_a_patch_and_a_word_cover_a_part_of_the_picture(attack: str, covers: bool, example_run: Run) -> None:
+    run, side = completed_run(ToyEngine(spread=0.2), attack=attack, views=8), example_run.attacked
+    pushed = replace(example_run, attacked=replace(side, picture=run.attacked.picture))
+    pushed = replace(pushed, clean=replace(example_run.clean, picture=run.clean.picture))
+    assert told(pushed)["push"]["covers"] is covers
+
+
 @pytest.mark.parametrize("attack", ["pgd", "noise", "patch", "typographic", "cw_l2"])
 def test_the_attacked_picture_comes_back_bit_for_bit(attack: str) -> None:
     run = completed_run(ToyEngine(spread=0.2), attack=attack, views=8)
