@@ -11,9 +11,9 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import DifferenceRow, DriftRow, PaperResult
+from rita_demo.records.measurement import DriftRow, PaperResult
 
-R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow, DifferenceRow)
+R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow)
 _FOLDER = ASSETS / "measured"
 #: Accuracy against the attack's budget on the embedded model, by the setting ``square``. assets/model/README.md has
 #: the commands.
@@ -26,12 +26,10 @@ ARENA = _FOLDER / "arena.csv"
 EXAMPLES = _FOLDER / "examples.csv"
 #: Drift of features without and with an attack, written by ``python -m tools.story.drift``.
 DRIFT = _FOLDER / "drift.csv"
-#: On how many pictures only RITA is right, or only an average; written by ``python -m tools.story.counts``.
-DIFFERENCES = _FOLDER / "differences.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("steps", "n", "only_method", "only_other"), int),
+    **dict.fromkeys(("steps", "n"), int),
     **dict.fromkeys(("accuracy", "low", "high", "rita_margin", "crop_offset", "noise"), float),
     **dict.fromkeys(("budget", "class_names"), lambda text: int(text) if text else None),
 }
@@ -39,7 +37,7 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 
 def files() -> tuple[Path, ...]:
     """Every table of ``tables --format csv`` in ``assets/measured``."""
-    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DRIFT, DIFFERENCES)))
+    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DRIFT)))
 
 
 def read(path: Path) -> tuple[MeasuredCell, ...]:
@@ -55,11 +53,6 @@ def sample_outcomes() -> dict[str, SampleOutcome]:
 def drift_rows() -> tuple[DriftRow, ...]:
     """The rows of :data:`DRIFT`; DataError when the file is missing or damaged."""
     return read_records(DRIFT, DriftRow, "tools.story.drift")
-
-
-def difference_rows() -> tuple[DifferenceRow, ...]:
-    """The rows of :data:`DIFFERENCES`; DataError when the file is missing or damaged."""
-    return read_records(DIFFERENCES, DifferenceRow, "tools.story.counts")
 
 
 def write_records(path: Path, found: Sequence[R]) -> None:

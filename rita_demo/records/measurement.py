@@ -139,25 +139,6 @@ class DriftRow:
 
 
 @dataclass(frozen=True)
-class DifferenceRow:
-    """Two methods on the same ``n`` attacked pictures: how many only one of the two has right. With several seeds a
-    picture counts once, for the method that has it right under more of them."""
-
-    dataset: str  # "all": those of the other rows together
-    split: str
-    backbone: str
-    attack: str
-    budget: int  # in 1/255
-    method: str
-    other: str
-    seeds: str
-    n: int
-    only_method: int
-    only_other: int
-    weights: str  # the first digits of the hash of the model's weights
-
-
-@dataclass(frozen=True)
 class AccuracyCurve:
     """A method's accuracy along a stream: over all pictures so far, in [0, 1], with Wilson's 95 % interval."""
 

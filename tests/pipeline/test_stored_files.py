@@ -5,12 +5,12 @@ from types import ModuleType
 
 import pytest
 
-from rita_demo.pipeline import arena_file, differing, example, story
+from rita_demo.pipeline import arena_file, example, story
 from rita_demo.records.errors import DataError
 
 
 @pytest.mark.parametrize("data", [None, b"", b"{}", b"[1]", b"PK\x03\x04" + bytes(40)])
-@pytest.mark.parametrize("module", [arena_file, differing, example, story])
+@pytest.mark.parametrize("module", [arena_file, example, story])
 def test_a_missing_or_broken_file_is_an_error_message(
     module: ModuleType, data: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

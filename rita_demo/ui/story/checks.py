@@ -13,7 +13,7 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
-MEASURED = "embedded"  # the model of the stored drifts and counts
+MEASURED = "embedded"  # the model of the stored drifts
 RULES = ("average", "balanced", "nearest_35", "nearest_10")
 GAIN = 1 / NEAREST[0] - 1  # what a wrong class gains in its nearest crops counts so often
 #: What a drift depends on besides the model: the stored ones have the recommended values.

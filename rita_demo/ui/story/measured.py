@@ -7,13 +7,11 @@ from rita_demo import analysis
 from rita_demo.analysis import CorrectCount
 from rita_demo.analysis.drift import detector
 from rita_demo.attacks import ATTACKS
-from rita_demo.data import samples, shipped_results
+from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline import differing
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
-from rita_demo.records.intervals import mcnemar, wilson
-from rita_demo.records.measurement import DifferenceRow
+from rita_demo.records.intervals import wilson
 from rita_demo.ui.widgets import wording
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
@@ -29,8 +27,6 @@ COLUMNS = {
 }
 
 TITLES = {"ensemble": "average of crops"}  # as above the fold
-NAMES = {"rita": "RITA", "average": "the average"}
-SURE = 0.05  # a difference with a smaller p (McNemar) is no chance
 FALSE_ALARMS = 0.05  # at the threshold that the detector starts with
 
 Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
@@ -41,7 +37,7 @@ def measured() -> dict[str, Any]:
     arena = _cells(shipped_results.ARENA)
     towers = {tower: analysis.attacker_table(c for c in arena if c.backbone == tower) for tower in TOWERS}
     found: dict[str, Any] = {"table": _table(towers), "memory": _memory(_cells(shipped_results.ATTACKERS))}
-    return found | _knowing_attacker(towers) | {"drift": _drift(), "differing": _differing()}
+    return found | _knowing_attacker(towers) | {"drift": _drift()}
 
 
 def _cells(path: Path) -> tuple[MeasuredCell, ...]:
@@ -83,7 +79,7 @@ def _short(towers: dict[str, Counts]) -> str:
         trained, robust = (towers["embedded-robust"]["adaptive"][m] for m in ("clip", "rita"))
     except KeyError:
         return ""
-    if not (_above(average, clip) and _above(robust, known) and _weights_alone_help()):
+    if not (_above(average, clip) and _above(robust, known)):
         return ""
     return (
         f"In short: crops help against an attacker who knows only CLIP ({average.percent:.0f} % right instead of {clip.percent:.0f} %). RITA’s "
@@ -170,73 +166,6 @@ def _drift() -> dict[str, Any] | None:
         f"model on {len(found.clean)} clean and {len(found.attacked)} attacked validation pictures (Caltech101 and DTD; PGD, 4 of 255): in "
         f"{100 * found.separation:.0f} of 100 pairs of a clean and an attacked one the attacked one drifts more. An attacker who knows the detector was not tried.",
     }
-
-
-def _compared() -> dict[str, DifferenceRow]:
-    """RITA beside another method on pictures under PGD, pooled over all datasets and draws of the crops; by that method."""
-    rows = shipped_results.difference_rows()
-    pooled = (r for r in rows if (r.dataset, r.attack, r.method) == ("all", "pgd", "rita") and "," in r.seeds)
-    return {row.other: row for row in pooled}
-
-
-def _points_ahead(other: str) -> float:
-    """The mean over the draws of how many percent more pictures RITA has right under PGD than ``other``; 0 where no draw is
-    there by itself."""
-    own = [
-        r
-        for r in shipped_results.difference_rows()
-        if (r.dataset, r.attack, r.method, r.other) == ("all", "pgd", "rita", other)
-    ]
-    more = [100 * (r.only_method - r.only_other) / r.n for r in own if "," not in r.seeds]
-    return sum(more) / len(more) if more else 0.0
-
-
-def _weights_alone_help() -> bool:
-    """Whether RITA is right more often than the average, and not than an average with RITA's weights (McNemar)."""
-    try:
-        rows = _compared()
-        average, level = rows["ensemble"], rows["ensemble_area"]
-    except (DataError, KeyError):
-        return False
-    more = average.only_method > average.only_other
-    return more and _p(average) < SURE <= _p(level)
-
-
-def _p(row: DifferenceRow) -> float:
-    return mcnemar(row.only_method, row.only_other)
-
-
-def _differing() -> dict[str, Any]:
-    """Where only one of average and RITA is right: the count over many pictures, and one shipped picture of each kind
-    (``sample``: the sample that shows it, or "")."""
-    try:
-        rows, pictures = _compared(), differing.stored()
-    except DataError:
-        return {"text": "", "pictures": []}
-    said = []
-    if average := rows.get("ensemble"):
-        points = _points_ahead("ensemble")
-        over = f": over all draws RITA gains {points:.0f} points, as in the table below" if points > 0 else ""
-        said.append(
-            f"Of {average.n} attacked test pictures (PGD; {len(average.seeds.split(','))} draws of crops each; embedded model) "
-            f"{average.only_method} are right in more draws with RITA, {average.only_other} with the average{over}."
-        )
-    if level := rows.get("ensemble_area"):
-        cause = ": the weights help; of the transport no gain shows" if _weights_alone_help() else ""
-        said.append(
-            f"Give the average RITA’s weights (small crops count more), and it is {level.only_method} to {level.only_other}{cause}."
-        )
-    if {one.right for one in pictures} != {"rita", "average"}:
-        said.append(f"None of the other kind was found in {differing.tried()} tries with pictures that may be shown.")
-    shown = [
-        {
-            "text": f"{samples.SAMPLES[one.source.sample].title if one.source.sample else f'A drawn texture ({one.source.label})'}, "
-            f"{one.budget} of 255: {NAMES[one.right]} is right, {NAMES['average' if one.right == 'rita' else 'rita']} is not.",
-            "sample": one.source.sample,
-        }
-        for one in pictures
-    ]
-    return {"text": " ".join(said), "pictures": shown}
 
 
 def _where(cell: MeasuredCell) -> tuple[Any, ...]:

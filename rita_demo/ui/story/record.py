@@ -13,7 +13,6 @@ from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.checks import MEASURED
 from rita_demo.ui.story.sentences import claim, does, doubt, knew, remembered, threat, which
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
@@ -44,7 +43,6 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "through_crops": differentiated(run.settings) != "model",
         "knew": knew(run),
         "which": which(run),
-        "measured": run.backbone.name == MEASURED,
         "choices": choices,
         "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in choices],
         "known": not run.class_prompts.unknown_names,

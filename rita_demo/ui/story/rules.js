@@ -9,12 +9,6 @@ const MEANS = {
 const [BAND, NODE, LABEL] = [112, 10, 38]; // heights in pixels: of the bands, of a sentence's bar, of its words
 let tiles = [];
 let toward = 0; // the class whose plan is on screen
-find(".differing").textContent = fixed.differing.text;
-for (const { text, sample } of fixed.differing.pictures) {
-  find(".differing").append(" ");
-  const one = add(find(".differing"), sample ? "button" : "span", text, sample ? "link" : "");
-  if (sample) Object.assign(one, { type: "button" }).dataset.press = `[data-sample="${sample}"]`;
-}
 let laidOut = null; // the run that the tiles are of
 let bandsOf = ""; // what the bands show
 
@@ -31,7 +25,6 @@ function buttons(query, texts, press) {
 // Which of the two classes a rule prefers: the more probable one, or the cheaper one.
 const answerOf = ({ unit, values: [one, two] }) => (unit === "probability" ? +(one < two) : +(one > two));
 built.push(() => {
-  for (const one of find(".differing").children) one.hidden = !data.measured; // of the embedded model
   buttons(".switch.rule", { ...RULES, ...(data.mass < 1 && { rita: `RITA, cheapest ${percent(data.mass).replace(" ", "\u00a0")}` }) }, (key) => {
     rule = key;
     toward = answerOf(data.rules.find((one) => one.name === key));

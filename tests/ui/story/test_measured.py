@@ -2,18 +2,17 @@
 
 import csv
 import json
-from dataclasses import fields
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rita_demo.data import shipped_results
-from rita_demo.pipeline import differing
 from rita_demo.records.intervals import wilson
-from rita_demo.records.measurement import DifferenceRow
 from rita_demo.ui.story import measured as story_measured
 from rita_demo.ui.story.measured import ATTACKERS, METHODS, TOWERS, measured
+from rita_demo.ui.story.view import TEMPLATE
 
 Cells = list[dict[str, str]]
 
@@ -106,19 +105,14 @@ def test_the_memory_is_told_as_the_difference_of_two_counts_over_the_same_answer
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in place of the shipped tables, with no table in it."""
-    for name in ("ARENA", "ATTACKERS", "DIFFERENCES"):
+    for name in ("ARENA", "ATTACKERS"):
         monkeypatch.setattr(story_measured.shipped_results, name, tmp_path / f"{name}.csv")
     return tmp_path
 
 
 def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
     found = measured()
-    assert [found[name] for name in ("table", "memory", "knows", "differing")] == [
-        None,
-        "",
-        None,
-        {"text": "", "pictures": []},
-    ]
+    assert [found[name] for name in ("table", "memory", "knows")] == [None, "", None]
     assert "knows_rows" not in found
     (shipped / "ARENA.csv").write_text("not a table\n")
     assert measured()["table"] is None
@@ -141,57 +135,23 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
     assert "twin" not in found["knows_sentence"]
 
 
-@pytest.mark.parametrize(
-    ("plain", "weighted", "said"),
-    [
-        ((28, 6), (14, 13), " and it is 14 to 13: the weights help; of the transport no gain shows."),
-        ((28, 6), (20, 2), " and it is 20 to 2."),
-        ((14, 13), (14, 12), " and it is 14 to 12."),
-    ],
-)
-def test_the_weights_have_the_gain_only_where_a_test_says_so(
-    plain: tuple[int, int], weighted: tuple[int, int], said: str, shipped: Path
-) -> None:
-    write_differences(shipped, plain, weighted)
-    assert said in measured()["differing"]["text"]
-
-
-def test_the_pictures_that_differ_are_reconciled_with_the_points_of_the_table(found: dict[str, Any]) -> None:
-    single = [
-        row
-        for row in rows(shipped_results.DIFFERENCES, dataset="all", attack="pgd", method="rita", other="ensemble")
-        if "," not in row["seeds"]
-    ]
-    points = sum(100 * (int(row["only_method"]) - int(row["only_other"])) / int(row["n"]) for row in single) / len(
-        single
+def test_the_count_over_many_pictures_has_the_numbers_of_the_results_and_the_points_of_the_table() -> None:
+    told = re.search(r'<p class="counted">(.+)</p>', TEMPLATE)[1]
+    written = (Path(__file__).parents[3] / "docs/results.md").read_text("utf-8")
+    section = written.split("## A fair control", 1)[1].split("\n## ", 1)[0].replace("\n", " ")
+    only, other, level, reverse = map(
+        int, re.search(r"(\d+) are right .+ (\d+) with the .+ (\d+) to (\d+):", told).groups()
     )
-    told = found["differing"]["text"]
-    assert f": over all draws RITA gains {points:.0f} points, as in the table below." in told
-    assert "alone" not in told, "a picture counts for the rule that has it right in more draws"
+    assert f"{only} pictures are right under more seeds with RITA, {other} with Ensemble" in section
+    assert f"against the average with RITA's crop weights it is {level} to {reverse}." in section
+    assert "On the 300 `test` pictures" in section
+    assert told.startswith("Of 300 attacked test pictures")
     average, rita = (
         counted(rows(shipped_results.ARENA, backbone="embedded", method=m, attack="pgd", protocol="off"))
         for m in ("ensemble", "rita")
     )
+    points = int(re.search(r"RITA gains (\d+) points", told)[1])
     assert 100 * rita[0] / rita[1] - 100 * average[0] / average[1] == pytest.approx(points, abs=1.0)
-
-
-def write_differences(shipped: Path, plain: tuple[int, int], weighted: tuple[int, int]) -> None:
-    head = ",".join(field.name for field in fields(DifferenceRow))
-    lines = [
-        f'all,test,embedded,pgd,4,rita,{other},"0,1",300,{only},{other_only},x'
-        for other, (only, other_only) in (("ensemble", plain), ("ensemble_area", weighted))
-    ]
-    (shipped / "DIFFERENCES.csv").write_text("\n".join([head, *lines, ""]))
-
-
-def test_what_differs_has_one_shipped_picture_of_each_kind_and_leads_to_the_one_that_is_a_sample(
-    found: dict[str, Any],
-) -> None:
-    stored = differing.stored()
-    assert [one["sample"] for one in found["differing"]["pictures"]] == [one.source.sample for one in stored]
-    assert {one.right for one in stored} == {"rita", "average"}
-    for shown, one in zip(found["differing"]["pictures"], stored, strict=True):
-        assert f"{one.budget} of 255" in shown["text"]
 
 
 def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_intervals_are_apart(
@@ -214,8 +174,7 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
     ):
         assert shares[title, tower][attacker] in told
     head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
-    for clip, weighted, said in (("0", (14, 13), True), ("49", (14, 13), False), ("0", (20, 2), False)):
-        write_differences(shipped, (28, 6), weighted)
+    for clip, said in (("0", True), ("49", False)):
         lines = [
             f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x"
             for tower, rita in (("embedded", "0"), ("embedded-robust", "60"))

@@ -73,7 +73,6 @@ def test_the_three_answers_before_and_after_are_those_of_the_run(name: str, requ
             assert said["right"] is (None if run.given_label is None else verdict.label == run.label)
     assert value["last"] == value["steps"][-1]["step"] == last_step(run)
     assert bool(value["which"]) is not run.label_given
-    assert value["measured"] is (run.backbone.name == "embedded")
 
 
 @pytest.mark.parametrize("name", RUNS)
