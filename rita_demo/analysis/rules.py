@@ -1,11 +1,9 @@
-"""Three ways from many crops to one answer, on the same crops: average, balanced transport, RITA; and the law that says
-when leaving out crops helps."""
+"""Three ways from many crops to one answer, on the same crops: average, balanced transport, RITA."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from rita_demo.analysis.crop_field import margins, rival_class
 from rita_demo.records import Array, ImageResult, Run, Trace, Transport
 from rita_demo.views.boxes import area_fractions
 
@@ -29,23 +27,6 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class LawPoint:
-    """The law's terms on one picture: (1/rho - 1) rise < drop says that leaving out the dearest share 1 - rho is
-    better than the mean."""
-
-    turned: Array  # (N,) bool, the crops that the attack turned: over 0 without it, at most 0 with it (their margins)
-    share: float  # of the view weights that the turned crops have
-    drop: float  # weighted mean fall of the reference class's cosine in the turned crops
-    rise: float  # weighted mean growth of the rival's cosine there
-    rho: float  # the transported mass
-
-    @property
-    def partial_helps(self) -> bool:
-        """Whether the law says that RITA's rule is better here than the mean."""
-        return (1 / self.rho - 1) * self.rise < self.drop
-
-
-@dataclass(frozen=True)
 class Rules:
     """The three answers on one picture."""
 
@@ -53,7 +34,6 @@ class Rules:
     balanced: Rule
     rita: Rule
     plan_effect: float  # what the plan lowers the cost of RITA's answer by, beside ``rita.lead``; at least 0
-    law: LawPoint | None  # None: the attack turned no crop
 
 
 def rules(run: Run, side: ImageResult) -> Rules:
@@ -74,21 +54,7 @@ def rules(run: Run, side: ImageResult) -> Rules:
         balanced=_rule("balanced", mean, "cosine distance", np.asarray(trace.view_weight), spread),
         rita=_rule("rita", np.asarray(trace.total), "cosine distance", moved / moved.sum(), plans),
         plan_effect=_plan_effect(trace),
-        law=law_point(run, side),
     )
-
-
-def law_point(run: Run, side: ImageResult) -> LawPoint | None:
-    """The law's terms from ``run.clean`` to ``side``, between the reference class and :func:`rival_class`, with the view
-    weights of the clean picture; None where no crop with a weight is turned."""
-    weight, pair = np.asarray(run.clean.trace.view_weight), (run.label, rival_class(run))
-    turned = (margins(run, run.clean, pair) > 0) & (margins(run, side, pair) <= 0) & (weight > 0)
-    if not turned.any():
-        return None
-    text = np.einsum("kmd,km->kd", run.class_prompts.features, run.class_prompts.weight)[list(pair)]
-    growth = (side.encoded_views.features - run.clean.encoded_views.features)[turned] @ text.T
-    right, wrong = np.average(growth, axis=0, weights=weight[turned])
-    return LawPoint(turned, float(weight[turned].sum()), -float(right), float(wrong), run.settings.transported_mass)
 
 
 def _rule(name: str, values: np.ndarray, unit: str, weight: np.ndarray, plans: np.ndarray) -> Rule:

@@ -1,16 +1,12 @@
 """Average, balanced transport and RITA against the engine and against loops written from their definitions."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from rita_demo.analysis.crop_field import rival_class
-from rita_demo.analysis.rules import LawPoint, law_point, rules
+from rita_demo.analysis.rules import rules
 from rita_demo.records import Run
-from rita_demo.settings import RECOMMENDED
 from tests.oracles.baselines import ensemble
-from tests.oracles.crop_rules import fit, mean_cost, nearest_cost
+from tests.oracles.crop_rules import mean_cost
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
@@ -84,38 +80,3 @@ def test_the_plan_lowers_the_cost_of_the_answer_a_little_beside_a_flat_choice_of
     flat = mean_cost(moved.cost[k], moved.plan[k].sum(1) / moved.mass, trace.prompt_weight[k])
     assert found.plan_effect == pytest.approx(flat - moved.distance[k], abs=1e-6)
     assert 0 <= found.plan_effect < found.rita.lead
-
-
-def test_the_laws_terms_are_weighted_means_over_the_crops_that_changed_sides(run: Run) -> None:
-    found, weight, prompts = law_point(run, run.attacked), run.clean.trace.view_weight, run.class_prompts
-    pair = run.label, rival_class(run)
-    falls, masses = [], []
-    for n, mass in enumerate(weight):
-        before, after = (
-            [fit(side.encoded_views.features[n], prompts.features[k], prompts.weight[k]) for k in pair]
-            for side in (run.clean, run.attacked)
-        )
-        if before[0] > before[1] and after[0] <= after[1]:
-            falls.append([before[0] - after[0], after[1] - before[1]])
-            masses.append(mass)
-    assert found is not None
-    assert 0 < len(falls) < len(weight)
-    drop, rise = np.average(falls, axis=0, weights=masses)
-    assert (found.drop, found.rise, found.share) == pytest.approx((drop, rise, sum(masses)), abs=1e-5)
-    assert found.turned.sum() == len(falls)
-    assert found.rho == RECOMMENDED.transported_mass
-
-
-@pytest.mark.parametrize(("drop", "rise"), [(0.2, 0.05), (0.05, 0.2), (0.1, 0.05), (0.09, 0.05)])
-def test_partial_transport_beats_the_mean_exactly_where_the_law_says(drop: float, rise: float) -> None:
-    """The idealised picture: 20 equal crops, 6 of them replaced, and the share 0.35 moved."""
-    mass, replaced = np.full(20, 1 / 20), np.arange(20) < 6
-    right, wrong = 0.6 + drop * replaced, 0.65 - rise * replaced
-    partial = nearest_cost(wrong, mass, 0.35) - nearest_cost(right, mass, 0.35)
-    helps = partial > (wrong - right).mean()
-    assert LawPoint(replaced, 0.3, drop, rise, 0.35).partial_helps == helps == ((1 / 0.35 - 1) * rise < drop)
-
-
-def test_without_a_turned_crop_the_law_has_no_point(run: Run) -> None:
-    assert rules(run, run.clean).law is None
-    assert law_point(replace(run, attacked=run.clean), run.clean) is None

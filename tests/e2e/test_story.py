@@ -343,7 +343,6 @@ def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fr
     for about, hidden in (
         ("noise", ()),
         ("push", (".push .bars", ".push .lead")),
-        ("law", (".law .two",)),
         ("knows", (".shares", ".knows .lead")),
     ):
         box = fresh.locator(f".story .predict[data-about={about}]")
@@ -373,31 +372,8 @@ def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fr
     expect(fresh.locator(".story .push .bars")).to_have_class(re.compile("veiled"))  # a new run asks anew
 
 
-def test_the_replaced_crops_are_drawn_as_the_share_says_and_the_law_speaks_of_that_share(story: Page) -> None:
-    reveal(story, "law", 0)
-    said = {}
-    for step in (6, 16):
-        story.locator(".story .law .share").fill(str(step))
-        expect(story.locator(".story .law output")).to_have_text(f"{5 * step} % of 64: the dashed line")
-        for kind, words in (("clutter", "ABCDEFGHIJKLMNOP"), ("impostor", "A" * 16)):
-            figure = story.locator(f".story .law figure.{kind}")
-            assert "".join(figure.locator(".replaced i").all_inner_texts()) == words[:step]
-            expect(figure.locator(".replaced i:empty")).to_have_count(20 - step)
-            expect(figure.locator("svg")).to_have_attribute(
-                "aria-label", re.compile(f"^{kind}, {5 * step} % replaced: ")
-            )
-            said[kind, step] = figure.locator(".balance").inner_text()
-    assert len(set(said.values())) == 4
-    assert said["clutter", 6].startswith("Several rules are level. "), (
-        "average, transport and RITA find it in every draw"
-    )
-    assert re.match(r"Most often right: average \d+\s%\. ", said["clutter", 16])
-    assert said["clutter", 6].count("Leaving out helps transport here, by the law: ") == 1
-    assert said["impostor", 6].count("Leaving out hurts transport here, by the law: ") == 1
-
-
 def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_out_anew(story: Page) -> None:
-    box = reveal(story, "law", 1)
+    box = reveal(story, "push", 1)
     box.locator(".choices button").nth(1).focus()
     story.set_viewport_size({"width": 1200, "height": 900})
     story.wait_for_timeout(500)
@@ -686,7 +662,7 @@ def test_axe_finds_nothing_serious_in_the_dark_story(fresh: Page) -> None:
 
 
 def expect_nothing_serious(page: Page) -> None:
-    for about in ("push", "law", "knows"):
+    for about in ("push", "knows"):
         reveal(page, about)
     findings = severe_findings(page)
     assert not findings, "\n".join(findings)

@@ -1,4 +1,4 @@
-"""From crops to an answer, one crop and one class at a time: how well a crop fits a class, the mean, the nearest share."""
+"""From crops to an answer, one crop and one class at a time: how well a crop fits a class, the mean."""
 
 import numpy as np
 
@@ -17,15 +17,6 @@ def mean_cost(cost: F, rows: F, columns: F) -> float:
         for m, column in enumerate(columns):
             moved += row * column / sum(columns) * cost[n, m]
     return moved
-
-
-def nearest_cost(cost: F, mass: F, rho: float) -> float:
-    """The mean cost of the nearest share rho of crops (N,) with masses that sum to 1; the last one counts in part."""
-    left, moved = rho, 0.0
-    for n in np.argsort(cost, kind="stable"):
-        part = min(left, mass[n])
-        moved, left = moved + part * cost[n], left - part
-    return moved / rho
 
 
 def middle_of_crops(x: F, boxes: F) -> F:

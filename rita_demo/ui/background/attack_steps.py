@@ -9,11 +9,9 @@ from collections.abc import Callable, Generator, Iterator
 
 import gradio as gr
 
-from rita_demo.analysis.crop_law import CropBank, LawCurves, law_curves, stored_bank
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline.crop_bank import texture_bank_steps
 from rita_demo.pipeline.story import story_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import Run
@@ -28,8 +26,6 @@ AUTO_STEPS_SECONDS = 60.0  # attack steps that take longer are computed only whe
 AUTO_BUDGETS_SECONDS = 180.0  # the same for other budgets, which come last
 #: Seconds between two updates of the page; each takes about 0.1 s.
 UPDATE_INTERVAL = 0.5
-#: Hash of a model's weights -> its bank of crops, where none is stored.
-_BANKS: dict[str, CropBank] = {}
 #: The timed stages of a run that are repeated for each stored step.
 STEP_STAGES = ("views and encoding", "decision", "other methods")
 
@@ -61,30 +57,19 @@ def store_attack_steps(engine: Engine, session: Session, run: Run) -> Iterator[t
 
 
 def store_checks(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
-    """Compute what the Story asks of the run on screen, and how many of its crops may be wrong; yields the topics that
-    changed. It ends when another run is on screen."""
-    for name, work in (("checks", Steps(story_steps(engine, run))), ("law", Steps(_law_steps(engine, run)))):
-        if getattr(session, name) is not None:
-            continue
-        for _ in work:
-            yield ()
-            if session.run is not run:
-                return
-        with session.lock:
-            if session.run is run:
-                setattr(session, name, work.value)
-        yield ("checks",)
-
-
-def _law_steps(engine: Engine, run: Run) -> Generator[object, None, LawCurves | None]:
-    """The law from the stored bank of the embedded model; for another model from drawn textures, encoded once."""
-    bank = stored_bank()
-    if bank.backbone != run.backbone.name:
-        if engine.weights_key() not in _BANKS:
-            _BANKS[engine.weights_key()] = yield from texture_bank_steps(engine)
-        bank = _BANKS[engine.weights_key()]
-    yield None
-    return law_curves(run, bank)
+    """Compute what the Story asks of the run on screen; yields the topics that changed. It ends when another run is on
+    screen."""
+    if session.checks is not None:
+        return
+    work = Steps(story_steps(engine, run))
+    for _ in work:
+        yield ()
+        if session.run is not run:
+            return
+    with session.lock:
+        if session.run is run:
+            session.checks = work.value
+    yield ("checks",)
 
 
 def store_budget_variants(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:

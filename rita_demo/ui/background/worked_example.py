@@ -4,13 +4,11 @@ import atexit
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import chain
 
 import numpy as np
 from PIL import Image, ImageOps
 
-from rita_demo.analysis.crop_law import law_curves, stored_bank
 from rita_demo.data import samples
 from rita_demo.engine.loading import LOADING, loading_steps
 from rita_demo.engine.protocol import Engine
@@ -20,7 +18,7 @@ from rita_demo.pipeline import story
 from rita_demo.process.generators import run_to_end
 from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import ImageResult, Picture, Run
-from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants, store_checks
 from rita_demo.ui.session.session import SIDES, Session
@@ -90,13 +88,7 @@ class WorkedExample:
         example = self.session
         assert example is not None
         with visitor.lock, example.lock:
-            kept = (
-                len(visitor.attack_steps),
-                visitor.pending_steps,
-                visitor.checks,
-                visitor.law,
-                len(visitor.budget_variants),
-            )
+            kept = (len(visitor.attack_steps), visitor.pending_steps, visitor.checks, len(visitor.budget_variants))
             if not visitor.same_picture(example.run):
                 return False
             if visitor.pending_steps:
@@ -104,12 +96,11 @@ class WorkedExample:
                 visitor.crops = example.crops | visitor.crops
             for budget, variant in list(example.budget_variants.items())[len(visitor.budget_variants) :]:
                 visitor.store_budget_variant(budget, variant)
-            visitor.checks, visitor.law = visitor.checks or example.checks, visitor.law or example.law
+            visitor.checks = visitor.checks or example.checks
             return kept != (
                 len(visitor.attack_steps),
                 visitor.pending_steps,
                 visitor.checks,
-                visitor.law,
                 len(visitor.budget_variants),
             )
 
@@ -179,8 +170,6 @@ class StoredExample(WorkedExample):
         example = Session(run_sample=self.sample_key)
         self._left = self._opened(example, run, title, crops)
         example.checks = story.stored()
-        with suppress(DataError):  # of the stored crops: the section is left out
-            example.law = law_curves(run, stored_bank())
 
     def _compute(self) -> None:
         self._complete_in(self._left)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.analysis.crop_law import LawCurves
 from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
@@ -65,7 +64,6 @@ class BudgetVariant:
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     checks: StoryChecks | None = None
-    law: LawCurves | None = None
 
 
 @dataclass
@@ -168,7 +166,7 @@ class Session:
     ``run`` is on screen, of the sample ``run_sample`` if it is one; ``shared_run`` is a run that all visitors share
     (the worked example). ``attack_steps`` are the stored steps of its attack; while more are computed,
     ``pending_steps`` is how many there will be, else 0. ``checks``: what the Story asks of its
-    pictures; ``law``: how many crops may be wrong. ``budget_variants`` maps other budgets (1/255) to what is
+    pictures. ``budget_variants`` maps other budgets (1/255) to what is
     shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
@@ -184,7 +182,6 @@ class Session:
     attack_steps: tuple[AttackStepResult, ...] = ()
     pending_steps: int = 0
     checks: StoryChecks | None = None
-    law: LawCurves | None = None
     budget_variants: dict[int, BudgetVariant] = field(default_factory=dict)
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
@@ -209,7 +206,7 @@ class Session:
         with self.lock:
             self.run, self.run_sample, self.shared_run = run, sample, run if shared else None
             self.attack_steps, self.pending_steps, self.budget_variants = (), 0, {}
-            self.checks = self.law = None
+            self.checks = None
             self.crops, self.image_cache = {}, {}
             self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
             self.attack_defend.form_differs, self.inside.awaited = False, ""
@@ -241,7 +238,7 @@ class Session:
                 variant.crops["clean"] = self.crops["clean"]
             self.run, self.attack_steps = variant.run, variant.attack_steps
             self.crops, self.image_cache = variant.crops, variant.image_cache
-            self.checks, self.law = variant.checks, variant.law
+            self.checks = variant.checks
             self.attack_defend.view_seed_results, what_if = (), self.inside.what_if
             if what_if.settings is not None:
                 self.inside.what_if = replace(what_if, settings=what_if.settings.replace(budget=budget))

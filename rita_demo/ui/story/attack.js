@@ -1,5 +1,6 @@
 // 1. What does an attack do?
-function axis(svg, { width, height, left = 34, right = 90, top = 8, bottom = 20 }, xs, ys, format) {
+function axis(svg, { width, height, right }, xs, ys, format) {
+  const [left, top, bottom] = [34, 8, 20];
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.replaceChildren();
   const x = (v) => left + ((v - xs[0]) / (xs[1] - xs[0] || 1)) * (width - left - right);

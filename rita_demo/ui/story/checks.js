@@ -1,4 +1,4 @@
-// What was computed after the answer: noise, the law of wrong crops, does the change survive, the drift.
+// What was computed after the answer: noise, does the change survive, the drift.
 let checks = null;
 function showChecks() {
   const found = parsed("checks");
@@ -15,60 +15,6 @@ function awaited(name, value) {
   section.hidden = !value && !coming;
   section.classList.toggle("awaited", !value && coming);
   return value;
-}
-
-const CURVES = { average: "average", balanced: "transport, all crops", nearest_35: "RITA", nearest_10: "nearest tenth" };
-const DRAWN = 20; // crops, one for each step of the share
-built.push(() => {
-  const law = checks?.law;
-  if (!awaited("law", law)) return;
-  const input = find(".law .share");
-  input.max = law.shares.length - 1;
-  const moves = ["clutter", "impostor"].map((kind) => lawFigure(find(`.law figure.${kind}`), law, kind));
-  const follow = () => {
-    const share = law.shares[input.value];
-    find(".law output").textContent = `${percent(share)} of ${data.boxes.length}: the dashed line`;
-    moves.forEach((move) => move(Number(input.value), share));
-  };
-  input.oninput = follow;
-  follow();
-  find(".law .note").textContent = law.note;
-});
-
-// The crops that stay and those that are replaced, the four rules along the share, and what the law says at this share.
-function lawFigure(figure, law, kind) {
-  const [svg, replaced, keys] = ["svg", ".replaced", ".keys"].map((query) => find(query, figure));
-  const shown = sheets ? Array.from({ length: Math.min(DRAWN, data.boxes.length) }, (_, i) => Math.floor((i * data.boxes.length) / Math.min(DRAWN, data.boxes.length))) : [];
-  const [width, height] = [svg.clientWidth || 560, 240];
-  const [x, y] = axis(svg, { width, height, left: 44, right: 8, bottom: 36 }, [0, 1], [0, 1], percent);
-  const base = y(0);
-  law[kind].helps.forEach((yes, i) => yes && svg.append(make("line", { x1: x(Math.max(law.shares[i] - 0.025, 0)), x2: x(Math.min(law.shares[i] + 0.025, 1)), y1: base, y2: base, class: `helps${law.shares[i] > law.exact ? " beyond" : ""}` })));
-  if (law[kind].helps.some((yes) => yes)) svg.append(make("text", { x: x(law.shares[law[kind].helps.indexOf(true)]), y: base - 8, class: "tick" }, "here the law favours leaving out"));
-  for (const name of Object.keys(CURVES)) svg.append(make("path", { d: path(law.shares.map((s, i) => [x(s), y(law[kind][name][i])])), class: `line ${name}` }));
-  if (law.attack === null || law.attack > 0.12) svg.append(make("text", { x: x(0), y: base + 16, class: "tick" }, "0 %"));
-  svg.append(make("text", { x: x(1), y: base + 16, "text-anchor": "end", class: "tick" }, "100 % replaced"));
-  if (law.attack !== null) {
-    svg.append(make("path", { d: `M${x(law.attack)} ${base + 2}l-5 9l10 0z`, class: "rival" }));
-    const late = law.attack > 0.6;
-    svg.append(make("text", { x: x(law.attack) + (late ? 6 : -6), y: base + 30, "text-anchor": late ? "end" : "start", class: "tick" }, "this picture’s attack"));
-  }
-  const cursor_ = svg.insertBefore(make("line", { y1: 8, y2: base, class: "cursor" }), svg.querySelector("text"));
-  const dots = Object.keys(CURVES).map((name) => svg.appendChild(make("circle", { r: 4, class: name })));
-  return (i, share) => {
-    for (const end of ["x1", "x2"]) cursor_.setAttribute(end, x(share));
-    Object.keys(CURVES).forEach((name, k) => (dots[k].setAttribute("cx", x(share)), dots[k].setAttribute("cy", y(law[kind][name][i]))));
-    keys.replaceChildren();
-    for (const [name, title] of Object.entries(CURVES)) add(keys, "span", `${title} ${percent(law[kind][name][i]).replace(" ", "\u00a0")}`, name);
-    svg.setAttribute("aria-label", `${kind}, ${percent(share)} replaced: ${all("span", keys).map((one) => one.textContent).join(", ")} right`);
-    const kept = shown.length - Math.round(share * shown.length);
-    replaced.replaceChildren();
-    shown.forEach((n, k) => (k < kept ? cell(add(replaced, "i"), n) : add(replaced, "i", kind === "clutter" ? String.fromCharCode(65 + k - kept) : "A")));
-    replaced.setAttribute("aria-label", `${kept} of ${shown.length} crops show this picture`);
-    const found = (name) => law[kind][name][i];
-    const most = Math.max(...Object.keys(CURVES).map(found));
-    const [best, ...level] = Object.keys(CURVES).filter((name) => found(name) === most);
-    find(".balance", figure).textContent = `${level.length ? "Several rules are level." : `Most often right: ${CURVES[best]} ${percent(most)}.`} ${law[kind].says[i]}`;
-  };
 }
 
 built.push(() => {

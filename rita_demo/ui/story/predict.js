@@ -16,23 +16,13 @@ const QUESTIONS = {
     const share = data.push.share[data.push.median];
     return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: the crop shifts and scales the pattern, and its parts no longer add up.`];
   },
-  law() {
-    const law = checks?.law;
-    if (!law) return null;
-    const at_ = law.shares.findIndex((share) => share >= 0.8);
-    const rules_ = ["average", "balanced", "nearest_35"];
-    const right = rules_.map((name) => law.clutter[name][at_]);
-    const best = right.indexOf(Math.max(...right));
-    find(".law .question").textContent = `If 8 of 10 crops each showed another picture, which rule would find ${data.names[0]} most often?`;
-    return [rules_.map((name) => CURVES[name]), best, `It is found in this share of the draws: ${rules_.map((name, n) => `${CURVES[name]} ${percent(right[n])}`).join(", ")}.`];
-  },
   knows() {
     const found = fixed.knows?.find((one) => one.tower === "embedded");
     if (!found) return null;
     return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `With the embedded model, the small one of this page, RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
   },
 };
-const HIDES = { noise: [], push: [".push .bars", ".push .lead"], law: [".law .lead", ".law .two", ".law .scrub", ".law .note"], knows: [".shares", ".knows .lead"] };
+const HIDES = { noise: [], push: [".push .bars", ".push .lead"], knows: [".shares", ".knows .lead"] };
 
 // Out of sight, also for those who hear the page.
 function veil(about, veiled) {

@@ -1,14 +1,11 @@
 """What the Story shows of its checks is what the engine was asked."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rita_demo.analysis.crop_law import law_curves, stored_bank
-from rita_demo.pipeline import example
 from rita_demo.pipeline.story import CHANGES, story_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import CheckedAnswers, Run, StoryChecks
@@ -105,24 +102,3 @@ def test_without_a_true_class_nothing_is_right_and_with_an_unknown_word_nothing_
     prompts = replace(example_run.class_prompts, unknown=(("motorbike",), (), (), ()))
     value = told(replace(example_run, class_prompts=prompts), checks)
     assert {row["clean"][method]["share"] for row in value["survive"] for method in METHODS} == {""}
-
-
-def test_the_law_is_said_of_every_share_with_the_numbers_of_that_share(checks: StoryChecks) -> None:
-    run = example.stored()[1]
-    law = law_curves(run, stored_bank(), draws=20)
-    assert law is not None
-    visitor = Session()
-    visitor.show(run)
-    visitor.checks, visitor.law = checks, law
-    value = story_checks(visitor)
-    assert value is not None
-    for kind in ("clutter", "impostor"):
-        curve, told_ = getattr(law, kind), value["law"][kind]
-        assert told_["says"][0] == told_["says"][-1] == "", "none or all are replaced: nothing to compare"
-        for i, said in enumerate(told_["says"][1:-1], 1):
-            loses, gains, counted = (float(one.replace("−", "-")) for one in re.findall(r"−?\d\.\d{3}", said))
-            assert (gains, loses) == pytest.approx((curve.rise[i], curve.drop[i]), abs=5e-4)
-            assert counted == pytest.approx(0.65 / 0.35 * curve.rise[i], abs=5e-4)
-            helps = 0.65 / 0.35 * curve.rise[i] < curve.drop[i]
-            assert told_["helps"][i] == helps
-            assert ("Leaving out helps" in said) == ("more than" in said) == helps != ("Leaving out hurts" in said)
