@@ -13,7 +13,7 @@ from rita_demo.analysis.feature_cloud import (
     separabilities,
     to_points,
 )
-from rita_demo.analysis.masking_signs import QUESTIONS, JudgedCell, masking_sentence, masking_signs
+from rita_demo.analysis.masking_signs import JudgedCell, masking_sentence, masking_signs
 from rita_demo.analysis.measured import (
     COMPONENTS,
     CorrectCount,
@@ -21,7 +21,6 @@ from rita_demo.analysis.measured import (
     budget_by_steps,
     by_backbone,
     components,
-    difference_in_correct,
     non_recommended,
     sweeps,
 )

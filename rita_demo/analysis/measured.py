@@ -183,12 +183,3 @@ def attacker_table(cells: Iterable[MeasuredCell]) -> dict[str, dict[str, Correct
             datasets, earlier = (*count.datasets, cell.dataset), count.earlier or cell.by_earlier_attack
             row[cell.method] = CorrectCount(count.right + right, count.n + cell.n, datasets, earlier)
     return table
-
-
-def difference_in_correct(table: dict[str, dict[str, CorrectCount]], one: str, other: str) -> dict[str, int]:
-    """Attack -> right answers of ``one`` minus those of ``other``, where both have the same datasets."""
-    differences = {}
-    for attack, row in table.items():
-        if one in row and other in row and row[one].datasets == row[other].datasets:
-            differences[attack] = row[one].right - row[other].right
-    return differences

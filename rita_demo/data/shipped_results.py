@@ -15,9 +15,6 @@ from rita_demo.records.measurement import DriftRow, PaperResult
 
 R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow)
 _FOLDER = ASSETS / "measured"
-#: Accuracy against the attack's budget on the embedded model, by the setting ``square``. assets/model/README.md has
-#: the commands.
-BUDGET_CURVES: dict[str, Path] = {square: _FOLDER / f"strength_{square}.csv" for square in ("picture", "model")}
 #: Every method against every attacker on the split ``test``; docs/results.md has the commands.
 ATTACKERS = _FOLDER / "attackers.csv"
 #: The arena over two datasets, on both embedded towers, with the cache off; docs/results.md has the commands.

@@ -1,7 +1,6 @@
 """Figures: a record in, a Plotly figure out. No maths beyond scaling for display; colours and axes are in ``theme``."""
 
 from rita_demo.plots.attack.attack_steps import attack_steps
-from rita_demo.plots.attack.budget_curves import accuracy_by_budget
 from rita_demo.plots.decision.cost_and_plan_matrix import plan_heatmap
 from rita_demo.plots.decision.costs import class_costs
 from rita_demo.plots.decision.views import view_answers, view_entropies, view_seed_results

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.plots.theme import CLASS_STYLES, COLOURS, GLYPHS
+from rita_demo.plots.theme import CLASS_STYLES, COLOURS
 from rita_demo.records import Run
 
 _DIRECTIONS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
@@ -78,10 +78,3 @@ def method_colour(name: str) -> str:
         return COLOURS[role]
     plugins = [*(other.name for other in DEFENCES.values() if not other.role), name]
     return CLASS_STYLES[plugins.index(name) % len(CLASS_STYLES)][0]
-
-
-def method_legend(methods: Iterable[str]) -> str:
-    """The legend of a figure with a line per method: every method's mark and title."""
-    shown = set(methods)
-    looks = [one for name, one in DEFENCES.items() if name in shown]
-    return legend((method_colour(one.name), GLYPHS.get(one.symbol, GLYPHS["circle"]), one.title) for one in looks)

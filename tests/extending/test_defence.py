@@ -89,7 +89,8 @@ from rita_demo.ui.attack_defend.form import Form
 import gradio as gr
 with gr.Blocks():
     assert ("Median", "median") in Form(None).fields["methods"].choices
-from rita_demo.plots.labels import method_legend
-assert "Median" in method_legend(["median"])
+from rita_demo.plots import run_times
+from rita_demo.records.measurement import RunTime
+assert "Median: views 1.0 s" in run_times([RunTime("median", 1.0, 1.0, 1)], "").to_json()
 """
     assert "rita_untuned, median" in " ".join(output_with(file, code).split())

@@ -1,14 +1,12 @@
-"""The attack's steps and the budget curves as data, against their records (TEST DATA)."""
-
-from dataclasses import replace
+"""The attack's steps as data, against their records (TEST DATA)."""
 
 import numpy as np
 import pytest
 
-from rita_demo.plots import accuracy_by_budget, attack_steps
+from rita_demo.plots import attack_steps
 from rita_demo.plots.attack.attack_steps import MIN_LABEL_GAP, _spread_labels
-from rita_demo.records import MeasuredCell, Run
-from tests.plots.synthetic import make_attack_steps, measured_cell
+from rita_demo.records import Run
+from tests.plots.synthetic import make_attack_steps
 
 
 def _trace(figure, name):
@@ -50,34 +48,3 @@ def test_labels_that_would_overlap_are_moved_apart_in_their_order():
     heights = [placed[m] for m in ("clip", "ensemble", "rita")]
     assert np.diff(heights) == pytest.approx([MIN_LABEL_GAP, MIN_LABEL_GAP])
     assert max(_spread_labels({"a": (0, 100.0), "b": (0, 100.0)}).values()) <= 100
-
-
-def cell(method: str, attack: str, budget: int, steps: int, accuracy: float) -> MeasuredCell:
-    return measured_cell(accuracy, method=method, attack=attack, budget=budget, steps=steps, protocol="off")
-
-
-CELLS = [
-    cell("clip", "none", 4, 7, 70.0),
-    cell("clip", "pgd", 1, 7, 20.0),
-    cell("clip", "pgd", 4, 7, 2.0),
-    cell("clip", "pgd", 4, 50, 1.0),
-    cell("clip", "fgsm", 4, 1, 10.0),
-]
-
-
-def test_a_line_per_method_and_number_of_steps_from_the_clean_accuracy_on() -> None:
-    figure = accuracy_by_budget({"model": CELLS})
-    short, long = figure.data
-    assert (list(short.x), list(short.y)) == ([0, 1, 4], [70.0, 20.0, 2.0])
-    assert (list(long.x), list(long.y)) == ([0, 4], [70.0, 1.0])
-    assert list(short.error_y.array) == [4.0, 4.0, 4.0]
-    assert "2 % right" in short.customdata[2][0]
-    assert "PGD-7 at 4/255: 2 % right" in figure.meta["alt"]
-
-
-def test_two_squares_are_two_rows_the_legend_names_every_method_and_missing_data_shows_a_message() -> None:
-    both = [*CELLS, *(replace(cell, method="rita") for cell in CELLS)]
-    figure = accuracy_by_budget({"model": both, "picture": CELLS})
-    assert all(method in figure.layout.annotations[-1].text for method in ("CLIP", "RITA"))
-    assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
-    assert "No measurements" in accuracy_by_budget({}).meta["alt"]

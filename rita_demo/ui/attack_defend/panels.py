@@ -5,11 +5,12 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo import plots
+from rita_demo import analysis, plots
+from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.records import Run
-from rita_demo.ui.attack_defend.measured_folds import knowing_attacker_text
+from rita_demo.records.errors import DataError
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.panels import selection_details, verdict_table
@@ -215,3 +216,16 @@ def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> Parts:
             f"{knowing_attacker_text()}</p>"
         )
     return {"known_defence": known, "knowing_button": push}
+
+
+def knowing_attacker_text() -> str:
+    """What RITA keeps of many pictures against the attacker who knows it; "" where that was not measured."""
+    try:
+        counts = analysis.attacker_table(shipped_results.read(shipped_results.ATTACKERS)).get("adaptive", {})
+    except DataError:
+        return ""
+    rita = counts.get("rita")
+    if rita is None:
+        return ""
+    form = "an earlier form of this attacker" if rita.earlier else "this attacker"
+    return f" Of {rita.n} test pictures RITA keeps {rita.percent:.0f} % right against {form}."

@@ -26,7 +26,6 @@ from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.attack_defend.form import Form, lists_for, names_note, started_list, uploaded_note
-from rita_demo.ui.attack_defend.measured_folds import build_measured_folds
 from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
@@ -94,7 +93,6 @@ class AttackDefendTab(SelectionEvents):
             parts = build_first_screen(self.context.panels)
         with gr.Column(elem_id="more"):
             self.result = SimpleNamespace(**parts, **build_sections(self.context.panels))
-            build_measured_folds()
 
     def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab, share: share_link.ShareButton) -> None:
         """Connect the events, after the panels of all tabs are registered."""

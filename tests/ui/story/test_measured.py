@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from rita_demo.data import shipped_results
+from rita_demo.process.assets import ASSETS
 from rita_demo.records.intervals import wilson
 from rita_demo.ui.story import measured as story_measured
 from rita_demo.ui.story.measured import ATTACKERS, METHODS, TOWERS, measured
 from rita_demo.ui.story.view import TEMPLATE
 
 Cells = list[dict[str, str]]
+STRENGTH = ASSETS / "measured" / "strength_picture.csv"  # one of before the attacks' versions
 
 
 def rows(path: Path, **wanted: str) -> Cells:
@@ -119,7 +121,7 @@ def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
 
 
 def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipped: Path) -> None:
-    head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
+    head = ",".join(columns(STRENGTH))
     lines = [
         f"caltech101,embedded,{method},{attack},4,7,off,test,50.00,10,20.00,80.00,0,x"
         for method in METHODS
@@ -173,7 +175,7 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
         ("CLIP", robust, knows),
     ):
         assert shares[title, tower][attacker] in told
-    head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
+    head = ",".join(columns(STRENGTH))
     for clip, said in (("0", True), ("49", False)):
         lines = [
             f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x"
