@@ -23,7 +23,7 @@ document.addEventListener("focusin", remember);
 
 // The style sheet dims what belongs to the picture before. These are classes of the document: as rules with ":has" on the
 // whole page, every new node anywhere would make the browser style all of it again.
-const MARKS = { stale: ["status", ".stale"], answered: ["status", ".answered"], waits: ["status", "progress"], changed: ["changed", ".changed"] };
+const MARKS = { stale: ["status", ".stale, .progress-text"], answered: ["status", ".answered"], waits: ["status", "progress"], changed: ["changed", ".changed"] };
 function mark() {
   for (const [name, [id, query]] of Object.entries(MARKS))
     document.documentElement.classList.toggle(name, !!document.getElementById(id)?.querySelector(query));
@@ -97,7 +97,7 @@ if (new URLSearchParams(location.search).has("sample")) {
     const status = document.querySelector("#status");
     if (!status?.textContent.trim()) return;
     document.documentElement.classList.remove("linked");
-    if (status.querySelector(".stale")) return;
+    if (status.querySelector(".stale, .progress-text")) return;
     document.documentElement.classList.remove("awaited");
     observer.disconnect();
   }).observe(document, { childList: true, characterData: true, subtree: true });

@@ -35,7 +35,7 @@ class HttpClient:
                     yield event, self.components.get(target, {}).get("props", {})
 
     def events(self, element: str, kind: str) -> list[dict[str, Any]]:
-        """The events of an element: the note that it is queued, if there is one, and the job."""
+        """The events of an element; the last one is its job."""
         found = [event for event, props in self._bound(kind) if props.get("elem_id") == element]
         if not found:
             raise LookupError(element)
@@ -56,12 +56,8 @@ class HttpClient:
         return "\n".join(answers)
 
     def press_first_event(self, element: str) -> str:
-        """The first event of a button alone: what is said when it is pressed, before the job's turn."""
+        """The first event of a button alone, beside the queue."""
         return self.call_unqueued(self.events(element, "click")[0]["id"])
-
-    def tick(self) -> str:
-        """The answer to the page's timer while a visitor waits."""
-        return self.call_unqueued(next(self._bound("tick"))[0]["id"])
 
     def call_unqueued(self, number: int) -> str:
         """An event beside the queue, which may be asked while another one is under way."""

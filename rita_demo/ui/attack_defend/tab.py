@@ -41,7 +41,6 @@ from rita_demo.ui.framework.panels import FormValues, Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
-from rita_demo.ui.framework.waiting_position import QueueStatus
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import (
     OWN_CLASSES,
@@ -77,7 +76,6 @@ class AttackDefendTab(SelectionEvents):
     def __init__(self, context: AppContext, sample: str | None) -> None:
         self.context, self.two_stage = context, TwoStageUpdate(context, RUN_TAB)
         self.story_update = TwoStageUpdate(context, HOME_TAB)
-        self.queue_status = QueueStatus(context)
         self.link = gr.State(None)  # the query of the page's address, once it can be used
         self.starts = gr.State(
             0
@@ -100,8 +98,10 @@ class AttackDefendTab(SelectionEvents):
         for tab in (story_tab, run_tab):
             context.bind_tab(tab)
         safe, fields = notice.handle_errors(context.error_banner), form.fields
-        queued = LONG_EVENT | {"trigger_mode": "always_last"}  # of several events at the same time the last one waits
-        noted = context.outputs(*form.shown, self.starts, self.queue_status.timer)
+        # Gradio shows the place in the queue on the status line; of several events at the same time the last one waits
+        waits = LONG_EVENT | {"show_progress": "minimal", "show_progress_on": context.status}
+        queued = waits | {"trigger_mode": "always_last"}
+        noted = context.outputs(*form.shown, self.starts)
         lists = [fields["vocabulary"], fields["own_names"]]
         form.upload.upload(
             safe(self.take_upload), [visitor, form.upload, fields["attack"], *lists], noted, **UPLOAD_EVENT
@@ -115,22 +115,19 @@ class AttackDefendTab(SelectionEvents):
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
-        presses = [b.click for b in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button)]
-        for press in (*presses, self.story.submit, self.story.undo):
-            press(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
-        job(result.repeat_button.click, self.repeat_with_new_views, {visitor}, outputs, **LONG_EVENT)
+        job(result.repeat_button.click, self.repeat_with_new_views, {visitor}, outputs, **waits)
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
-        defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **LONG_EVENT)
+        defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **waits)
         defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
         attack, known = self.attack_and_defend, inputs | {result.known_defence}
         for run_event in (
             job(form.run_button.click, attack, inputs, outputs, **queued),  # what was changed meanwhile is run next
-            job(result.knowing_button.click, self.attack_known_defence, known, outputs, **LONG_EVENT),
-            job(self.story.submit, self.attack_rita, inputs, outputs, **LONG_EVENT),
-            job(self.story.undo, self.attack_as_before, inputs, outputs, **LONG_EVENT),
+            job(result.knowing_button.click, self.attack_known_defence, known, outputs, **waits),
+            job(self.story.submit, self.attack_rita, inputs, outputs, **waits),
+            job(self.story.undo, self.attack_as_before, inputs, outputs, **waits),
             job(chosen.success, attack, inputs, outputs, **queued),
             job(self.starts.change, attack, inputs, outputs, **queued),
             job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued),
@@ -192,7 +189,7 @@ class AttackDefendTab(SelectionEvents):
 
     def attack_and_defend(self, values: FormValues, *, defend_only: bool = False, **changed: Any) -> Iterator[Updates]:
         """The run that the form asks for; ``changed``: other values of its fields."""
-        session = self._job_session(values)
+        session = self.context.sessions.get(values[self.context.visitor])
         if values[self.form.choice] != session.attack_defend.choice:
             yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
             return
@@ -244,12 +241,6 @@ class AttackDefendTab(SelectionEvents):
             changed["methods"] = [*dict.fromkeys([*values[self.form.fields["methods"]], known])]
         yield from self.attack_and_defend(values, **changed)
 
-    def _job_session(self, values: FormValues) -> Session:
-        """The session of a job whose turn it is."""
-        session = self.context.sessions.get(values[self.context.visitor])
-        self.queue_status.waiting_list.leave(session)
-        return session
-
     def on_vocabulary(self, visitor: str, vocabulary: JsonValue, own_names: JsonValue, *chosen: JsonValue) -> Updates:
         """Another list of class names: true class and target are of it; one's own begins with the answer on screen."""
         session, fields = self.context.sessions.get(visitor), self.form.fields
@@ -281,7 +272,7 @@ class AttackDefendTab(SelectionEvents):
     @property
     def link_outputs(self) -> list[Component]:
         """The components besides panels that :meth:`apply_link` and :meth:`run_form_updates` fill in."""
-        return [*self.form.shown, self.link, self.queue_status.timer]
+        return [*self.form.shown, self.link]
 
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
         """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it
@@ -309,7 +300,7 @@ class AttackDefendTab(SelectionEvents):
     def run_link(self, values: FormValues) -> Iterator[Updates]:
         """The run of a link, then its selection. Its sample is the link's; a sample that was chosen while it waited is
         another job."""
-        session, query = self._job_session(values), values[self.link] or {}
+        session, query = self.context.sessions.get(values[self.context.visitor]), values[self.link] or {}
         link = share_link.parse_link(query, from_history=True)
         if link is None:
             raise DemoError("There is no link to open.", "Choose a picture to begin.")
@@ -322,7 +313,7 @@ class AttackDefendTab(SelectionEvents):
 
     def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
         """Decide the delivered picture again with ten other sets of crops."""
-        session, time_left, found = self._job_session(values), TimeLeft(), []
+        session, time_left, found = self.context.sessions.get(values[self.context.visitor]), TimeLeft(), []
         run = session.run
         if run is None:
             return
@@ -369,7 +360,7 @@ class AttackDefendTab(SelectionEvents):
         return chosen | {self.story: loading(one.load())}
 
     def _choose(self, visitor: str, sample: str | None, source: bytes | None, attack: JsonValue = "") -> Updates:
-        """The picture of the next run; the visitor joins the queue. ``attack``: the form's, which the picture takes over."""
+        """The picture of the next run. ``attack``: the form's, which the picture takes over."""
         chosen = self.context.sessions.get(visitor).attack_defend
         chosen.sample, chosen.source, chosen.choice = sample, source, chosen.choice + 1
         chosen.list_begun = False
@@ -380,7 +371,7 @@ class AttackDefendTab(SelectionEvents):
         }
         if attack == "adaptive" and chosen.attack_before:  # not by the attacker who knew the defence
             updates[self.form.fields["attack"]] = chosen.attack_before
-        return updates | self.queue_status.on_press(visitor)
+        return updates
 
     def run_form_updates(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
@@ -404,7 +395,7 @@ class AttackDefendTab(SelectionEvents):
         run = session.run
         if run is None or run.attack is None or run.label_given or truth not in run.class_prompts.names:
             return {}
-        return {self.starts: time.monotonic_ns()} | self.queue_status.on_press(visitor)
+        return {self.starts: time.monotonic_ns()}
 
     def on_story_truth(self, visitor: str, event: gr.EventData) -> Updates:
         """The Story's answer to "Which answer is right?"."""
