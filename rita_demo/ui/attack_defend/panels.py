@@ -15,7 +15,6 @@ from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.panels import selection_details, verdict_table
 from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
 from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
-from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -50,15 +49,10 @@ def _heading(
 
 
 def build_first_screen(panels: PanelRegistry) -> Parts:
-    """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
+    """What happened in one sentence, the crop field; the verdicts and attack steps below."""
     _html(panels, "run-says", verdict_table.says, "step", immediate=True)
     _html(panels, "banner", verdict_table.banner, "step", immediate=True)
-    pictures, field = (
-        PictureTriptych(None, box=[], elem_id="pictures"),
-        CropField(None, step=None, view=NO_VIEW, elem_id="field"),
-    )
-    panels.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step", immediate=True)
-    panels.add(pictures, lambda session: gr.update(box=selected_box(session)), "view", "side", immediate=True)
+    field = CropField(None, step=None, view=NO_VIEW, elem_id="field")
     panels.add(field, lambda session: gr.update(value=crop_field_value(session)), "attack_steps", immediate=True)
     panels.add(field, lambda session: gr.update(step=shown_step(session.run_at_step)), "step")
     panels.add(field, _selected_view, "view", immediate=True)
@@ -71,7 +65,7 @@ def build_first_screen(panels: PanelRegistry) -> Parts:
             strength = build_budget_choice(panels, "budget-shown")
             _html(panels, "why", verdict_table.explanation, "step")
             _html(panels, "threat", verdict_table.threat, "budget")
-    return {"pictures": pictures, "field": field, "budget_choice": strength}
+    return {"field": field, "budget_choice": strength}
 
 
 def _selected_view(session: Session) -> PanelValue:
@@ -115,14 +109,13 @@ def _background_button(session: Session) -> PanelValue:
 def _build_views(panels: PanelRegistry) -> Parts:
     heading = verdict_table.heading_html
     says = _of_run(
-        lambda s, run: heading(wording.heading_views(run, s.selection.side), 3), heading("The picture as 64 crops.", 3)
+        lambda s, run: heading(wording.heading_views(run, s.selection.side), 1), heading("The picture as 64 crops.", 1)
     )
     panels.add(gr.HTML(elem_id="heading-views"), says, "step", "side")
     with build_narrow_fold("Show the crops", "crops"):
         gr.HTML(
             f"<p class='lead'>Each {wording.term_html('view')} is classified on its own. A {wording.term_html('confident view')} "
-            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}, a grey one may not. Choose a view: "
-            "its place is outlined on the pictures.</p>"
+            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}, a grey one may not.</p>"
         )
         left, right = build_columns(2, 1)
         with left:
@@ -146,8 +139,8 @@ def _build_views(panels: PanelRegistry) -> Parts:
 
 
 def _build_transport(panels: PanelRegistry) -> Parts:
-    """4. The cost of every class, and the transport plan of one."""
-    _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
+    """2. The cost of every class, and the transport plan of one."""
+    _heading(panels, "costs", 2, wording.heading_costs, "What every class costs.", "step")
     with build_narrow_fold("Show the transport and every cost", "transport"):
         gr.HTML(
             f"<p class='lead'>The {wording.term_html('transport cost')} of a class is that of the cheapest "
@@ -197,14 +190,14 @@ def _view_seeds(session: Session) -> Figure | None:
 
 
 def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> Parts:
-    """5. The cache; 6. the attacker who knows a defence."""
+    """3. The cache; 4. the attacker who knows a defence."""
     left, right = build_columns(1, 1)
     with left:
-        _heading(panels, "memory", 5, wording.heading_cache, "Confident views are stored.")
+        _heading(panels, "memory", 3, wording.heading_cache, "Confident views are stored.")
         _html(panels, "memory-effect", verdict_table.cache_effect, "step")
         panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
     with right:
-        _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
+        _heading(panels, "knows", 4, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
         with gr.Row(elem_id="push"):
             choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
             options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}

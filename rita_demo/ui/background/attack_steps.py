@@ -20,7 +20,6 @@ from rita_demo.records import Run
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS
-from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import BudgetVariant, Session, array_bytes
 
 ATTACK_STEPS_BYTES = 64 << 20  # memory of the stored steps, per visitor
@@ -114,10 +113,8 @@ def _budget_variant_steps(engine: Engine, run: Run, budget: int) -> Generator[ob
     for frame in pipeline_steps.attack_step_results(engine, other, max_stored_steps(array_bytes(other.attacked), 0)):
         results.append(frame)
         yield frame
-    shown = Session(run=other)
-    pictures_value(shown)
     crops = {"attacked": engine.view_pixels(other.attacked.picture, other.settings)}
-    return BudgetVariant(other, tuple(results), crops, shown.image_cache)
+    return BudgetVariant(other, tuple(results), crops)
 
 
 def max_stored_steps(record: int, crops: int) -> int:

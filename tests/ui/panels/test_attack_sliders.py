@@ -23,7 +23,7 @@ from tests.ui.conftest import completed_run, make_inside_tab, open_tab
 
 pytestmark = pytest.mark.slow
 
-FIRST_TAB = {"pictures", "banner", "verdicts", "steps", "heading-views", "views", "entropies", "view-detail"}
+FIRST_TAB = {"banner", "verdicts", "steps", "heading-views", "views", "entropies", "view-detail"}
 FIRST_TAB |= {"heading-costs", "costs", "plan", "cell-detail"}
 SECOND_TAB = {"in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked", "in-costs"}
 SECOND_TAB |= {"in-plan-attacked", "in-mass-attacked", "in-cell"}
