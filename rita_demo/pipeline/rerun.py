@@ -1,4 +1,4 @@
-"""A run again with something changed: settings, views, view seeds, the budget, or a view in the cache.
+"""A run again with something changed: settings, views, view seeds, or a view in the cache.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
@@ -8,18 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.run import (
-    RunProgress,
-    check_index,
-    decider,
-    defend,
-    run_picture_steps,
-    same_prompt_update,
-    with_answers,
-)
+from rita_demo.pipeline.run import check_index, decider, defend, same_prompt_update, with_answers
 from rita_demo.records import (
     CacheState,
     DefenceFault,
@@ -36,8 +27,6 @@ from rita_demo.settings import SETTINGS, Settings
 
 #: Groups of settings that need features only; the others need new pixels, views or prompts.
 FEATURE_GROUPS = ("transport", "cache")
-#: Budgets in 1/255 that the page precomputes: those of the measured curve.
-BUDGETS = (1, 2, 4, 8)
 
 
 def rescore(
@@ -118,32 +107,6 @@ def repeat_view_seeds(engine: Engine, run: Run, count: int = 10) -> Iterator[Vie
         picture, prompts = run.attacked.picture, run.class_prompts
         side, _ = defend(engine, picture, prompts, run.cache_before, settings, methods=run.methods)
         yield ViewSeedResult(seed, side.verdicts)
-
-
-def other_budgets(run: Run) -> tuple[int, ...]:
-    """The budgets in 1/255 to precompute beside the run's own; none for an attack without a budget."""
-    if run.attack is None or not get_attack(run.settings.attack).bounded:
-        return ()
-    return tuple(n for n in BUDGETS if n != run.settings.budget)
-
-
-def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgress, None, Run]:
-    """The attack of a run with another budget in 1/255, from the same cache and with the same view seed: the run that
-    :func:`run_picture_steps` returns with this budget. Its clean result is the same object, and but for the attack's the
-    times are those of ``run``."""
-    assert run.attack is not None
-    other = yield from run_picture_steps(
-        engine,
-        run.clean.picture,
-        run.class_prompts.names,
-        run.settings.replace(budget=budget),
-        label=run.given_label,
-        target=run.attack.target,
-        cache=run.cache_before,
-        methods=run.methods,
-        clean=run.clean,
-    )
-    return replace(other, seconds=run.seconds | {"attack": other.seconds["attack"]})
 
 
 def lead(total: np.ndarray, label: int) -> float:

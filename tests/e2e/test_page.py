@@ -139,7 +139,7 @@ def test_a_saved_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: P
 
 
 @pytest.mark.nightly
-def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_and_ten_draws(page: Page) -> None:
+def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_and_ten_draws(page: Page) -> None:
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
     page.locator("#samples [data-sample=brick]").click()
@@ -149,7 +149,6 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_attack_steps_budgets_a
     page.get_by_role("button", name="Along the attack").click()
     note = page.locator("#steps-note")
     expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
-    expect(page.locator("#budget-shown input")).to_have_count(4, timeout=120_000)
     page.get_by_role("button", name="Is it chance?").click()
     press_and_wait(page, "Right in how many of 10 draws?")
     expect(page.locator("#view-seeds .js-plotly-plot svg").first).to_be_visible()
@@ -190,27 +189,6 @@ def test_another_attack_step_is_shown_in_both_tabs(story: Page) -> None:
     expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     open_lab(story, "This run")
     expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-
-
-def test_another_budget_is_shown_immediately_in_both_tabs_in_the_form_and_in_the_story(story: Page) -> None:
-    open_lab(story, "This run")
-    shown = story.locator("#budget-shown input")
-    expect(shown).to_have_count(4, timeout=120_000)  # 1, 2, 4 and 8 are there
-    story.get_by_label("8/255").first.check()
-    expect(story.locator("#threat")).to_contain_text("by more than 8/255")
-    expect(story.locator("#setting-budget input[type=number]")).to_have_value("8")
-    open_lab(story, "Inside RITA")
-    expect(story.locator("#in-budget input[value='8']")).to_be_checked()
-    strip = story.locator("#inside-strip .attacked")
-    before = strip.inner_html()
-    story.locator("#in-budget input[value='1']").check()
-    expect(strip).not_to_have_js_property("innerHTML", before)
-    open_lab(story, "This run")
-    open_story(story)
-    expect(story.locator(".story .headline")).to_contain_text("at most 1 of 255")
-    assert wait_until(
-        lambda: np.abs(story_shown(story, "attacked").astype(int) - story_shown(story, "clean")).max() == 1
-    )
 
 
 def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(story: Page) -> None:

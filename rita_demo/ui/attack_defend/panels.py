@@ -13,7 +13,7 @@ from rita_demo.ui.attack_defend.measured_folds import knowing_attacker_text
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.panels import selection_details, verdict_table
-from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
+from rita_demo.ui.panels.attack_sliders import stored_steps_note
 from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
 from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
@@ -62,10 +62,9 @@ def build_first_screen(panels: PanelRegistry) -> Parts:
             empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
             _html(panels, "verdicts", verdict_table.table, "step", empty=empty, immediate=True)
         with gr.Column(scale=1, min_width=320, elem_id="along"):
-            strength = build_budget_choice(panels, "budget-shown")
             _html(panels, "why", verdict_table.explanation, "step")
-            _html(panels, "threat", verdict_table.threat, "budget")
-    return {"field": field, "budget_choice": strength}
+            _html(panels, "threat", verdict_table.threat)
+    return {"field": field}
 
 
 def _selected_view(session: Session) -> PanelValue:
@@ -89,7 +88,7 @@ def _build_attack_steps_fold(panels: PanelRegistry) -> Parts:
         panels.add(gr.HTML(elem_id="steps-note"), stored_steps_note, "step", "attack_steps")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)
         panels.add(follow, _background_button, "attack_steps")
-        _html(panels, "times", verdict_table.times, "budget")
+        _html(panels, "times", verdict_table.times)
     return {"steps": steps, "background_button": follow}
 
 
@@ -98,12 +97,9 @@ def _background_button(session: Session) -> PanelValue:
     run = session.run
     if run is None or session.pending_steps:
         return gr.update(visible=False)
-    steps = 0.0 if session.attack_steps else background.attack_steps_seconds(run)
-    other = 0.0 if session.budget_variants else background.budgets_seconds(run)
-    slow = [steps] * (steps > background.AUTO_STEPS_SECONDS) + [other] * (other > background.AUTO_BUDGETS_SECONDS)
-    what = "the steps between and at other strengths" if steps > background.AUTO_STEPS_SECONDS else "other strengths"
-    name = f"Compute {what} (about {wording.format_seconds(sum(slow))})"
-    return gr.update(visible=bool(slow), value=name)
+    seconds = 0.0 if session.attack_steps else background.attack_steps_seconds(run)
+    name = f"Compute the steps between (about {wording.format_seconds(seconds)})"
+    return gr.update(visible=seconds > background.AUTO_STEPS_SECONDS, value=name)
 
 
 def _build_views(panels: PanelRegistry) -> Parts:

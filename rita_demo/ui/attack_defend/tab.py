@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl
 
 import gradio as gr
 from gradio.components import Component
-from gradio.events import Dependency
 
 from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
@@ -144,8 +143,7 @@ class AttackDefendTab(SelectionEvents):
         gr.on([one.change for one in lists], *self.note_names, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
-        strength = self._bind_selection()
-        strength.then(compare, inputs, compared, **IMMEDIATE_EVENT)
+        self._bind_selection()
 
     # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
@@ -340,8 +338,7 @@ class AttackDefendTab(SelectionEvents):
         yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
-        """After an attack: the stored steps, the Story's checks and the other budgets, if they are quick (or also if they are
-        ``slow``)."""
+        """After an attack: the stored steps and the Story's checks, if they are quick (or also if they are ``slow``)."""
         session = self.context.sessions.get(visitor)
         run = session.run
         if run is None:
@@ -349,9 +346,6 @@ class AttackDefendTab(SelectionEvents):
         if slow or background.attack_steps_seconds(run) <= background.AUTO_STEPS_SECONDS:
             yield from background.in_background(self.context, session, background.store_attack_steps)
             yield from background.in_background(self.context, session, background.store_checks)
-        quick = background.budgets_seconds(run) <= background.AUTO_BUDGETS_SECONDS
-        if session.same_picture(run) and (slow or quick):
-            yield from background.in_background(self.context, session, background.store_budget_variants)
 
     def start_slow_background_work(self, visitor: str) -> Iterator[Updates]:
         yield from self.start_background_work(visitor, slow=True)
@@ -415,10 +409,8 @@ class AttackDefendTab(SelectionEvents):
         return started | ({self.form.fields["truth"]: name} if started else {})
 
     # --- clicks in the result
-    def _bind_selection(self) -> Dependency:
-        """Returns the event of the choice of the strength shown."""
+    def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        strength = self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
         story, active = self.story_update.bind_event, {"active": [self.story]}
         story(self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **active)
         story(self.story.click, self.on_story_crop, [visitor], "view", **active)
@@ -434,7 +426,6 @@ class AttackDefendTab(SelectionEvents):
             (r.plan.click, self.on_cell, [visitor]),
         ):
             wire(event, handler, inputs, "class", "view", "side")
-        return strength
 
     def on_story_step(self, visitor: str, event: gr.EventData) -> Updates:
         """The Story shows another attack step: the Lab follows when it is opened."""

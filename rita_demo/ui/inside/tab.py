@@ -14,13 +14,13 @@ from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Parts, Updates
-from rita_demo.ui.framework.selection_events import SelectionEvents
+from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside import cache_used, comparisons, what_if
 from rita_demo.ui.inside.layout import Section, build_section
 from rita_demo.ui.inside.sections import SECTIONS, prompt_names
 from rita_demo.ui.panels import run_summary_bar
-from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
+from rita_demo.ui.panels.attack_sliders import build_step_slider
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 
@@ -37,7 +37,6 @@ class InsideTab(SelectionEvents):
         self.context, panels = context, context.panels
         panels.add(gr.HTML(elem_id="inside-says"), run_summary_bar.says, "inside", "step")
         panels.add(gr.HTML(elem_id="inside-strip"), run_summary_bar.summary_bar, "inside")
-        self.budget_choice = build_budget_choice(panels, "in-budget")
         self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
         self.parts: Parts = what_if.build_what_if(panels)
         for section in SECTIONS:
@@ -47,10 +46,11 @@ class InsideTab(SelectionEvents):
         panels.before_draw(self.tab, self.prepare)
         panels.on_open(self.tab, self.prepare)
 
-    def bind_events(self, budget_input: gr.Slider, own_tab: gr.Tab) -> None:
-        """Connect the events, after the panels of all tabs are registered. ``budget_input`` is the form's budget."""
+    def bind_events(self, own_tab: gr.Tab) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
         p, visitor, bind = self.parts, self.context.visitor, self.two_stage.bind_event
-        self.bind_attack_sliders(self.budget_choice, budget_input, self.step_slider)
+        step = self.step_slider
+        bind(step.input, self.pick_step, [visitor, step], *STEP_TOPICS, active=[step])
         figures = [figure for section in SECTIONS for figure in section.figures if figure.on_click]
         for event, handler, *inputs in (
             *((p[name].click, getattr(self, row.on_click)) for row in figures for name in row.components),

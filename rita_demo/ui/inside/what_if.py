@@ -65,22 +65,18 @@ def change(engine: Engine, session: Session, **changes: Any) -> None:
             session.inside.what_if = WhatIf()
             return
         now = session.inside.what_if.run  # it may hold the prompt update that these settings need
-        if now is not None and _of_same_attack_step(now, run) and rerun.same_prompt_update(now.settings, settings):
+        if now is not None and now.step == run.step and rerun.same_prompt_update(now.settings, settings):
             run = replace(now, label=run.label, label_given=run.label_given)
         result = rerun.rescore(engine, run, settings, wanted.exclusions, label)
         session.inside.what_if = WhatIf(settings, wanted.exclusions, label, result)
 
 
 def follow_selection(engine: Engine, session: Session) -> None:
-    """Repeat the what-if for the selected attack step and budget."""
+    """Repeat the what-if for the selected attack step."""
     with session.lock:
         result, now = session.inside.what_if.run, session.run_at_step
-        if result is not None and now is not None and not _of_same_attack_step(result, now):
+        if result is not None and now is not None and result.step != now.step:
             change(engine, session)
-
-
-def _of_same_attack_step(what_if_run: Run, displayed: Run) -> bool:
-    return what_if_run.step == displayed.step and what_if_run.attack is displayed.attack
 
 
 def _chosen(session: Session, kind: str) -> tuple[int | tuple[int, int], int] | None:

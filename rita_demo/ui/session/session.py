@@ -56,18 +56,6 @@ class Selection:
     moment: int | None = None
 
 
-@dataclass(frozen=True)
-class BudgetVariant:
-    """The picture on screen attacked with another budget; fields as in :class:`Session`."""
-
-    run: Run
-    attack_steps: tuple[AttackStepResult, ...] = ()
-    crops: dict[str, np.ndarray] = field(default_factory=dict)
-    image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
-    checks: StoryChecks | None = None
-    law: LawCurves | None = None
-
-
 @dataclass
 class AttackDefendState:
     """The form: the picture of the next run, either the bytes ``source`` of an upload or the name of a
@@ -168,8 +156,7 @@ class Session:
     ``run`` is on screen, of the sample ``run_sample`` if it is one; ``shared_run`` is a run that all visitors share
     (the worked example). ``attack_steps`` are the stored steps of its attack; while more are computed,
     ``pending_steps`` is how many there will be, else 0. ``checks``: what the Story asks of its
-    pictures; ``law``: how many crops may be wrong. ``budget_variants`` maps other budgets (1/255) to what is
-    shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
+    pictures; ``law``: how many crops may be wrong. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
     ``put_aside``: earlier histories that another one took the place of, oldest first.
@@ -185,7 +172,6 @@ class Session:
     pending_steps: int = 0
     checks: StoryChecks | None = None
     law: LawCurves | None = None
-    budget_variants: dict[int, BudgetVariant] = field(default_factory=dict)
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     selection: Selection = Selection()
@@ -208,7 +194,7 @@ class Session:
         """Put ``run`` (of that ``sample``) on screen and select the class that RITA answers."""
         with self.lock:
             self.run, self.run_sample, self.shared_run = run, sample, run if shared else None
-            self.attack_steps, self.pending_steps, self.budget_variants = (), 0, {}
+            self.attack_steps, self.pending_steps = (), 0
             self.checks = self.law = None
             self.crops, self.image_cache = {}, {}
             self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
@@ -220,35 +206,6 @@ class Session:
 
     def select(self, **changes: Any) -> None:
         self.selection = replace(self.selection, **changes)
-
-    def store_budget_variant(self, budget: int, variant: BudgetVariant) -> None:
-        """Add another budget. Its dictionaries are copied: this visitor may add to them."""
-        self.budget_variants[budget] = replace(
-            variant, crops=dict(variant.crops), image_cache=dict(variant.image_cache)
-        )
-
-    def select_budget(self, budget: int) -> None:
-        """Show one of ``budget_variants``; the run on screen takes its place. Selection and what-if stay."""
-        with self.lock:
-            run, variants = self.run, self.budget_variants  # `Sessions.evict` may replace the latter meanwhile
-            if run is None or budget not in variants:
-                return
-            variant = variants.pop(budget)
-            variants[run.settings.budget] = BudgetVariant(
-                run, self.attack_steps, self.crops, self.image_cache, self.checks
-            )
-            if "clean" in self.crops:  # the same for every budget
-                variant.crops["clean"] = self.crops["clean"]
-            self.run, self.attack_steps = variant.run, variant.attack_steps
-            self.crops, self.image_cache = variant.crops, variant.image_cache
-            self.checks, self.law = variant.checks, variant.law
-            self.attack_defend.view_seed_results, what_if = (), self.inside.what_if
-            if what_if.settings is not None:
-                self.inside.what_if = replace(what_if, settings=what_if.settings.replace(budget=budget))
-
-    def same_picture(self, run: Run | None) -> bool:
-        """Whether ``run`` is of the picture on screen, with any budget."""
-        return run is not None and self.run is not None and self.run.clean is run.clean
 
     @property
     def run_at_step(self) -> Run | None:
@@ -355,8 +312,8 @@ class Session:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
         once."""
         shared, known = {"shared_run"}, set[Any]()
-        if self.same_picture(self.shared_run):
-            shared |= {"run", "attack_steps", "crops", "budget_variants"}
+        if self.run is not None and self.run is self.shared_run:
+            shared |= {"run", "attack_steps", "crops"}
             array_bytes(self.shared_run, known)  # other results may refer to it
         array_bytes(self.memory.example, known)  # all visitors share stored examples
         if self.figures.placed_cloud is not None and self.figures.placed_cloud.stored:
