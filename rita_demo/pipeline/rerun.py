@@ -1,27 +1,17 @@
-"""A run again with something changed: settings, views, view seeds, or a view in the cache.
+"""A run again with something changed: settings, views, or a view in the cache.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import replace
 
 import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.run import check_index, decider, defend, same_prompt_update, with_answers
-from rita_demo.records import (
-    CacheState,
-    DefenceFault,
-    Exclusions,
-    ImageResult,
-    Run,
-    Trace,
-    Verdict,
-    ViewContribution,
-    ViewSeedResult,
-)
+from rita_demo.pipeline.run import check_index, decider, same_prompt_update, with_answers
+from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewContribution
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
 
@@ -98,15 +88,6 @@ def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace
     class_prompts = engine.encode_classes(run.class_prompts.names, settings)
     encoded_views = engine.encode_views(run.attacked.picture, settings)
     return engine.decide(encoded_views, class_prompts, run.cache_before, settings)[0]
-
-
-def repeat_view_seeds(engine: Engine, run: Run, count: int = 10) -> Iterator[ViewSeedResult]:
-    """The delivered picture with the view seeds 0 to ``count - 1``."""
-    for seed in range(count):
-        settings = run.settings.replace(view_seed=seed)
-        picture, prompts = run.attacked.picture, run.class_prompts
-        side, _ = defend(engine, picture, prompts, run.cache_before, settings, methods=run.methods)
-        yield ViewSeedResult(seed, side.verdicts)
 
 
 def lead(total: np.ndarray, label: int) -> float:

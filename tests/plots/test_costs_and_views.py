@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import class_costs, view_answers, view_entropies, view_seed_results
+from rita_demo.plots import class_costs, view_answers, view_entropies
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.records import Run
-from tests.plots.synthetic import make_run, make_view_seed_results
+from tests.plots.synthetic import make_run
 
 
 def _totals(figure):
@@ -119,17 +119,6 @@ def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run
     assert words.text.startswith("limit γ")
     assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
     assert words.y == layout.shapes[0].y0 == limit
-
-
-def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
-    repeats = make_view_seed_results(example_run)
-    right = sum(d.verdicts["rita"].label == example_run.label for d in repeats)
-    figure = view_seed_results(example_run, repeats)
-    rita = next(t for t in figure.data if t.name == "RITA")
-    assert list(rita.marker.symbol).count("circle") == right
-    assert f"RITA {right} of 10" in figure.meta["alt"]
-    assert any(a.text == f"<b>{right}</b> of 10" for a in figure.layout.annotations)
-    assert "not been tried" in view_seed_results(example_run, []).meta["alt"]
 
 
 def test_a_class_without_a_given_label_is_called_assumed(example_run: Run):

@@ -75,7 +75,7 @@ def _selected_view(session: Session) -> PanelValue:
 def build_sections(panels: PanelRegistry) -> Parts:
     """The numbered sections and the folds below the first screen; like all builders, returns the components by name."""
     sections = _build_views(panels) | _build_transport(panels) | _build_cache_and_knowing_attacker(panels)
-    return sections | _build_attack_steps_fold(panels) | _build_view_seed_check(panels)
+    return sections | _build_attack_steps_fold(panels)
 
 
 def _build_attack_steps_fold(panels: PanelRegistry) -> Parts:
@@ -167,22 +167,6 @@ def _plan(session: Session, run: Run) -> Figure | None:
     at = session.selection
     cell = None if at.view is None or at.atom is None else (at.view, at.atom)
     return None if at.k is None else plots.plan_heatmap(run, at.side, at.k, selected=cell)
-
-
-def _build_view_seed_check(panels: PanelRegistry) -> Parts:
-    """The decision repeated with other sets of crops."""
-    lead = "The crops are random, and one draw can mislead. This decides the same picture again with ten other draws."
-    with build_fold("Is it chance? Other random crops", lead, elem_id="luck-fold"):
-        again = gr.Button("Right in how many of 10 draws?", elem_id="again")
-        aria, empty = "Every method's answer in ten draws of crops", "Not drawn again yet."
-        seeds = PlotlyView(aria=aria, height=200, narrow_height=220, empty=empty, elem_id="view-seeds")
-        panels.add(seeds, _view_seeds, "view_seeds")
-    return {"repeat_button": again}
-
-
-def _view_seeds(session: Session) -> Figure | None:
-    run, found = session.run, session.attack_defend.view_seed_results
-    return plots.view_seed_results(run, list(found)) if run and found else None
 
 
 def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> Parts:

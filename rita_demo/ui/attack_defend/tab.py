@@ -15,7 +15,6 @@ from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
-from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
@@ -58,7 +57,6 @@ from rita_demo.ui.widgets.data_uri import image_bytes
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
-VIEW_SEEDS = 10
 PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
 CHANGED = (
     "<p class='changed' role='status'>Settings changed. "
@@ -116,13 +114,12 @@ class AttackDefendTab(SelectionEvents):
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
-        presses = [b.click for b in (form.run_button, form.defend_button, result.knowing_button, result.repeat_button)]
+        presses = [b.click for b in (form.run_button, form.defend_button, result.knowing_button)]
         for press in (*presses, self.story.submit, self.story.undo):
             press(self.queue_status.press_handler, visitor, self.queue_status.outputs, **IMMEDIATE_EVENT)
         inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
-        job(result.repeat_button.click, self.repeat_with_new_views, {visitor}, outputs, **LONG_EVENT)
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
         defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **LONG_EVENT)
         defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
@@ -319,23 +316,6 @@ class AttackDefendTab(SelectionEvents):
         source = None if link.sample else session.attack_defend.source
         chosen = AttackDefendState(source=source, sample=link.sample or None)
         yield from self._run_form(session, link.form, chosen, attack=link.attack, selection=link.selection)
-
-    def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
-        """Decide the delivered picture again with ten other sets of crops."""
-        session, time_left, found = self._job_session(values), TimeLeft(), []
-        run = session.run
-        if run is None:
-            return
-        for draw in rerun.repeat_view_seeds(self.context.engine_of(session), run, VIEW_SEEDS):
-            if session.run is not run:
-                yield self.context.done("Stopped: another run is on screen.")
-                return
-            found.append(draw)
-            session.attack_defend.view_seed_results = tuple(found)
-            now = f"Deciding with new crops: {len(found)} of {VIEW_SEEDS}"
-            drawn = self.context.panels.redraw(session, "view_seeds")
-            yield self._progress(now, len(found) / VIEW_SEEDS, time_left) | drawn
-        yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
 
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
         """After an attack: the stored steps and the Story's checks, if they are quick (or also if they are ``slow``)."""

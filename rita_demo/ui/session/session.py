@@ -26,7 +26,6 @@ from rita_demo.records import (
     StoryChecks,
     Trace,
     ViewContribution,
-    ViewSeedResult,
 )
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
@@ -60,8 +59,7 @@ class Selection:
 class AttackDefendState:
     """The form: the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
-    knowing attacker took its place; the results of the run on screen with new sets of crops; and whether the form asks for
-    another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
+    knowing attacker took its place; and whether the form asks for another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
     first name."""
 
     source: bytes | None = None
@@ -69,7 +67,6 @@ class AttackDefendState:
     choice: int = 0
     shown_choice: int = 0
     attack_before: str = ""
-    view_seed_results: tuple[ViewSeedResult, ...] = ()
     form_differs: bool = False
     list_begun: bool = False
 
@@ -197,8 +194,8 @@ class Session:
             self.attack_steps, self.pending_steps = (), 0
             self.checks = self.law = None
             self.crops, self.image_cache = {}, {}
-            self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
-            self.attack_defend.form_differs, self.inside.awaited = False, ""
+            self.inside.what_if, self.inside.awaited = WhatIf(), ""
+            self.attack_defend.form_differs = False
             if not shared:
                 self.memory.example = None
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
