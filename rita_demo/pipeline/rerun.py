@@ -1,4 +1,4 @@
-"""A run again with something changed: settings, views, or a view in the cache.
+"""A run again with something changed: settings, a class, views or prompts left out, or a view in the cache.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
@@ -75,19 +75,6 @@ def rescore(
 def settings_needing_rerun(one: Settings, other: Settings) -> tuple[str, ...]:
     """The settings that differ and need more than features."""
     return tuple(n for n in one.differs_from(other) if SETTINGS[n].group not in (*FEATURE_GROUPS, "tuning"))
-
-
-def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace:
-    """RITA's decision on the delivered picture with other views or prompts, which are encoded.
-
-    Raises:
-        SettingError: for a setting of the attack, which would make another picture.
-    """
-    if any(SETTINGS[name].group == "attack" for name in settings.differs_from(run.settings)):
-        raise SettingError("Another attack makes another picture.", "Run it in the Story.")
-    class_prompts = engine.encode_classes(run.class_prompts.names, settings)
-    encoded_views = engine.encode_views(run.attacked.picture, settings)
-    return engine.decide(encoded_views, class_prompts, run.cache_before, settings)[0]
 
 
 def lead(total: np.ndarray, label: int) -> float:

@@ -9,7 +9,6 @@ import pytest
 from rita_demo.plots import class_costs, view_answers, view_entropies
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.records import Run
-from tests.plots.synthetic import make_run
 
 
 def _totals(figure):
@@ -74,23 +73,6 @@ def test_the_scale_is_that_of_the_run_whatever_steps_are_stored_and_what_lies_ou
     assert set(outside.x) <= {low, high} | set(far.trace.total.tolist())
     assert low in outside.x
     assert min(d[3] for d in outside.customdata) < low, "the number is told as it is"
-
-
-def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run: Run):
-    pinned = make_run(seed=9)
-    figure = class_costs(example_run, 2, pinned=pinned)
-    for side, axis in (("Clean", "xaxis"), ("Attacked", "xaxis2")):
-        (squares,) = [t for t in figure.data if t.name == f"{side}: pinned"]
-        (now,) = [t for t in figure.data if t.name == f"{side}: total"]
-        assert list(squares.y) == list(now.y)
-        totals = getattr(pinned, side.lower()).trace.total
-        assert list(squares.x) == pytest.approx([totals[d[0]] for d in now.customdata])
-        low, high = figure.layout[axis].range
-        assert all(low < x < high for x in squares.x)
-    names = tuple(f"other {n}" if i else n for i, n in enumerate(example_run.class_prompts.names))
-    renamed = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names))
-    squares = [t for t in class_costs(example_run, 2, pinned=renamed).data if "pinned" in (t.name or "")]
-    assert [[d[0] for d in t.customdata] for t in squares] == [[0], [0]]  # the only class that it has as well
 
 
 def test_every_view_has_one_bar_as_high_as_its_entropy_and_the_unselected_are_dimmed(example_run: Run):

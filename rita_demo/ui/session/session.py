@@ -82,21 +82,12 @@ class WhatIf:
     run: Run | None = None
 
 
-@dataclass(frozen=True)
-class Pinned:
-    """The state that is pinned for comparison: a title and its run."""
-
-    title: str
-    run: Run
-
-
 @dataclass
 class InsideState:
     """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn; ``awaited``: what *Inside*
     says is being computed, "" for nothing."""
 
     what_if: WhatIf = WhatIf()
-    pinned: Pinned | None = None
     open_folds: frozenset[str] = frozenset()
     awaited: str = ""
 

@@ -13,7 +13,7 @@ from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, in_backgrou
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
-from rita_demo.ui.inside import comparisons, what_if
+from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
@@ -184,9 +184,6 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     side = session.attack_steps[2].image_result
     trace, _ = engine.decide(side.encoded_views, seen.class_prompts, seen.cache_before, wanted)
     assert np.allclose(seen.attacked.trace.total, trace.total)
-    comparisons.pin(session)
-    assert session.inside.pinned is not None
-    assert "step 2 of 7" in session.inside.pinned.title
     open_tab(stepped.inside, stepped.name, RUN_TAB)
     stepped.choose(stepped.first, step=3)
     open_tab(stepped.inside, stepped.name)
