@@ -184,10 +184,12 @@ class InsideTab(SelectionEvents):
         return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})
 
     def on_back(self, visitor: str) -> Updates:
-        """Back to the run."""
+        """Back to the run; pressed there, to the what-if that was left."""
         session = self.context.sessions.get(visitor)
         with session.lock:
-            session.inside.what_if = WhatIf()
+            inside, left = session.inside, session.inside.what_if
+            inside.what_if, inside.undone = (inside.undone if left.run is None else WhatIf()), left
+            what_if.follow_selection(self.context.engine_of(session), session)
         return self.on_changed(visitor, "what_if_settings")
 
 

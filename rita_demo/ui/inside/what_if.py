@@ -156,7 +156,7 @@ def build_what_if(panels: PanelRegistry) -> Parts:
     panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", immediate=True)
     with gr.Row(elem_id="whatif-buttons"):
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
-        panels.add(back, lambda s: gr.update(interactive=s.inside.what_if.run is not None), "inside")
+        panels.add(back, _back, "inside")
         parts: Parts = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
     fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
     with fold, gr.Row(elem_id="whatif-settings"):
@@ -164,6 +164,13 @@ def build_what_if(panels: PanelRegistry) -> Parts:
         info = "What counts as right; it changes no cost."
         truth = build_menu([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
     return parts | {"back": back, "settings": controls, "truth": panels.add(truth, _truth, "inside")}
+
+
+def _back(session: Session) -> PanelValue:
+    """At the run the button leads to the what-if that was left."""
+    at_run, left = session.inside.what_if.run is None, session.inside.undone.run is not None
+    name = "Show the what-if again" if at_run and left else "Back to the run"
+    return gr.update(value=name, interactive=left or not at_run)
 
 
 def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:

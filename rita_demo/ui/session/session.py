@@ -84,10 +84,11 @@ class WhatIf:
 
 @dataclass
 class InsideState:
-    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn; ``awaited``: what *Inside*
-    says is being computed, "" for nothing."""
+    """*Inside RITA*; ``undone``: the what-if that was left for the run; ``open_folds``: names of the open
+    folds, whose figures are drawn; ``awaited``: what *Inside* says is being computed, "" for nothing."""
 
     what_if: WhatIf = WhatIf()
+    undone: WhatIf = WhatIf()
     open_folds: frozenset[str] = frozenset()
     awaited: str = ""
 
@@ -144,9 +145,9 @@ class Session:
     ``run`` is on screen, of the sample ``run_sample`` if it is one; ``shared_run`` is a run that all visitors share
     (the worked example). ``attack_steps`` are the stored steps of its attack; while more are computed,
     ``pending_steps`` is how many there will be, else 0. ``checks``: what the Story asks of its
-    pictures; ``law``: how many crops may be wrong. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
-    ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
-    ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
+    pictures; ``law``: how many crops may be wrong. ``crops`` maps "clean", "attacked" or "step 3" to views for the
+    screen, (N, s, s, 3) uint8; ``image_cache`` holds pictures already encoded for the screen.
+    ``history`` is the cache over time. ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
     ``put_aside``: earlier histories that another one took the place of, oldest first.
     ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*,
     ``budgets`` that of its smallest strengths.
@@ -185,7 +186,7 @@ class Session:
             self.attack_steps, self.pending_steps = (), 0
             self.checks = self.law = None
             self.crops, self.image_cache = {}, {}
-            self.inside.what_if, self.inside.awaited = WhatIf(), ""
+            self.inside.what_if, self.inside.undone, self.inside.awaited = WhatIf(), WhatIf(), ""
             self.attack_defend.form_differs = False
             if not shared:
                 self.memory.example = None
