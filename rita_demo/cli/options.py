@@ -10,7 +10,7 @@ from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, refuse_gone
 from rita_demo.records.json_value import JsonValue
 from rita_demo.scripting.own import defence_names
 from rita_demo.settings import PRESETS, SETTINGS
@@ -60,10 +60,19 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """The options with which every setting can be changed."""
     help = "where all settings start; paper: with the exceptions of EuroSAT, ImageNet-A, -R and -Sketch, and C-TPT's "
     help += "weight 20 on ImageNet and its variants, as its authors have it"
-    parser.add_argument("--preset", choices=list(PRESETS), default="recommended", help=help)
+    parser.add_argument("--preset", choices=list(PRESETS), type=preset_name, default="recommended", help=help)
     add_settings_file(parser)
     help = "any other setting; may be repeated, and wins over every other option"
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], dest="assignments", help=help)
+
+
+def preset_name(text: str) -> str:
+    """The type of the option with a preset's name: one of before is refused."""
+    try:
+        refuse_gone(text, "preset")
+    except SettingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:

@@ -24,7 +24,7 @@ from rita_demo.process.plugin_file import (
 )
 from rita_demo.records import CacheState, DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean, refuse_gone
-from rita_demo.settings import PRESETS, RECOMMENDED, Settings
+from rita_demo.settings import Settings
 
 #: The order of tables and figures; other defences follow.
 ORDER = (
@@ -212,6 +212,3 @@ def _wrong_memory(verdict: Verdict | None, before: CacheState | None) -> str | N
 
 
 _registry.discover(__name__, ORDER, rita.ABLATIONS)
-#: RITA moves its views against the offset that an attack on the whole picture causes, as DBD (Liu et al. 2026) and AGC
-#: (2026) do in other ways; not in the paper. Ensemble takes the same step: an average must stand beside it.
-PRESETS["step_back"] = RECOMMENDED.replace(step_back=0.4, ensemble_step_back=0.4)

@@ -1,43 +1,22 @@
-"""A run again with something changed: settings, views, view seeds, the budget, or a view in the cache.
+"""A run again with something changed: settings, a class, views or prompts left out, or a view in the cache.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
-from rita_demo.pipeline.run import (
-    RunProgress,
-    check_index,
-    decider,
-    defend,
-    run_picture_steps,
-    same_prompt_update,
-    with_answers,
-)
-from rita_demo.records import (
-    CacheState,
-    DefenceFault,
-    Exclusions,
-    ImageResult,
-    Run,
-    Trace,
-    Verdict,
-    ViewContribution,
-    ViewSeedResult,
-)
+from rita_demo.pipeline.run import check_index, decider, same_prompt_update, with_answers
+from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewContribution
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
 
 #: Groups of settings that need features only; the others need new pixels, views or prompts.
 FEATURE_GROUPS = ("transport", "cache")
-#: Budgets in 1/255 that the page precomputes: those of the measured curve.
-BUDGETS = (1, 2, 4, 8)
 
 
 def rescore(
@@ -96,54 +75,6 @@ def rescore(
 def settings_needing_rerun(one: Settings, other: Settings) -> tuple[str, ...]:
     """The settings that differ and need more than features."""
     return tuple(n for n in one.differs_from(other) if SETTINGS[n].group not in (*FEATURE_GROUPS, "tuning"))
-
-
-def decide_with_new_views(engine: Engine, run: Run, settings: Settings) -> Trace:
-    """RITA's decision on the delivered picture with other views or prompts, which are encoded.
-
-    Raises:
-        SettingError: for a setting of the attack, which would make another picture.
-    """
-    if any(SETTINGS[name].group == "attack" for name in settings.differs_from(run.settings)):
-        raise SettingError("Another attack makes another picture.", "Run it in the Story.")
-    class_prompts = engine.encode_classes(run.class_prompts.names, settings)
-    encoded_views = engine.encode_views(run.attacked.picture, settings)
-    return engine.decide(encoded_views, class_prompts, run.cache_before, settings)[0]
-
-
-def repeat_view_seeds(engine: Engine, run: Run, count: int = 10) -> Iterator[ViewSeedResult]:
-    """The delivered picture with the view seeds 0 to ``count - 1``."""
-    for seed in range(count):
-        settings = run.settings.replace(view_seed=seed)
-        picture, prompts = run.attacked.picture, run.class_prompts
-        side, _ = defend(engine, picture, prompts, run.cache_before, settings, methods=run.methods)
-        yield ViewSeedResult(seed, side.verdicts)
-
-
-def other_budgets(run: Run) -> tuple[int, ...]:
-    """The budgets in 1/255 to precompute beside the run's own; none for an attack without a budget."""
-    if run.attack is None or not get_attack(run.settings.attack).bounded:
-        return ()
-    return tuple(n for n in BUDGETS if n != run.settings.budget)
-
-
-def at_budget_steps(engine: Engine, run: Run, budget: int) -> Generator[RunProgress, None, Run]:
-    """The attack of a run with another budget in 1/255, from the same cache and with the same view seed: the run that
-    :func:`run_picture_steps` returns with this budget. Its clean result is the same object, and but for the attack's the
-    times are those of ``run``."""
-    assert run.attack is not None
-    other = yield from run_picture_steps(
-        engine,
-        run.clean.picture,
-        run.class_prompts.names,
-        run.settings.replace(budget=budget),
-        label=run.given_label,
-        target=run.attack.target,
-        cache=run.cache_before,
-        methods=run.methods,
-        clean=run.clean,
-    )
-    return replace(other, seconds=run.seconds | {"attack": other.seconds["attack"]})
 
 
 def lead(total: np.ndarray, label: int) -> float:

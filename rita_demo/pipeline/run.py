@@ -55,7 +55,6 @@ def run_picture_steps(
     target: int | None = None,
     cache: CacheState | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
-    clean: ImageResult | None = None,
 ) -> Generator[RunProgress, None, Run]:
     """Attack a picture and defend it; yield after every stage and return the run.
 
@@ -64,7 +63,6 @@ def run_picture_steps(
         target: index of the class a targeted attack moves towards.
         cache: the cache to decide from; None: an empty one.
         methods: names of defences beside :func:`default_methods`.
-        clean: the result on the clean picture, if it is known.
 
     Raises:
         SettingError: a label or target outside the classes, a target that is the label, or an unknown method.
@@ -75,14 +73,12 @@ def run_picture_steps(
     check_index("label", label, class_prompts)
     check_index("target", target, class_prompts)
     before = engine.compatible_cache(cache, class_prompts, settings)
-    committed = before
-    if clean is None:
-        first = _clip_verdict(engine, picture, class_prompts, settings)
-        yield RunProgress("Cutting the picture into views", 0.1, class_prompts, first)
-        with _timed(seconds, "views and encoding"):
-            engine.encode_views(picture, settings)  # cached for defend()
-        yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts, first)
-        clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=answering)
+    first = _clip_verdict(engine, picture, class_prompts, settings)
+    yield RunProgress("Cutting the picture into views", 0.1, class_prompts, first)
+    with _timed(seconds, "views and encoding"):
+        engine.encode_views(picture, settings)  # cached for defend()
+    yield RunProgress("Tuning the prompts and deciding on the clean picture", 0.2, class_prompts, first)
+    clean, committed = defend(engine, picture, class_prompts, before, settings, seconds, methods=answering)
     truth = clean.verdicts["clip"].label if label is None else label
     if target is not None and target == truth:
         raise SettingError(

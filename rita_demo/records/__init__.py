@@ -40,7 +40,6 @@ from rita_demo.records.run import (
     Picture,
     Run,
     ThreatModel,
-    ViewSeedResult,
     ViewSet,
 )
 from rita_demo.records.story import CheckedAnswer, CheckedAnswers, FeatureDrift, PictureChange, StoryChecks

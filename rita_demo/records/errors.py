@@ -61,10 +61,15 @@ class DataError(DemoError):
 
 #: Method of before -> the ``protocol`` under which RITA is what it was.
 GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
+#: Preset of before -> the settings that it was.
+GONE_PRESETS = {"step_back": "step_back=0.4 and ensemble_step_back=0.4"}
 
 
-def refuse_gone(name: object) -> None:
-    """Raises SettingError where ``name`` is a method of before, or a setting of one: what to ask for instead."""
+def refuse_gone(name: object, what: str = "method") -> None:
+    """Raises SettingError where ``name`` is a method of before, or a setting of one, or a ``preset`` of before: what to ask
+    for instead."""
+    if what == "preset" and (instead := GONE_PRESETS.get(str(name)[:100].strip())):
+        raise SettingError(f"The preset {str(name).strip()} is the settings {instead}: set those.")
     method = str(name)[:100].strip().partition(".")[0]
     if protocol := GONE_METHODS.get(method):
         raise SettingError(

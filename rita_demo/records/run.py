@@ -163,11 +163,3 @@ class AttackStepResult:
 
     step: int
     image_result: ImageResult
-
-
-@dataclass(frozen=True)
-class ViewSeedResult:
-    """Every defence's answer on the delivered picture with another view seed."""
-
-    seed: int
-    verdicts: dict[str, Verdict]

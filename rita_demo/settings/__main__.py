@@ -7,9 +7,8 @@ from rita_demo.settings.setting import Setting, format_limit
 HEAD = """# Settings
 
 Every setting, made from the code with `python -m rita_demo.settings > docs/settings.md`. On the command line it is `--set name=value`; the page
-has a control for each. The presets are `recommended` (the defaults), `paper` (the closest literal reading of the paper) and `step_back` (experimental,
-not in the paper: the defaults with `step_back=0.4` and `ensemble_step_back=0.4`). A setting of a single defence can also be written with a dot:
-`ensemble.average`. `evaluate --help` lists the names of attacks and defences. docs/method.md says why a default is what it is.
+has a control for each. The presets are `recommended` (the defaults) and `paper` (the closest literal reading of the paper). A setting of a single
+defence can also be written with a dot: `ensemble.average`. `evaluate --help` lists the names of attacks and defences. docs/method.md says why a default is what it is.
 """
 KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sentence with {}", "word": "a short text"}
 

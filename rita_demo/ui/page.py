@@ -87,7 +87,7 @@ def build(
             reset = gr.Button("Reset", size="sm", elem_id="reset")
         build_caption(context.panels)
         shared = partial(share_link.share_value, default_model=engine.info)
-        context.panels.add(share, shared, "class", "view", "step", "side", "budget")
+        context.panels.add(share, shared, "class", "view", "step", "side")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
@@ -107,7 +107,7 @@ def build(
             with gr.Tab("Terms", id="terms-tab") as sixth:
                 build_terms(context)
         tab.bind_events(first, run_part, share)
-        inside.bind_events(tab.form.fields["budget"], second)
+        inside.bind_events(second)
         arena.bind_events(arena_part, menu.shown)
         memory.bind_events()
         stream.bind_events(fourth)
@@ -203,7 +203,7 @@ def _show_example(
     if waited and not session.jobs.running.total():
         yield {status: _example_status(engine, example)}
     complete = False
-    while not complete and session.same_picture(run):
+    while not complete and session.run is run:
         complete = example.wait(0.25, complete=True)
         if example.show_more(session):
             yield context.panels.redraw(session, "attack_steps", "checks")

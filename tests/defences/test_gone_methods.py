@@ -69,3 +69,15 @@ def test_the_command_line_refuses_one(name: str, picture: Path, capsys: pytest.C
     for words in (explain, [*evaluate, "--out", str(picture.parent / "runs")]):
         assert cli.main(words) == 2
         assert capsys.readouterr().err.strip().endswith(f"error: {sentence(name)}")
+
+
+def test_the_preset_of_before_is_refused_by_the_settings_that_it_was(
+    picture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those."
+    with pytest.raises(SettingError) as error:
+        run(picture, classes=["cup", "crab"], preset="step_back")
+    assert str(error.value) == said
+    assert cli.main(["explain", str(picture), "--classes", "cup,crab", "--preset", "step_back"]) == 2
+    assert capsys.readouterr().err.strip().endswith(f"error: argument --preset: {said}")
+    assert parse_assignment("step_back=0.4") == ("step_back", 0.4), "the setting stays"

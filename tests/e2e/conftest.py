@@ -6,7 +6,7 @@ Every request that would leave the machine fails the test, and so does every err
 import base64
 import io
 import os
-import re
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -179,11 +179,8 @@ def story_shown(page: Page, kind: str) -> np.ndarray:
     return canvas_shown(page, f".photo .{'before' if kind == 'clean' else 'now'}")
 
 
-def square_shown(page: Page, kind: str) -> np.ndarray:
-    """The pixels of a picture of *This run*; kind: clean or attacked."""
-    picture = page.locator(f".pic.{kind} img:not(.before)")
-    expect(picture).to_have_attribute("src", re.compile("^data:"))  # it is drawn when the tab is opened
-    source = picture.get_attribute("src")
-    assert source is not None
-    assert source.startswith("data:image/png;base64,")
-    return np.array(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))))
+def saved_square(page: Page, folder: Path, kind: str) -> np.ndarray:
+    """The pixels of a picture in the file that *Save this run* makes in the Lab; kind: clean or attacked."""
+    path = saved(page, folder, page.get_by_role("button", name="Save this run").click)
+    with zipfile.ZipFile(path) as file:
+        return np.array(Image.open(io.BytesIO(file.read(f"{kind}.png"))))

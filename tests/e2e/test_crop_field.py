@@ -101,19 +101,6 @@ def test_a_method_that_answers_a_third_class_is_pale_and_says_which(page: Page) 
         expect(page.locator("#field text.name", has_text=f"says {name}")).to_have_count(1)
 
 
-def test_boxes_and_heat_map_are_painted_on_the_attacked_picture(field: Page) -> None:
-    painted = """() => { const c = document.querySelector('.pic.attacked canvas'); if (!c) return 0;
-      return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 === 3 && v).length; }"""
-    assert field.evaluate(painted) == 0
-    field.get_by_role("button", name="boxes").click()
-    boxes = field.evaluate(painted)
-    field.get_by_role("button", name="heat map").click()
-    expect(field.get_by_role("button", name="boxes")).to_have_attribute("aria-pressed", "false")
-    assert field.evaluate(painted) > boxes > 0
-    field.get_by_role("button", name="heat map").click()
-    assert field.evaluate(painted) == 0
-
-
 #: Labels beside a marker that cover the line between the two sides.
 CROSSING = """() => { const svg = document.querySelector('#field svg'), line = svg.querySelector('.line').getBoundingClientRect();
   return [...svg.querySelectorAll('.name, .note')].filter((label) => { const box = label.getBoundingClientRect();
@@ -146,9 +133,7 @@ def test_on_a_phone_a_tapped_crop_is_outlined_and_answered_beside_the_dots(field
     expect(picked).to_have_text(re.compile(r"^Crop \d+ \(\d+ % of the picture\) says .+\.$"))
     shown.append(canvas.evaluate(pixels))
     scrolled = field.evaluate("scrollY")
-    field.get_by_role("button", name="boxes").click()
-    shown.append(canvas.evaluate(pixels))
-    assert len(set(shown)) == 3
+    assert len(set(shown)) == 2
     assert field.evaluate("scrollY") == scrolled
     crop = re.search(r"\d+", picked.inner_text())[0]
     field.get_by_role("button", name="Show the crops").click()

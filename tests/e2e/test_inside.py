@@ -45,7 +45,6 @@ def test_a_cell_is_shown_in_both_tabs_and_its_view_is_left_out_and_put_back(page
     page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#cell-detail h3")).to_be_visible()
     assert page.locator("#cell-detail h3").inner_text().lower() == heading
-    expect(page.locator(".pic.attacked .crop-box")).to_be_visible()
 
 
 def test_a_selection_applies_to_both_tabs_by_mouse_and_by_arrow_keys(page: Page) -> None:

@@ -21,7 +21,7 @@ from tests.e2e.conftest import (
     open_settings,
     open_story,
     saved,
-    square_shown,
+    saved_square,
     story_shown,
     upload,
     wait_for_steps,
@@ -123,12 +123,12 @@ def test_few_words_are_in_sight_when_the_page_opens(story: Page) -> None:
             assert needed in words
 
 
-def test_the_canvases_are_the_pictures_of_the_run_pixel_for_pixel(story: Page) -> None:
+def test_the_canvases_are_the_pictures_of_the_run_pixel_for_pixel(story: Page, tmp_path: Path) -> None:
     clean, attacked = story_shown(story, "clean"), story_shown(story, "attacked")
     change, seen = canvas_shown(story, ".attack .noise"), canvas_shown(story, ".attack .seen")
     open_lab(story, "This run")
-    assert np.array_equal(clean, square_shown(story, "clean"))
-    assert np.array_equal(attacked, square_shown(story, "attacked"))
+    assert np.array_equal(clean, saved_square(story, tmp_path, "clean"))
+    assert np.array_equal(attacked, saved_square(story, tmp_path, "attacked"))
     assert np.array_equal(seen, attacked)
     moved = attacked.astype(int) - clean
     assert np.abs(moved).max() == 4
@@ -204,10 +204,9 @@ def test_every_stored_step_is_reached_with_the_keyboard_and_the_lab_follows(stor
         story.wait_for_timeout(100)
         shown.append(story.evaluate(STATE_JS)["picture"])
     assert len(set(shown)) == 4
-    picture, answers = story_shown(story, "attacked"), shown_answers(story)
+    answers = shown_answers(story)
     open_lab(story, "This run")
     expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    assert np.array_equal(square_shown(story, "attacked"), picture)
     row = story.locator("#verdicts tbody tr").first.locator("td b").nth(1)
     expect(row).to_have_text(answers["clip"].removesuffix(" ✗"))
 

@@ -57,6 +57,7 @@ COMBINATIONS: list[tuple[str, dict[str, Any]]] = [
     ("recommended", {"view_weight": "area"}),
     ("recommended", {"view_weight": "shown"}),
     ("paper", {"view_weight": "area", "step_back": 2.0}),
+    ("recommended", {"step_back": 0.4, "order": "update_first", "cost": "loglik", "tuning_loss": "transport"}),
     ("recommended", {"protocol": "reset", "order": "update_first"}),
     ("recommended", {"cache_text": "tuned", "order": "update_first", "tuning_rate": 0.05}),
     ("recommended", {"objective": "entropic", "view_weight": "confidence", "tuning_loss": "transport"}),

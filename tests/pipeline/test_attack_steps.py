@@ -1,7 +1,7 @@
 """The attack's film as data: its steps, its records, and that it commits nothing."""
 
 from copy import deepcopy
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step, run_at_step, sampled_steps
-from rita_demo.pipeline.rerun import at_budget_steps, other_budgets, rescore
-from rita_demo.pipeline.run import defend, run_picture, run_to_end
+from rita_demo.pipeline.rerun import rescore
+from rita_demo.pipeline.run import defend, run_picture
 from rita_demo.records import AttackStepResult, ImageResult, Run
 from rita_demo.settings import RECOMMENDED
 
@@ -120,20 +120,3 @@ def test_without_step_results_both_ends_are_available(engine: Engine, example_ru
     assert last_step(defended) == 0
     assert list(attack_step_results(engine, defended)) == []
     assert run_at_step(defended, (), 3) is defended
-
-
-@pytest.mark.parametrize("budget", [1, 8])
-def test_another_budget_equals_a_whole_run_with_it(engine: Engine, example_run: Run, budget: int) -> None:
-    other = run_to_end(at_budget_steps(engine, example_run, budget))
-    cup = example_run.clean.picture
-    whole = run_picture(engine, cup, NAMES, QUICK.replace(budget=budget), label=0, cache=example_run.cache_before)
-    assert other.clean is example_run.clean
-    assert other.attack.linf == budget
-    assert same(other, whole)
-
-
-def test_other_budgets_are_those_of_the_measured_curve(example_run: Run) -> None:
-    assert other_budgets(example_run) == (1, 2, 8)
-    assert other_budgets(replace(example_run, attack=None)) == ()
-    unbounded = example_run.settings.replace(attack="cw_l2")
-    assert other_budgets(replace(example_run, settings=unbounded)) == ()

@@ -19,8 +19,8 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import arrays_file, to_arrays, to_json, used_settings
-from rita_demo.pipeline.rerun import repeat_view_seeds, rescore
-from rita_demo.pipeline.run import run_picture, run_picture_steps
+from rita_demo.pipeline.rerun import rescore
+from rita_demo.pipeline.run import defend, run_picture, run_picture_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run, SamePrompt
 from rita_demo.records.errors import SettingError
@@ -150,7 +150,9 @@ def test_the_reported_budget_holds_for_the_attacked_picture(engine: Engine, coff
 
 
 def test_a_repeat_with_the_seed_of_the_run_equals_the_run(engine: Engine, example_run: Run) -> None:
-    first, second = list(repeat_view_seeds(engine, example_run, 2))
+    picture, prompts, before = example_run.attacked.picture, example_run.class_prompts, example_run.cache_before
+    seeds = (example_run.settings.replace(view_seed=seed) for seed in (0, 1))
+    first, second = (defend(engine, picture, prompts, before, settings)[0] for settings in seeds)
     want = example_run.attacked.verdicts["rita"].probability
     np.testing.assert_array_equal(first.verdicts["rita"].probability, want)
     assert not np.array_equal(second.verdicts["rita"].probability, want)
@@ -232,7 +234,7 @@ def test_features_of_another_model_are_refused(tiny_model_dir: Path, tmp_path: P
     for ask in (
         lambda: rescore(other, run, run.settings.replace(cache_weight=1.0)),
         lambda: rescore(other, run, run.settings.replace(tuning_steps=2)),
-        lambda: next(repeat_view_seeds(other, run)),
+        lambda: defend(other, run.clean.picture, run.class_prompts, run.cache_before, run.settings),
         lambda: other.answers(run.clean.encoded_views, run.class_prompts, run.settings),
     ):
         with pytest.raises(SettingError, match="Another model was chosen"):

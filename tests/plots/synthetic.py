@@ -7,7 +7,7 @@ import numpy as np
 
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
-from rita_demo.records import AttackStepResult, MeasuredCell, Run, Verdict, ViewSeedResult
+from rita_demo.records import AttackStepResult, MeasuredCell, Run, Verdict
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED, Settings
 from tests.toy_model import ToyEngine
@@ -62,15 +62,3 @@ def make_attack_steps(run: Run) -> list[AttackStepResult]:
             verdicts[method] = verdict((1 - share) * clean + share * attacked)
         frames.append(AttackStepResult(step, replace(run.attacked, verdicts=verdicts)))
     return frames
-
-
-def make_view_seed_results(run: Run) -> list[ViewSeedResult]:
-    """TEST DATA: the attacked side's answers with noise for each of ten seeds."""
-    rng, draws = np.random.default_rng(2), []
-    for number in range(10):
-        verdicts = {"clip": run.attacked.verdicts["clip"]}
-        for method, noise in (("ensemble", 1.5), ("rita", 0.8)):
-            logits = np.log(run.attacked.verdicts[method].probability + 1e-9)
-            verdicts[method] = verdict(logits + noise * rng.standard_normal(logits.size))
-        draws.append(ViewSeedResult(number, verdicts))
-    return draws

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import class_costs, view_answers, view_entropies, view_seed_results
+from rita_demo.plots import class_costs, view_answers, view_entropies
 from rita_demo.plots.decision.costs import shown_classes
 from rita_demo.records import Run
-from tests.plots.synthetic import make_run, make_view_seed_results
 
 
 def _totals(figure):
@@ -76,23 +75,6 @@ def test_the_scale_is_that_of_the_run_whatever_steps_are_stored_and_what_lies_ou
     assert min(d[3] for d in outside.customdata) < low, "the number is told as it is"
 
 
-def test_a_pinned_state_is_drawn_in_the_same_rows_on_the_same_scale(example_run: Run):
-    pinned = make_run(seed=9)
-    figure = class_costs(example_run, 2, pinned=pinned)
-    for side, axis in (("Clean", "xaxis"), ("Attacked", "xaxis2")):
-        (squares,) = [t for t in figure.data if t.name == f"{side}: pinned"]
-        (now,) = [t for t in figure.data if t.name == f"{side}: total"]
-        assert list(squares.y) == list(now.y)
-        totals = getattr(pinned, side.lower()).trace.total
-        assert list(squares.x) == pytest.approx([totals[d[0]] for d in now.customdata])
-        low, high = figure.layout[axis].range
-        assert all(low < x < high for x in squares.x)
-    names = tuple(f"other {n}" if i else n for i, n in enumerate(example_run.class_prompts.names))
-    renamed = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names))
-    squares = [t for t in class_costs(example_run, 2, pinned=renamed).data if "pinned" in (t.name or "")]
-    assert [[d[0] for d in t.customdata] for t in squares] == [[0], [0]]  # the only class that it has as well
-
-
 def test_every_view_has_one_bar_as_high_as_its_entropy_and_the_unselected_are_dimmed(example_run: Run):
     confidence = example_run.attacked.trace.confidence
     figure = view_entropies(example_run, "attacked", 7)
@@ -119,17 +101,6 @@ def test_the_limit_is_a_line_whose_label_does_not_overlap_a_bar(example_run: Run
     assert words.text.startswith("limit γ")
     assert (words.xref, words.x, words.xanchor) == ("paper", 1, "left")
     assert words.y == layout.shapes[0].y0 == limit
-
-
-def test_view_seed_results_are_counted_in_marks_and_text(example_run: Run):
-    repeats = make_view_seed_results(example_run)
-    right = sum(d.verdicts["rita"].label == example_run.label for d in repeats)
-    figure = view_seed_results(example_run, repeats)
-    rita = next(t for t in figure.data if t.name == "RITA")
-    assert list(rita.marker.symbol).count("circle") == right
-    assert f"RITA {right} of 10" in figure.meta["alt"]
-    assert any(a.text == f"<b>{right}</b> of 10" for a in figure.layout.annotations)
-    assert "not been tried" in view_seed_results(example_run, []).meta["alt"]
 
 
 def test_a_class_without_a_given_label_is_called_assumed(example_run: Run):

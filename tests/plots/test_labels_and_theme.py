@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo.plots import attack_steps, class_costs, css_variables, plan_heatmap, view_entropies, view_seed_results
+from rita_demo.plots import attack_steps, class_costs, css_variables, plan_heatmap, view_entropies
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, printable
 from rita_demo.plots.theme import CLASS_STYLES, DARK_COLOURS, PALETTE
 from rita_demo.records import Run
-from tests.plots.synthetic import make_attack_steps, make_view_seed_results
+from tests.plots.synthetic import make_attack_steps
 
 OWN_MARKUP = re.compile(r"</?(b|br|sub|span|extra)( style=\"color:#[0-9a-f]{6}\")?>|< [0-9.]+ %")
 
@@ -23,7 +23,6 @@ def _figures(run: Run):
         class_costs(run, 8),
         *(plan_heatmap(run, "attacked", k) for k in range(len(run.class_prompts.names))),
         view_entropies(run, "attacked"),
-        view_seed_results(run, make_view_seed_results(run)),
     ]
 
 

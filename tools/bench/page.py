@@ -28,7 +28,6 @@ USABLE_JS = _SEEN_JS.replace(
     "READY", "!document.querySelector('#opening') && document.querySelector('.story:not([hidden]) .answers td')"
 )
 PLAN_SELECTOR = "#in-plan-attacked"
-BUDGETS_READY_JS = "() => document.querySelectorAll('#budget-shown input').length === 4"
 # Seconds from a click to the changed panel (its text or its drawing) on the screen, by the browser's clock.
 TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
   setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
@@ -102,10 +101,8 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         frame = _median_of(lambda: main_thread_seconds(field, FIELD_FRAMES_JS, FRAMES) / FRAMES)
         found["page: a frame of the crop field (processor)"] = frame
         page.wait_for_timeout(2000)
-        views, budgets = itertools.count(1), itertools.cycle((3, 2))
+        views = itertools.count(1)
         found["page: selection"] = _median_of(lambda: click("#views button", next(views), "#view-detail"))
-        page.wait_for_function(BUDGETS_READY_JS, timeout=TIMEOUT_SECONDS * 1000)
-        found["page: strength"] = _median_of(lambda: click("#budget-shown input", next(budgets), "#verdicts"))
         page.get_by_role("tab", name="Inside RITA").click()
         page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
         page.wait_for_timeout(2000)

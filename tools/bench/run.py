@@ -38,7 +38,6 @@ GOALS: dict[str, tuple[float, bool]] = {
     "page: server start": (5.0, True),
     "page: worked example": (1.5, True),
     "page: selection": (0.1, True),
-    "page: strength": (0.3, True),
     "page: what-if": (0.15, True),
     "page: what-if to plan": (0.15, True),
     "page: selection to plan": (0.1, True),

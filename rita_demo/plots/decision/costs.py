@@ -17,9 +17,7 @@ TAGS_SPACE = 0.46  # space for text right of the marks, as a share of the data's
 MAX_CLASSES = 10
 
 
-def class_costs(
-    run: Run, selected: int | None = None, *, along: Sequence[ImageResult] = (), pinned: Run | None = None
-) -> Figure:
+def class_costs(run: Run, selected: int | None = None, *, along: Sequence[ImageResult] = ()) -> Figure:
     """Per class: d_OT (ring) plus alpha times d_cOT (purple line) is the total (diamond).
 
     The same classes have the same rows on both sides, cheapest on the delivered picture first, and both panels share one
@@ -32,15 +30,12 @@ def class_costs(
         along: the attacked side at other steps of the attack, the delivered one last. The rows are the same for all of
             them, so that they stay fixed from step to step; so is the scale, which is that of the run without them: a
             cost that lies outside is drawn at its end.
-        pinned: another run whose totals are drawn as empty squares in the same rows. Classes are matched by name.
     """
     sides, whole = sides_of(run), replace(run, attacked=along[-1]) if along else run
     shown = shown_classes(whole, selected, MAX_CLASSES, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
-    earlier = {name: _pinned_totals(run, name, shown, pinned) for name in sides}
     without = shown_classes(whole, selected, MAX_CLASSES)
-    seen = [cost[without] for side in (whole.clean, whole.attacked) for cost in _costs(side)]
-    values = np.concatenate([*seen, *(list(totals.values()) for totals in earlier.values())])
+    values = np.concatenate([cost[without] for side in (whole.clean, whole.attacked) for cost in _costs(side)])
     span = max(float(values.max()) - float(values.min()), 1e-3)
     scale = float(values.min()) - 0.1 * span, float(values.max()) + TAGS_SPACE * span
     figure, names, said = Figure(), run.class_prompts.names, []
@@ -48,12 +43,11 @@ def class_costs(
     stroke = f'<span style="color:{COLOURS["cache"]}"><b>━</b></span> '
     held = any(np.any(getattr(run, side).trace.cache.count) for side in sides)
     added = f"{stroke}{'memory' if held else 'mean prompt: no memory yet'}   " if _memory_counts(run, sides) else ""
-    legend = f"○ prompts   {added}◆ total{'   □ pinned total' if pinned else ''}"
-    notes, shapes = [annotation(legend, 0, 1.0, yshift=26, xshift=-150)], []
+    notes, shapes = [annotation(f"○ prompts   {added}◆ total", 0, 1.0, yshift=26, xshift=-150)], []
     narrow: Spec = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
     for name, suffix, domain, stacked in zip(sides, ("", "2"), WIDE_DOMAINS, STACKED_DOMAINS):
         x, y = f"x{suffix}", f"y{suffix}"
-        _draw_side(figure, run, name, rows, selected, earlier[name], scale, {"xaxis": x, "yaxis": y})
+        _draw_side(figure, run, name, rows, selected, scale, {"xaxis": x, "yaxis": y})
         notes += _labels(run, name, rows, scale, x, y)
         total = getattr(run, name).trace.total
         best, true = int(total.argmin()), run.label
@@ -109,23 +103,12 @@ def _costs(side: ImageResult) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(side.trace.prompt_transport.distance, float), np.asarray(side.trace.total, float)
 
 
-def _pinned_totals(run: Run, side: str, shown: list[int], pinned: Run | None) -> dict[int, float]:
-    """Class of ``run`` -> its total in the pinned run, for the shown classes that it has."""
-    if pinned is None:
-        return {}
-    there = {name: k for k, name in enumerate(pinned.class_prompts.names)}
-    total = np.asarray(getattr(pinned, side).trace.total, float)
-    named = {k: run.class_prompts.names[k] for k in shown}
-    return {k: float(total[there[name]]) for k, name in named.items() if name in there}
-
-
 def _draw_side(
     figure: Figure,
     run: Run,
     name: str,
     rows: dict[int, int],
     selected: int | None,
-    pinned: dict[int, float],
     scale: tuple[float, float],
     panel: dict[str, str],
 ) -> None:
@@ -148,17 +131,6 @@ def _draw_side(
         name=f"{style['title']}: total",
         **panel,
     )
-    if pinned:
-        figure.add_marks(
-            "%{customdata[4]}<br>pinned total %{customdata[1]:.4f}<br>since then %{customdata[2]:+.4f} "
-            "(cosine distance)",
-            x=list(pinned.values()),
-            y=[rows[k] for k in pinned],
-            customdata=[[k, v, total[k] - v, total[k], names[k]] for k, v in pinned.items()],
-            marker={"symbol": "square-open", "size": 13, "color": COLOURS["quiet"], "line": {"width": 1.5}},
-            name=f"{style['title']}: pinned",
-            **panel,
-        )
 
 
 def _labels(run: Run, name: str, rows: dict[int, int], scale: tuple[float, float], x: str, y: str) -> list[dict]:

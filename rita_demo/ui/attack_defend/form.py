@@ -136,7 +136,7 @@ class Form:
 
     def bind_edits(self, compare: Callable[..., Updates], inputs: set[Component], outputs: Sequence[Component]) -> None:
         """Call ``compare`` when the form may differ from the run on screen."""
-        # the strength also follows the choice of the strength shown
+        # the arrow keys move the strength without a release
         triggers = [*map(_edited, self.fields.values()), self.fields["budget"].change]
         gr.on(triggers, compare, inputs, outputs, **IMMEDIATE_EVENT)
         self.preset_event.then(compare, inputs, outputs, **IMMEDIATE_EVENT)

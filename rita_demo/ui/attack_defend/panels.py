@@ -14,9 +14,8 @@ from rita_demo.records.errors import DataError
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.panels import selection_details, verdict_table
-from rita_demo.ui.panels.attack_sliders import build_budget_choice, stored_steps_note
+from rita_demo.ui.panels.attack_sliders import stored_steps_note
 from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
-from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
 from rita_demo.ui.panels.transport_toy import TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -51,15 +50,10 @@ def _heading(
 
 
 def build_first_screen(panels: PanelRegistry) -> Parts:
-    """What happened in one sentence, the three pictures, the crop field; the verdicts and attack steps below."""
+    """What happened in one sentence, the crop field; the verdicts and attack steps below."""
     _html(panels, "run-says", verdict_table.says, "step", immediate=True)
     _html(panels, "banner", verdict_table.banner, "step", immediate=True)
-    pictures, field = (
-        PictureTriptych(None, box=[], elem_id="pictures"),
-        CropField(None, step=None, view=NO_VIEW, elem_id="field"),
-    )
-    panels.add(pictures, lambda session: gr.update(value=pictures_value(session)), "step", immediate=True)
-    panels.add(pictures, lambda session: gr.update(box=selected_box(session)), "view", "side", immediate=True)
+    field = CropField(None, step=None, view=NO_VIEW, elem_id="field")
     panels.add(field, lambda session: gr.update(value=crop_field_value(session)), "attack_steps", immediate=True)
     panels.add(field, lambda session: gr.update(step=shown_step(session.run_at_step)), "step")
     panels.add(field, _selected_view, "view", immediate=True)
@@ -69,10 +63,9 @@ def build_first_screen(panels: PanelRegistry) -> Parts:
             empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
             _html(panels, "verdicts", verdict_table.table, "step", empty=empty, immediate=True)
         with gr.Column(scale=1, min_width=320, elem_id="along"):
-            strength = build_budget_choice(panels, "budget-shown")
             _html(panels, "why", verdict_table.explanation, "step")
-            _html(panels, "threat", verdict_table.threat, "budget")
-    return {"pictures": pictures, "field": field, "budget_choice": strength}
+            _html(panels, "threat", verdict_table.threat)
+    return {"field": field}
 
 
 def _selected_view(session: Session) -> PanelValue:
@@ -83,7 +76,7 @@ def _selected_view(session: Session) -> PanelValue:
 def build_sections(panels: PanelRegistry) -> Parts:
     """The numbered sections and the folds below the first screen; like all builders, returns the components by name."""
     sections = _build_views(panels) | _build_transport(panels) | _build_cache_and_knowing_attacker(panels)
-    return sections | _build_attack_steps_fold(panels) | _build_view_seed_check(panels)
+    return sections | _build_attack_steps_fold(panels)
 
 
 def _build_attack_steps_fold(panels: PanelRegistry) -> Parts:
@@ -96,7 +89,7 @@ def _build_attack_steps_fold(panels: PanelRegistry) -> Parts:
         panels.add(gr.HTML(elem_id="steps-note"), stored_steps_note, "step", "attack_steps")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)
         panels.add(follow, _background_button, "attack_steps")
-        _html(panels, "times", verdict_table.times, "budget")
+        _html(panels, "times", verdict_table.times)
     return {"steps": steps, "background_button": follow}
 
 
@@ -105,25 +98,21 @@ def _background_button(session: Session) -> PanelValue:
     run = session.run
     if run is None or session.pending_steps:
         return gr.update(visible=False)
-    steps = 0.0 if session.attack_steps else background.attack_steps_seconds(run)
-    other = 0.0 if session.budget_variants else background.budgets_seconds(run)
-    slow = [steps] * (steps > background.AUTO_STEPS_SECONDS) + [other] * (other > background.AUTO_BUDGETS_SECONDS)
-    what = "the steps between and at other strengths" if steps > background.AUTO_STEPS_SECONDS else "other strengths"
-    name = f"Compute {what} (about {wording.format_seconds(sum(slow))})"
-    return gr.update(visible=bool(slow), value=name)
+    seconds = 0.0 if session.attack_steps else background.attack_steps_seconds(run)
+    name = f"Compute the steps between (about {wording.format_seconds(seconds)})"
+    return gr.update(visible=seconds > background.AUTO_STEPS_SECONDS, value=name)
 
 
 def _build_views(panels: PanelRegistry) -> Parts:
     heading = verdict_table.heading_html
     says = _of_run(
-        lambda s, run: heading(wording.heading_views(run, s.selection.side), 3), heading("The picture as 64 crops.", 3)
+        lambda s, run: heading(wording.heading_views(run, s.selection.side), 1), heading("The picture as 64 crops.", 1)
     )
     panels.add(gr.HTML(elem_id="heading-views"), says, "step", "side")
     with build_narrow_fold("Show the crops", "crops"):
         gr.HTML(
             f"<p class='lead'>Each {wording.term_html('view')} is classified on its own. A {wording.term_html('confident view')} "
-            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}, a grey one may not. Choose a view: "
-            "its place is outlined on the pictures.</p>"
+            f"(low {wording.term_html('entropy')}) may enter the {wording.term_html('memory (cache)')}, a grey one may not.</p>"
         )
         left, right = build_columns(2, 1)
         with left:
@@ -147,8 +136,8 @@ def _build_views(panels: PanelRegistry) -> Parts:
 
 
 def _build_transport(panels: PanelRegistry) -> Parts:
-    """4. The cost of every class, and the transport plan of one."""
-    _heading(panels, "costs", 4, wording.heading_costs, "What every class costs.", "step")
+    """2. The cost of every class, and the transport plan of one."""
+    _heading(panels, "costs", 2, wording.heading_costs, "What every class costs.", "step")
     with build_narrow_fold("Show the transport and every cost", "transport"):
         gr.HTML(
             f"<p class='lead'>The {wording.term_html('transport cost')} of a class is that of the cheapest "
@@ -181,31 +170,15 @@ def _plan(session: Session, run: Run) -> Figure | None:
     return None if at.k is None else plots.plan_heatmap(run, at.side, at.k, selected=cell)
 
 
-def _build_view_seed_check(panels: PanelRegistry) -> Parts:
-    """The decision repeated with other sets of crops."""
-    lead = "The crops are random, and one draw can mislead. This decides the same picture again with ten other draws."
-    with build_fold("Is it chance? Other random crops", lead, elem_id="luck-fold"):
-        again = gr.Button("Right in how many of 10 draws?", elem_id="again")
-        aria, empty = "Every method's answer in ten draws of crops", "Not drawn again yet."
-        seeds = PlotlyView(aria=aria, height=200, narrow_height=220, empty=empty, elem_id="view-seeds")
-        panels.add(seeds, _view_seeds, "view_seeds")
-    return {"repeat_button": again}
-
-
-def _view_seeds(session: Session) -> Figure | None:
-    run, found = session.run, session.attack_defend.view_seed_results
-    return plots.view_seed_results(run, list(found)) if run and found else None
-
-
 def _build_cache_and_knowing_attacker(panels: PanelRegistry) -> Parts:
-    """5. The cache; 6. the attacker who knows a defence."""
+    """3. The cache; 4. the attacker who knows a defence."""
     left, right = build_columns(1, 1)
     with left:
-        _heading(panels, "memory", 5, wording.heading_cache, "Confident views are stored.")
+        _heading(panels, "memory", 3, wording.heading_cache, "Confident views are stored.")
         _html(panels, "memory-effect", verdict_table.cache_effect, "step")
         panels.add(gr.HTML(elem_id="memory-holds"), verdict_table.cache_contents, "memory")
     with right:
-        _heading(panels, "knows", 6, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
+        _heading(panels, "knows", 4, wording.heading_knowing_attacker, "What if the attacker knows the defence?")
         with gr.Row(elem_id="push"):
             choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
             options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}

@@ -10,13 +10,11 @@ from urllib.parse import parse_qsl
 
 import gradio as gr
 from gradio.components import Component
-from gradio.events import Dependency
 
 from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
-from rita_demo.pipeline import rerun
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
@@ -57,7 +55,6 @@ from rita_demo.ui.widgets.data_uri import image_bytes
 from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
-VIEW_SEEDS = 10
 PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
 CHANGED = (
     "<p class='changed' role='status'>Settings changed. "
@@ -118,7 +115,6 @@ class AttackDefendTab(SelectionEvents):
         inputs = {visitor, form.choice, *fields.values()}
         outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
-        job(result.repeat_button.click, self.repeat_with_new_views, {visitor}, outputs, **waits)
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
         defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **waits)
         defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
@@ -139,8 +135,7 @@ class AttackDefendTab(SelectionEvents):
         gr.on([one.change for one in lists], *self.note_names, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
-        strength = self._bind_selection()
-        strength.then(compare, inputs, compared, **IMMEDIATE_EVENT)
+        self._bind_selection()
 
     # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
@@ -311,26 +306,8 @@ class AttackDefendTab(SelectionEvents):
         chosen = AttackDefendState(source=source, sample=link.sample or None)
         yield from self._run_form(session, link.form, chosen, attack=link.attack, selection=link.selection)
 
-    def repeat_with_new_views(self, values: FormValues) -> Iterator[Updates]:
-        """Decide the delivered picture again with ten other sets of crops."""
-        session, time_left, found = self.context.sessions.get(values[self.context.visitor]), TimeLeft(), []
-        run = session.run
-        if run is None:
-            return
-        for draw in rerun.repeat_view_seeds(self.context.engine_of(session), run, VIEW_SEEDS):
-            if session.run is not run:
-                yield self.context.done("Stopped: another run is on screen.")
-                return
-            found.append(draw)
-            session.attack_defend.view_seed_results = tuple(found)
-            now = f"Deciding with new crops: {len(found)} of {VIEW_SEEDS}"
-            drawn = self.context.panels.redraw(session, "view_seeds")
-            yield self._progress(now, len(found) / VIEW_SEEDS, time_left) | drawn
-        yield Finished(self.context.done(f"{VIEW_SEEDS} draws of crops compared."))
-
     def start_background_work(self, visitor: str, *, slow: bool = False) -> Iterator[Updates]:
-        """After an attack: the stored steps, the Story's checks and the other budgets, if they are quick (or also if they are
-        ``slow``)."""
+        """After an attack: the stored steps and the Story's checks, if they are quick (or also if they are ``slow``)."""
         session = self.context.sessions.get(visitor)
         run = session.run
         if run is None:
@@ -338,9 +315,6 @@ class AttackDefendTab(SelectionEvents):
         if slow or background.attack_steps_seconds(run) <= background.AUTO_STEPS_SECONDS:
             yield from background.in_background(self.context, session, background.store_attack_steps)
             yield from background.in_background(self.context, session, background.store_checks)
-        quick = background.budgets_seconds(run) <= background.AUTO_BUDGETS_SECONDS
-        if session.same_picture(run) and (slow or quick):
-            yield from background.in_background(self.context, session, background.store_budget_variants)
 
     def start_slow_background_work(self, visitor: str) -> Iterator[Updates]:
         yield from self.start_background_work(visitor, slow=True)
@@ -404,10 +378,8 @@ class AttackDefendTab(SelectionEvents):
         return started | ({self.form.fields["truth"]: name} if started else {})
 
     # --- clicks in the result
-    def _bind_selection(self) -> Dependency:
-        """Returns the event of the choice of the strength shown."""
+    def _bind_selection(self) -> None:
         r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        strength = self.bind_attack_sliders(r.budget_choice, self.form.fields["budget"])
         story, active = self.story_update.bind_event, {"active": [self.story]}
         story(self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **active)
         story(self.story.click, self.on_story_crop, [visitor], "view", **active)
@@ -423,7 +395,6 @@ class AttackDefendTab(SelectionEvents):
             (r.plan.click, self.on_cell, [visitor]),
         ):
             wire(event, handler, inputs, "class", "view", "side")
-        return strength
 
     def on_story_step(self, visitor: str, event: gr.EventData) -> Updates:
         """The Story shows another attack step: the Lab follows when it is opened."""

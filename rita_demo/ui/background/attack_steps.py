@@ -1,29 +1,26 @@
-"""Computed in the background after an answer: the attack's stored steps, the Story's checks, the attack with other budgets.
+"""Computed in the background after an answer: the attack's stored steps and the Story's checks.
 
 It waits while an answer of any visitor is computed.
 """
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 
 import gradio as gr
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import attack_steps as pipeline_steps
-from rita_demo.pipeline import rerun
 from rita_demo.pipeline.story import story_steps
 from rita_demo.process.generators import Steps
 from rita_demo.records import Run
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS
-from rita_demo.ui.panels.picture_triptych import pictures_value
-from rita_demo.ui.session.session import BudgetVariant, Session, array_bytes
+from rita_demo.ui.session.session import Session, array_bytes
 
 ATTACK_STEPS_BYTES = 64 << 20  # memory of the stored steps, per visitor
 AUTO_STEPS_SECONDS = 60.0  # attack steps that take longer are computed only when a button is pressed
-AUTO_BUDGETS_SECONDS = 180.0  # the same for other budgets, which come last
 #: Seconds between two updates of the page; each takes about 0.1 s.
 UPDATE_INTERVAL = 0.5
 #: The timed stages of a run that are repeated for each stored step.
@@ -72,39 +69,6 @@ def store_checks(engine: Engine, session: Session, run: Run) -> Iterator[tuple[s
     yield ("checks",)
 
 
-def store_budget_variants(engine: Engine, session: Session, run: Run) -> Iterator[tuple[str, ...]]:
-    """Compute the attack on screen with the other budgets, each with its stored steps; after every step of the work
-    yields the topics that changed. It ends when another picture is on screen."""
-    if session.pending_steps:
-        return
-    for budget in rerun.other_budgets(run):
-        if budget in session.budget_variants:
-            continue
-        work = Steps(_budget_variant_steps(engine, run, budget))
-        for _ in work:
-            yield ()
-            if not session.same_picture(run):
-                return  # a new run has its own event
-        with session.lock:
-            if not session.same_picture(run):
-                return
-            session.store_budget_variant(budget, work.value)
-        yield ("attack_steps",)
-
-
-def _budget_variant_steps(engine: Engine, run: Run, budget: int) -> Generator[object, None, BudgetVariant]:
-    yield None  # nothing is computed yet: the caller may wait first
-    other = yield from rerun.at_budget_steps(engine, run, budget)
-    results = []
-    for frame in pipeline_steps.attack_step_results(engine, other, max_stored_steps(array_bytes(other.attacked), 0)):
-        results.append(frame)
-        yield frame
-    shown = Session(run=other)
-    pictures_value(shown)
-    crops = {"attacked": engine.view_pixels(other.attacked.picture, other.settings)}
-    return BudgetVariant(other, tuple(results), crops, shown.image_cache)
-
-
 def max_stored_steps(record: int, crops: int) -> int:
     """How many attack steps may be stored for a visitor, the first and the last included. ``record``: bytes of one
     result; ``crops``: bytes of its views for the screen."""
@@ -143,9 +107,3 @@ def attack_steps_seconds(run: Run) -> float:
     """Estimated seconds for the stored steps: each is defended like the delivered picture."""
     steps = pipeline_steps.sampled_steps(pipeline_steps.last_step(run))
     return _decide_seconds(run) * max(len(steps) - 2, 0)
-
-
-def budgets_seconds(run: Run) -> float:
-    """Estimated seconds for the attack with the other budgets and their stored steps."""
-    one = _decide_seconds(run) + attack_steps_seconds(run) + (run.attack.seconds if run.attack else 0.0)
-    return one * len(rerun.other_budgets(run))

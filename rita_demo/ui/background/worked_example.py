@@ -20,7 +20,7 @@ from rita_demo.process.shutdown import ShuttingDown
 from rita_demo.records import ImageResult, Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED, Settings
-from rita_demo.ui.background.attack_steps import store_attack_steps, store_budget_variants, store_checks
+from rita_demo.ui.background.attack_steps import store_attack_steps, store_checks
 from rita_demo.ui.session.session import SIDES, Session
 
 log = logging.getLogger("rita_demo.ui")
@@ -29,8 +29,8 @@ log = logging.getLogger("rita_demo.ui")
 class WorkedExample:
     """Computed once in a background thread, for all visitors.
 
-    ``session``: a visitor who sees it; None until it can be shown, or when it failed. Attack steps and other budgets are
-    added to it later. ``message`` and ``warning`` are shown with it. ``sentence`` and ``fraction`` are the progress, and
+    ``session``: a visitor who sees it; None until it can be shown, or when it failed. Attack steps are added to
+    it later. ``message`` and ``warning`` are shown with it. ``sentence`` and ``fraction`` are the progress, and
     ``sample_key`` names its sample before it is computed, for the form.
     """
 
@@ -50,7 +50,7 @@ class WorkedExample:
         self.session: Session | None = None
         self.message = "Stored example."
         self.warning: DemoError | None = None
-        self._viewable = threading.Event()  # all but attack steps and budgets; or there is no example
+        self._viewable = threading.Event()  # all but attack steps and checks; or there is no example
         self._complete = threading.Event()
 
     def start(self) -> None:
@@ -70,7 +70,7 @@ class WorkedExample:
         return samples.sample(self.sample_key).load() if self.sample_key else None
 
     def wait(self, seconds: float, *, complete: bool = False) -> bool:
-        """Wait; True once it can be shown (``complete``: with all attack steps and budgets), or has failed."""
+        """Wait; True once it can be shown (``complete``: with all attack steps and checks), or has failed."""
         return (self._complete if complete else self._viewable).wait(seconds)
 
     def show(self, visitor: Session) -> None:
@@ -88,21 +88,14 @@ class WorkedExample:
         example = self.session
         assert example is not None
         with visitor.lock, example.lock:
-            kept = (len(visitor.attack_steps), visitor.pending_steps, visitor.checks, len(visitor.budget_variants))
-            if not visitor.same_picture(example.run):
+            kept = (len(visitor.attack_steps), visitor.pending_steps, visitor.checks)
+            if visitor.run is not example.run:
                 return False
             if visitor.pending_steps:
                 visitor.attack_steps, visitor.pending_steps = example.attack_steps, example.pending_steps
                 visitor.crops = example.crops | visitor.crops
-            for budget, variant in list(example.budget_variants.items())[len(visitor.budget_variants) :]:
-                visitor.store_budget_variant(budget, variant)
             visitor.checks = visitor.checks or example.checks
-            return kept != (
-                len(visitor.attack_steps),
-                visitor.pending_steps,
-                visitor.checks,
-                len(visitor.budget_variants),
-            )
+            return kept != (len(visitor.attack_steps), visitor.pending_steps, visitor.checks)
 
     def _work(self) -> None:
         try:
@@ -135,7 +128,7 @@ class WorkedExample:
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
     def _finish(self, example: Session, run: Run, title: str) -> None:
-        """Compute the views for the screen, then the attack steps and other budgets, which visitors need not wait for."""
+        """Compute the views for the screen, then the attack steps and checks, which visitors need not wait for."""
         self.sentence, self.fraction = "Cutting the crops for the screen", 0.7
         crops = {side: self._engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
         self._complete_in(self._opened(example, run, title, crops))
@@ -146,9 +139,7 @@ class WorkedExample:
         example.crops = crops
         example.add_to_history(run, title)
         self.session = example
-        work = chain(
-            *(store(self._engine, example, run) for store in (store_attack_steps, store_checks, store_budget_variants))
-        )
+        work = chain(*(store(self._engine, example, run) for store in (store_attack_steps, store_checks)))
         next(work, None)  # now it is known how many steps there will be
         self._viewable.set()
         return work

@@ -18,11 +18,11 @@ from rita_demo.plots.figure import Figure
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.session import Session
 
-#: What an event can change. "run": the whole run; "attack_steps": the stored attack steps and budgets; "checks": what
-#: the Story asks of the run's pictures; "budget": the budget of the displayed attack; "view_seeds": the results with new sets of crops; "inside": a what-if;
+#: What an event can change. "run": the whole run; "attack_steps": the stored attack steps; "checks": what
+#: the Story asks of the run's pictures; "inside": a what-if;
 #: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside RITA* are another
 #: picture's; "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
-TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "budget", "view_seeds", "class", "view", "step", "side")
+TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side")
 TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 
 Updates = dict[Component, Any]

@@ -3,7 +3,6 @@
 from typing import Any
 
 import gradio as gr
-from gradio.events import Dependency
 
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
@@ -14,9 +13,8 @@ from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 
-#: What another step changes; another budget changes ``BUDGET_TOPICS`` as well.
+#: What another step changes.
 STEP_TOPICS = ("step", "inside", "crops")
-BUDGET_TOPICS = ("attack_steps", "budget", "view_seeds")
 
 
 class SelectionEvents:
@@ -26,7 +24,7 @@ class SelectionEvents:
     two_stage: TwoStageUpdate
 
     def prepare(self, session: Session) -> None:
-        """Compute what the tab shows of another step or budget."""
+        """Compute what the tab shows of another step."""
         self.context.crop_views(session, session.selection.side)
 
     def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
@@ -76,29 +74,3 @@ class SelectionEvents:
         session.select(step=min(max(round(step), 0), last_step(run)))
         self.prepare(session)
         return self.two_stage.immediate(session, *STEP_TOPICS)
-
-    def pick_budget(self, visitor: str, budget: JsonValue) -> Updates:
-        """Show the attack with one of the stored budgets."""
-        session = self.context.sessions.get(visitor)
-        if not isinstance(budget, int) or budget not in session.budget_variants:
-            return {}
-        session.select_budget(budget)
-        self.prepare(session)
-        return self.two_stage.immediate(session, *STEP_TOPICS, *BUDGET_TOPICS)
-
-    def bind_attack_sliders(
-        self, choice: gr.Radio, budget_input: gr.Slider, step: gr.Slider | None = None
-    ) -> Dependency:
-        """Connect the choice of budgets, which the form's ``budget_input`` follows, and the slider of steps, after the
-        panels of all tabs are registered. Returns the event of the choice."""
-        visitor, wire = self.context.visitor, self.two_stage.bind_event
-
-        def on_budget(visitor: str, budget: JsonValue) -> Updates:
-            updates, (_, run) = self.pick_budget(visitor, budget), self._session_and_run(visitor)
-            return updates | {budget_input: run.settings.budget} if run else updates
-
-        outputs: dict[str, Any] = {"active": [choice], "extra_outputs": [budget_input]}
-        chosen = wire(choice.input, on_budget, [visitor, choice], *STEP_TOPICS, *BUDGET_TOPICS, **outputs)
-        if step is not None:
-            wire(step.input, self.pick_step, [visitor, step], *STEP_TOPICS, active=[step])
-        return chosen

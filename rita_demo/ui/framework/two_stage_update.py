@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradio.components import Component
-from gradio.events import Dependency
 
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event
@@ -43,10 +42,9 @@ class TwoStageUpdate:
         inputs: Sequence[Any],
         *topics: str,
         active: Sequence[Component] = (),
-        extra_outputs: Sequence[Component] = (),
-    ) -> Dependency:
-        """Connect an event that changes at most ``topics`` (and ``extra_outputs``). Components in ``active`` are not
-        redrawn: the visitor is using them, and they show the change themselves. Returns the event of the second stage."""
+    ) -> None:
+        """Connect an event that changes at most ``topics``. Components in ``active`` are not
+        redrawn: the visitor is using them, and they show the change themselves."""
         context, panels = self._context, self._context.panels
         safe = notice.handle_errors(context.error_banner)
         active_ids = {id(c) for c in active}
@@ -56,7 +54,5 @@ class TwoStageUpdate:
             return {c: value for c, value in updates.items() if id(c) not in active_ids}
 
         first, rest = (panels.depending_on(*topics, tab=self.tab, immediate=stage) for stage in (True, False))
-        answered = event(
-            safe(handler), inputs, [context.error_banner, *first, *extra_outputs], **immediate_event(handler)
-        )
-        return answered.then(safe(second_stage), context.visitor, [context.error_banner, *rest], **IMMEDIATE_EVENT)
+        answered = event(safe(handler), inputs, [context.error_banner, *first], **immediate_event(handler))
+        answered.then(safe(second_stage), context.visitor, [context.error_banner, *rest], **IMMEDIATE_EVENT)

@@ -52,7 +52,7 @@ def standalone(
         f"<h1>RITA</h1>{_widget('story', '', TEMPLATE, story, story_script())}",
         f"<h2>Who is right?</h2><div id='verdicts'>{verdict_table.table(run)}</div>{verdict_table.explanation(run)}",
         *_figures(session, run, crops),
-        f"{verdict_table.heading_html(wording.heading_cache(run), 5)}{verdict_table.cache_effect(run)}"
+        f"{verdict_table.heading_html(wording.heading_cache(run), 3)}{verdict_table.cache_effect(run)}"
         f"{verdict_table.cache_contents(session)}",
         f"<section id='threat'>{verdict_table.threat(run).replace('<details', '<details open')}</section>",
         verdict_table.times(run),
@@ -79,9 +79,9 @@ def _figures(session: Session, run: Run, crops: Mapping[str, np.ndarray]) -> lis
     grid = sprite_value(crops[side], "grid") + grid_value(run, side)
     return [
         *steps,
-        f"{verdict_table.heading_html(wording.heading_views(run), 3)}<div class='grid' id='grid'>{grid}</div>",
+        f"{verdict_table.heading_html(wording.heading_views(run), 1)}<div class='grid' id='grid'>{grid}</div>",
         _figure("entropies", "Entropy of every view", 240, plots.view_entropies(run, side), 240),
-        verdict_table.heading_html(wording.heading_costs(run), 4),
+        verdict_table.heading_html(wording.heading_costs(run), 2),
         _figure("costs", "Cost of every class", 400, plots.class_costs(run, k, along=session.attacked_by_step), 640),
         _figure("plan", "Transport plan of RITA's answer", 360, plots.plan_heatmap(run, side, k), 420),
     ]

@@ -19,7 +19,7 @@ from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Transport
 from rita_demo.settings import Settings
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
-from rita_demo.ui.inside import cache_used, comparisons
+from rita_demo.ui.inside import cache_used
 from rita_demo.ui.inside.layout import FigureRow, Parts, Section
 from rita_demo.ui.inside.what_if import build_setting
 from rita_demo.ui.panels import selection_details
@@ -91,8 +91,7 @@ def _build_below_grids(panels: PanelRegistry) -> Parts:
 # --- the costs
 def _class_costs(run: Run, session: Session, k: int | None = None) -> Figure:
     along = () if session.inside.what_if.run else session.attacked_by_step
-    pinned = None if session.inside.pinned is None else session.inside.pinned.run
-    return plots.class_costs(run, k, along=along, pinned=pinned)
+    return plots.class_costs(run, k, along=along)
 
 
 def _empty_classes(session: Session) -> str:
@@ -216,7 +215,6 @@ SECTIONS = (
                 immediate=True,
             ),
         ),
-        above=_text("in-pinned", comparisons.pinned_sentence, "inside"),
         below=_build_below_costs,
     ),
     Section(

@@ -10,22 +10,18 @@ import gradio as gr
 
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Parts, Updates
-from rita_demo.ui.framework.selection_events import SelectionEvents
+from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
-from rita_demo.ui.inside import cache_used, comparisons, what_if
+from rita_demo.ui.inside import cache_used, what_if
 from rita_demo.ui.inside.layout import Section, build_section
 from rita_demo.ui.inside.sections import SECTIONS, prompt_names
 from rita_demo.ui.panels import run_summary_bar
-from rita_demo.ui.panels.attack_sliders import build_budget_choice, build_step_slider
+from rita_demo.ui.panels.attack_sliders import build_step_slider
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
 from rita_demo.ui.widgets.plotly_view import clicked_integer
-
-#: Events that encode sentences or views again take seconds: one at a time, through the engine's queue.
-LONG_EVENT: dict[str, Any] = ENGINE_QUEUE | {"show_progress": "minimal", "api_visibility": "private"}
 
 
 class InsideTab(SelectionEvents):
@@ -37,20 +33,19 @@ class InsideTab(SelectionEvents):
         self.context, panels = context, context.panels
         panels.add(gr.HTML(elem_id="inside-says"), run_summary_bar.says, "inside", "step")
         panels.add(gr.HTML(elem_id="inside-strip"), run_summary_bar.summary_bar, "inside")
-        self.budget_choice = build_budget_choice(panels, "in-budget")
         self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
         self.parts: Parts = what_if.build_what_if(panels)
         for section in SECTIONS:
             self.parts |= build_section(context, section)
-        self.parts |= comparisons.build_comparisons(panels)
         self.two_stage = TwoStageUpdate(context, self.tab)
         panels.before_draw(self.tab, self.prepare)
         panels.on_open(self.tab, self.prepare)
 
-    def bind_events(self, budget_input: gr.Slider, own_tab: gr.Tab) -> None:
-        """Connect the events, after the panels of all tabs are registered. ``budget_input`` is the form's budget."""
+    def bind_events(self, own_tab: gr.Tab) -> None:
+        """Connect the events, after the panels of all tabs are registered."""
         p, visitor, bind = self.parts, self.context.visitor, self.two_stage.bind_event
-        self.bind_attack_sliders(self.budget_choice, budget_input, self.step_slider)
+        step = self.step_slider
+        bind(step.input, self.pick_step, [visitor, step], *STEP_TOPICS, active=[step])
         figures = [figure for section in SECTIONS for figure in section.figures if figure.on_click]
         for event, handler, *inputs in (
             *((p[name].click, getattr(self, row.on_click)) for row in figures for name in row.components),
@@ -69,10 +64,10 @@ class InsideTab(SelectionEvents):
             outputs = [banner, *(p[name] for name in section.components)]
             for event, is_open in ((p[section.fold].expand, True), (p[section.fold].collapse, False)):
                 event(safe(self.on_fold(section, is_open)), visitor, outputs, **IMMEDIATE_EVENT)
-        table = LONG_EVENT | {"show_progress": "full", "show_progress_on": p["table"]}
-        p["effects"].click(safe(self.on_effects), visitor, [banner, p["table"]], **table)
-        # Only quick events draw: their answers come in order, those of the queue whenever they are ready.
-        steps = LONG_EVENT | {"trigger_mode": "always_last", "show_progress_on": p["steps"]}
+        # To encode sentences again takes seconds: one at a time, through the engine's queue. Only quick events draw: their
+        # answers come in order, those of the queue whenever they are ready.
+        shown: dict[str, Any] = {"show_progress": "minimal", "show_progress_on": p["steps"]}
+        steps = ENGINE_QUEUE | shown | {"trigger_mode": "always_last", "api_visibility": "private"}
         tuned = p["steps"].input(safe(self.on_steps), [visitor, p["steps"]], [banner], **steps)
         self.two_stage.bind_event(tuned.then, self.on_changed, [visitor], "inside")
 
@@ -83,16 +78,9 @@ class InsideTab(SelectionEvents):
         for event, handler, *inputs in (
             *((p[kind].click, self.on_toggle(kind)) for kind in what_if.EXCLUDABLE),
             (p["truth"].input, self.on_truth, p["truth"]),
-            (p["pin"].click, self.on_pin),
-            (p["unpin"].click, self.on_unpin),
         ):
             bind(event, handler, [visitor, *inputs], "inside")
-        for event, handler in (
-            (p["back"].click, self.on_back),
-            (p["paper"].click, self.on_preset(PAPER)),
-            (p["recommended"].click, self.on_preset(RECOMMENDED)),
-        ):
-            bind(event, handler, [visitor], "inside", "what_if_settings")
+        bind(p["back"].click, self.on_back, [visitor], "inside", "what_if_settings")
 
     def prepare(self, session: Session) -> None:
         """Cut the views of both pictures for the screen, and repeat a what-if for the selected attack step."""
@@ -160,10 +148,10 @@ class InsideTab(SelectionEvents):
         return handler
 
     # --- what if
-    def _decide_again(self, visitor: str, changes: Callable[[Session], dict[str, Any]], *more: str) -> Updates:
-        """Decide again with these changes, the arguments of :func:`what_if.change`; ``more``: other topics that change."""
+    def _decide_again(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> Updates:
+        """Decide again with these changes, the arguments of :func:`what_if.change`."""
         self._change(visitor, changes)
-        return self.on_changed(visitor, *more)
+        return self.on_changed(visitor)
 
     def _change(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> None:
         session = self.context.sessions.get(visitor)
@@ -196,39 +184,13 @@ class InsideTab(SelectionEvents):
         return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})
 
     def on_back(self, visitor: str) -> Updates:
-        """Back to the run."""
+        """Back to the run; pressed there, to the what-if that was left."""
         session = self.context.sessions.get(visitor)
         with session.lock:
-            session.inside.what_if = WhatIf()
+            inside, left = session.inside, session.inside.what_if
+            inside.what_if, inside.undone = (inside.undone if left.run is None else WhatIf()), left
+            what_if.follow_selection(self.context.engine_of(session), session)
         return self.on_changed(visitor, "what_if_settings")
-
-    # --- comparisons
-    def on_preset(self, preset: Settings) -> Callable[[str], Updates]:
-        """The event that applies every setting of a preset that needs no new run."""
-
-        def changes(session: Session) -> dict[str, Any]:
-            return {"settings": comparisons.as_preset(what_if.run_of(session).settings, preset)}
-
-        return lambda visitor: self._decide_again(visitor, changes, "what_if_settings")
-
-    def on_effects(self, visitor: str) -> Updates:
-        """What each setting in which the presets differ changes on this picture."""
-        session = self.context.sessions.get(visitor)
-        table = comparisons.preset_table(self.context.engine_of(session), what_if.run_of(session))
-        return {self.parts["table"]: table, self.context.error_banner: ""}
-
-    def on_pin(self, visitor: str) -> Updates:
-        """Pin the displayed run."""
-        session = self.context.sessions.get(visitor)
-        comparisons.pin(session)
-        self.context.sessions.evict()
-        return self.two_stage.immediate(session, "inside")
-
-    def on_unpin(self, visitor: str) -> Updates:
-        """Drop the pinned state."""
-        session = self.context.sessions.get(visitor)
-        session.inside.pinned = None
-        return self.two_stage.immediate(session, "inside")
 
 
 def _with_setting(name: str, value: JsonValue) -> Callable[[Session], dict[str, Any]]:

@@ -65,22 +65,18 @@ def change(engine: Engine, session: Session, **changes: Any) -> None:
             session.inside.what_if = WhatIf()
             return
         now = session.inside.what_if.run  # it may hold the prompt update that these settings need
-        if now is not None and _of_same_attack_step(now, run) and rerun.same_prompt_update(now.settings, settings):
+        if now is not None and now.step == run.step and rerun.same_prompt_update(now.settings, settings):
             run = replace(now, label=run.label, label_given=run.label_given)
         result = rerun.rescore(engine, run, settings, wanted.exclusions, label)
         session.inside.what_if = WhatIf(settings, wanted.exclusions, label, result)
 
 
 def follow_selection(engine: Engine, session: Session) -> None:
-    """Repeat the what-if for the selected attack step and budget."""
+    """Repeat the what-if for the selected attack step."""
     with session.lock:
         result, now = session.inside.what_if.run, session.run_at_step
-        if result is not None and now is not None and not _of_same_attack_step(result, now):
+        if result is not None and now is not None and result.step != now.step:
             change(engine, session)
-
-
-def _of_same_attack_step(what_if_run: Run, displayed: Run) -> bool:
-    return what_if_run.step == displayed.step and what_if_run.attack is displayed.attack
 
 
 def _chosen(session: Session, kind: str) -> tuple[int | tuple[int, int], int] | None:
@@ -160,7 +156,7 @@ def build_what_if(panels: PanelRegistry) -> Parts:
     panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", immediate=True)
     with gr.Row(elem_id="whatif-buttons"):
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
-        panels.add(back, lambda s: gr.update(interactive=s.inside.what_if.run is not None), "inside")
+        panels.add(back, _back, "inside")
         parts: Parts = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
     fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
     with fold, gr.Row(elem_id="whatif-settings"):
@@ -168,6 +164,13 @@ def build_what_if(panels: PanelRegistry) -> Parts:
         info = "What counts as right; it changes no cost."
         truth = build_menu([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
     return parts | {"back": back, "settings": controls, "truth": panels.add(truth, _truth, "inside")}
+
+
+def _back(session: Session) -> PanelValue:
+    """At the run the button leads to the what-if that was left."""
+    at_run, left = session.inside.what_if.run is None, session.inside.undone.run is not None
+    name = "Show the what-if again" if at_run and left else "Back to the run"
+    return gr.update(value=name, interactive=left or not at_run)
 
 
 def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:

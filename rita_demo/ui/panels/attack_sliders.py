@@ -1,24 +1,16 @@
-"""Controls for the displayed attack step and budget, in two tabs.
+"""The control for the displayed attack step, and which steps are stored.
 
-Nothing is encoded here: the steps and budgets were computed once, in the background, and are stored.
+Nothing is encoded here: the steps were computed once, in the background, and are stored.
 """
 
 import gradio as gr
 
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.pipeline.rerun import other_budgets
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.setting_controls import LenientSlider
 
 STEP_INFO = "0 is before the first step. All tabs except Memory follow."
-
-
-def build_budget_choice(panels: PanelRegistry, name: str) -> gr.Radio:
-    """The choice of budgets; ``name`` is its element id."""
-    strength = gr.Radio([], label="Strength shown", elem_id=name, visible=False)
-    panels.add(strength, _budget_choice, "attack_steps")
-    return strength
 
 
 def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider:
@@ -28,14 +20,6 @@ def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider
     panels.add(step, _step_slider, topic)
     panels.add(gr.HTML(elem_id=f"{name}-note"), stored_steps_note, topic, "attack_steps")
     return step
-
-
-def _budget_choice(session: Session) -> PanelValue:
-    run = session.run
-    if run is None or not other_budgets(run):
-        return gr.update(visible=False)
-    kept = sorted((*session.budget_variants, run.settings.budget))
-    return gr.update(choices=[(f"{n}/255", n) for n in kept], value=run.settings.budget, visible=True)
 
 
 def _step_slider(session: Session) -> PanelValue:

@@ -1,4 +1,4 @@
-// Runs once per CropField, with element, props, trigger and watch from gr.HTML (or from the saved page).
+// Runs once per CropField, with element, props, trigger and watch from gr.HTML.
 // Positions are differences of cosines: right of the line the reference class fits a crop better, left of it the rival.
 // A crop's answer counts in data.names: 0 is the reference class, 1 its rival, more are other classes.
 const SVG = "http://www.w3.org/2000/svg";
@@ -146,7 +146,7 @@ function draw() {
   pick(kept);
   chips(kept);
   moving();
-  overlay(a, b, t);
+  if (narrow.matches) copy(); // where the picture is out of sight
 }
 
 // Of the stored step next to the one on screen: how many crops fit the reference better than the rival, how many of them
@@ -166,12 +166,10 @@ function sentence(kept) {
   const third = pale ? `; ${pale} (pale) say${pale === 1 ? "s" : ""} another class` : "";
   const others = data.methods.filter(({ name }) => kept.third[name]).map(({ name, title }) => `${title} says ${kept.third[name]}`);
   const markers = others.length ? ` Neither of the two: ${others.join(", ")} (pale).` : "";
-  const heat = find(".heat").getAttribute("aria-pressed") === "true";
-  const legend = heat ? ` Heat map: blue fits ${reference}, orange ${rival}; paler is less clear.` : "";
   const weights = counted ? " A larger dot counts more for RITA." : "";
   const text =
     `${right} of ${seen.length} crops fit${right === 1 ? "s" : ""} ${reference} better than ${rival}${since}. ` +
-    `${say} say${say === 1 ? "s" : ""} ${reference}${third}.${markers}${weights}${legend}`;
+    `${say} say${say === 1 ? "s" : ""} ${reference}${third}.${markers}${weights}`;
   if (says.textContent !== text) says.textContent = text;
   svg.setAttribute("aria-label", `Crop field, ${output.textContent}. ${text}`);
 }
@@ -200,87 +198,22 @@ function chips(kept) {
   }
 }
 
-// --- on the attacked picture and its small copy: the crops' boxes, or the mean score of the boxes over each place
-const GRID = 48;
-const places = Object.assign(document.createElement("canvas"), { width: GRID, height: GRID });
-function heatMap(values, ink) {
-  const pen = places.getContext("2d");
-  const most = Math.max(...values.map(Math.abs));
-  pen.clearRect(0, 0, GRID, GRID);
-  for (let row = 0; row < GRID; row++)
-    for (let column = 0; column < GRID; column++) {
-      const [u, v] = [(column + 0.5) / GRID, (row + 0.5) / GRID];
-      const over = values.filter((_, n) => {
-        const [left, top, right, bottom] = data.boxes[n];
-        return u >= left && u < right && v >= top && v < bottom;
-      });
-      if (!over.length) continue;
-      const score = over.reduce((x, y) => x + y, 0) / over.length;
-      pen.globalAlpha = 0.15 + (0.65 * Math.abs(score)) / most;
-      pen.fillStyle = ink(score);
-      pen.fillRect(column, row, 1, 1);
-    }
-  return places;
-}
-
-// The picture that was answered last: the attacked one if there is one.
-const picture = () =>
-  [...document.querySelectorAll(props.frame || "#pictures .pic:not(.noise) .frame")]
-    .map((frame) => frame.querySelector("img[src]:not(.before)"))
-    .findLast(Boolean);
-
-let layer = null;
-function overlay(a, b, t) {
-  const image = picture();
-  const values = data.boxes.map((_, n) => crop(n, a, b, t)[0]);
-  if (image && narrow.matches) copy(image, values); // on a phone, where the picture is out of sight
-  const pressed = element.querySelector(".field-bar [aria-pressed=true]:not(.counted)");
-  if (!image || (!layer && !pressed)) return;
-  if (!layer || layer.parentElement !== image.parentElement) {
-    layer?.remove();
-    layer = image.parentElement.appendChild(document.createElement("canvas"));
-    layer.className = "crop-layer";
-  }
-  layer.width = layer.height = Math.round(layer.clientWidth * (window.devicePixelRatio || 1));
-  paint(layer.getContext("2d"), values);
-}
-
-function copy(image, values) {
+// --- on a phone: a small copy of the delivered picture, with the chosen crop
+const picture = new Image();
+picture.onload = () => data && narrow.matches && copy();
+function copy() {
   const pen = small.getContext("2d");
   const size = small.width;
-  pen.globalAlpha = 1;
   pen.clearRect(0, 0, size, size);
-  if (image.complete) pen.drawImage(image, 0, 0, size, size);
-  paint(pen, values);
+  if (picture.complete) pen.drawImage(picture, 0, 0, size, size);
   if (!data.boxes[view]) return;
   const [left, top, right, bottom] = data.boxes[view].map((share) => share * size);
   for (const [name, wide] of [["--rita-surface", 6], ["--rita-text", 2]]) {
-    pen.globalAlpha = 1;
-    pen.setLineDash([]);
     pen.lineWidth = wide;
     pen.strokeStyle = getComputedStyle(element).getPropertyValue(name);
     pen.strokeRect(left, top, right - left, bottom - top);
   }
 }
-
-function paint(pen, values) {
-  const size = pen.canvas.width;
-  const style = getComputedStyle(element);
-  const [clean, attack] = ["--rita-clean", "--rita-attack"].map((name) => style.getPropertyValue(name));
-  const ink = (value) => (value > 0 ? clean : attack);
-  const pressed = (name) => find(name).getAttribute("aria-pressed") === "true";
-  if (pressed(".heat")) pen.drawImage(heatMap(values, ink), 0, 0, size, size);
-  if (!pressed(".boxes")) return;
-  pen.globalAlpha = 0.75;
-  pen.lineWidth = Math.max(1, size / 330);
-  data.boxes.forEach(([l, top, r, bottom], n) => {
-    pen.strokeStyle = ink(values[n]);
-    pen.setLineDash(values[n] > 0 ? [] : [size / 60, size / 90]);
-    pen.strokeRect(l * size, top * size, (r - l) * size, (bottom - top) * size);
-  });
-}
-// a new picture may arrive after its step
-document.addEventListener("load", (event) => data && narrow.matches && event.target === picture() && draw(), true);
 
 // --- controls
 function stop() {
@@ -352,17 +285,12 @@ svg.addEventListener("click", (event) => {
   draw();
   trigger("click", { data: [n] });
 });
-for (const button of element.querySelectorAll("[aria-pressed]"))
-  button.addEventListener("click", () => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(on));
-    if (button.classList.contains("counted")) return count(on ? 1 : 0);
-    const rival = find(button.classList.contains("heat") ? ".boxes" : ".heat");
-    if (on) rival.setAttribute("aria-pressed", "false");
-    if (!data) return;
-    draw();
-    if (on && !narrow.matches) layer?.scrollIntoView({ behavior: calm ? "instant" : "smooth", block: "nearest" });
-  });
+const weights = find(".counted");
+weights.addEventListener("click", () => {
+  const on = weights.getAttribute("aria-pressed") !== "true";
+  weights.setAttribute("aria-pressed", String(on));
+  count(on ? 1 : 0);
+});
 
 // The second movement: dots grow, shrink and move as RITA counts them.
 function count(goal) {
@@ -381,7 +309,7 @@ function show() {
   if (!next) return (data = null), moving();
   const same = data && data.key === next.key;
   data = next;
-  if (!same) (stop(), (wanted = null), (counted = 0), [".heat", ".counted"].forEach((q) => find(q).setAttribute("aria-pressed", "false")));
+  if (!same) (stop(), (wanted = null), (counted = 0), weights.setAttribute("aria-pressed", "false"), (picture.src = data.picture));
   slider.max = data.last;
   play.disabled = slider.disabled = !data.last;
   find(".chips").replaceChildren(

@@ -15,6 +15,7 @@ from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 
 NO_VIEW = -1  # Gradio does not tell the browser that a property became None
@@ -22,9 +23,6 @@ SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 TEMPLATE = """<div class="field"><div class="field-bar">
 <button type="button" class="play">▶ Play the attack</button>
 <input type="range" min="0" max="7" step="any" value="7" aria-label="Attack step shown"><output aria-live="off"></output>
-<button type="button" class="boxes" aria-pressed="false" title="Draw every crop on the attacked picture">boxes</button>
-<button type="button" class="heat" aria-pressed="false"
- title="Paint the mean score of the crops over each place of the attacked picture">heat map</button>
 <button type="button" class="counted" aria-pressed="false"
  title="A dot's area becomes the crop's share of the mass that RITA moves onto its answer">RITA's weights</button></div>
 <svg role="img"></svg><p class="axis"></p><p class="field-says" role="status"></p>
@@ -54,6 +52,7 @@ def crop_field_value(session: Session) -> str | None:
         "reach": field.reach,
         "names": [truncated(run.class_prompts.names[k], 24) for k in labels],  # the reference class, its rival, others
         "boxes": field.boxes.round(4).tolist(),
+        "picture": jpeg_uri(run.attacked.picture.pixels),
         "methods": [
             {"name": n, "title": DEFENCES[n].title, "colour": f"var(--rita-{DEFENCES[n].role or 'text'})"}
             for n in run.answered

@@ -34,7 +34,7 @@ def view_detail(session: Session) -> str:
     """HTML: the selected view, its answer, its entropy, and whether it may enter the cache."""
     run, view = session.run_at_step, session.selection.view
     if run is None or view is None or not 0 <= view < len(run.attacked.encoded_views.features):
-        return "<p class='empty'>Choose a view to see where it was cut and what it says.</p>"
+        return "<p class='empty'>Choose a view to see what it says.</p>"
     side: ImageResult = getattr(run, session.selection.side)
     sure, views = side.trace.confidence, side.encoded_views.views
     label, left, top, right, bottom = int(sure.label[view]), *(float(v) for v in views.boxes[view])
@@ -44,7 +44,7 @@ def view_detail(session: Session) -> str:
     what = ("the whole picture" if view == 0 else f"crop {view}") + ", mirrored" * bool(views.flipped[view])
     alone = f"After the {wording.term_html('step back')}" if run.settings.step_back else "On its own"
     text = (
-        f"It is {what}, {wording.percent((right - left) * (bottom - top))} of the picture's area, outlined on the pictures at the top. {alone} "
+        f"It is {what}, {wording.percent((right - left) * (bottom - top))} of the picture's area. {alone} "
         f"it says <b>{name}</b>{share}. Its {wording.term_html('entropy')} is {float(sure.entropy[view]):.2f}, "
         f"{limit} enter the memory."
     )

@@ -25,7 +25,6 @@ from rita_demo.records import (
     StoryChecks,
     Trace,
     ViewContribution,
-    ViewSeedResult,
 )
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
@@ -55,23 +54,11 @@ class Selection:
     moment: int | None = None
 
 
-@dataclass(frozen=True)
-class BudgetVariant:
-    """The picture on screen attacked with another budget; fields as in :class:`Session`."""
-
-    run: Run
-    attack_steps: tuple[AttackStepResult, ...] = ()
-    crops: dict[str, np.ndarray] = field(default_factory=dict)
-    image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
-    checks: StoryChecks | None = None
-
-
 @dataclass
 class AttackDefendState:
     """The form: the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
-    knowing attacker took its place; the results of the run on screen with new sets of crops; and whether the form asks for
-    another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
+    knowing attacker took its place; and whether the form asks for another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
     first name."""
 
     source: bytes | None = None
@@ -79,7 +66,6 @@ class AttackDefendState:
     choice: int = 0
     shown_choice: int = 0
     attack_before: str = ""
-    view_seed_results: tuple[ViewSeedResult, ...] = ()
     form_differs: bool = False
     list_begun: bool = False
 
@@ -95,21 +81,13 @@ class WhatIf:
     run: Run | None = None
 
 
-@dataclass(frozen=True)
-class Pinned:
-    """The state that is pinned for comparison: a title and its run."""
-
-    title: str
-    run: Run
-
-
 @dataclass
 class InsideState:
-    """*Inside RITA*; ``open_folds``: names of the open folds, whose figures are drawn; ``awaited``: what *Inside*
-    says is being computed, "" for nothing."""
+    """*Inside RITA*; ``undone``: the what-if that was left for the run; ``open_folds``: names of the open
+    folds, whose figures are drawn; ``awaited``: what *Inside* says is being computed, "" for nothing."""
 
     what_if: WhatIf = WhatIf()
-    pinned: Pinned | None = None
+    undone: WhatIf = WhatIf()
     open_folds: frozenset[str] = frozenset()
     awaited: str = ""
 
@@ -166,9 +144,8 @@ class Session:
     ``run`` is on screen, of the sample ``run_sample`` if it is one; ``shared_run`` is a run that all visitors share
     (the worked example). ``attack_steps`` are the stored steps of its attack; while more are computed,
     ``pending_steps`` is how many there will be, else 0. ``checks``: what the Story asks of its
-    pictures. ``budget_variants`` maps other budgets (1/255) to what is
-    shown of each. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8;
-    ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
+    pictures. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8; ``image_cache``
+    holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
     ``put_aside``: earlier histories that another one took the place of, oldest first.
     ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*,
@@ -182,7 +159,6 @@ class Session:
     attack_steps: tuple[AttackStepResult, ...] = ()
     pending_steps: int = 0
     checks: StoryChecks | None = None
-    budget_variants: dict[int, BudgetVariant] = field(default_factory=dict)
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     selection: Selection = Selection()
@@ -205,11 +181,10 @@ class Session:
         """Put ``run`` (of that ``sample``) on screen and select the class that RITA answers."""
         with self.lock:
             self.run, self.run_sample, self.shared_run = run, sample, run if shared else None
-            self.attack_steps, self.pending_steps, self.budget_variants = (), 0, {}
-            self.checks = None
+            self.attack_steps, self.pending_steps, self.checks = (), 0, None
             self.crops, self.image_cache = {}, {}
-            self.attack_defend.view_seed_results, self.inside.what_if = (), WhatIf()
-            self.attack_defend.form_differs, self.inside.awaited = False, ""
+            self.inside.what_if, self.inside.undone, self.inside.awaited = WhatIf(), WhatIf(), ""
+            self.attack_defend.form_differs = False
             if not shared:
                 self.memory.example = None
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
@@ -217,35 +192,6 @@ class Session:
 
     def select(self, **changes: Any) -> None:
         self.selection = replace(self.selection, **changes)
-
-    def store_budget_variant(self, budget: int, variant: BudgetVariant) -> None:
-        """Add another budget. Its dictionaries are copied: this visitor may add to them."""
-        self.budget_variants[budget] = replace(
-            variant, crops=dict(variant.crops), image_cache=dict(variant.image_cache)
-        )
-
-    def select_budget(self, budget: int) -> None:
-        """Show one of ``budget_variants``; the run on screen takes its place. Selection and what-if stay."""
-        with self.lock:
-            run, variants = self.run, self.budget_variants  # `Sessions.evict` may replace the latter meanwhile
-            if run is None or budget not in variants:
-                return
-            variant = variants.pop(budget)
-            variants[run.settings.budget] = BudgetVariant(
-                run, self.attack_steps, self.crops, self.image_cache, self.checks
-            )
-            if "clean" in self.crops:  # the same for every budget
-                variant.crops["clean"] = self.crops["clean"]
-            self.run, self.attack_steps = variant.run, variant.attack_steps
-            self.crops, self.image_cache = variant.crops, variant.image_cache
-            self.checks = variant.checks
-            self.attack_defend.view_seed_results, what_if = (), self.inside.what_if
-            if what_if.settings is not None:
-                self.inside.what_if = replace(what_if, settings=what_if.settings.replace(budget=budget))
-
-    def same_picture(self, run: Run | None) -> bool:
-        """Whether ``run`` is of the picture on screen, with any budget."""
-        return run is not None and self.run is not None and self.run.clean is run.clean
 
     @property
     def run_at_step(self) -> Run | None:
@@ -352,8 +298,8 @@ class Session:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read
         once."""
         shared, known = {"shared_run"}, set[Any]()
-        if self.same_picture(self.shared_run):
-            shared |= {"run", "attack_steps", "crops", "budget_variants"}
+        if self.run is not None and self.run is self.shared_run:
+            shared |= {"run", "attack_steps", "crops"}
             array_bytes(self.shared_run, known)  # other results may refer to it
         array_bytes(self.memory.example, known)  # all visitors share stored examples
         if self.figures.placed_cloud is not None and self.figures.placed_cloud.stored:

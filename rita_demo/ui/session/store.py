@@ -66,17 +66,11 @@ class Sessions:
             self._sessions.pop(self._session_of_page.pop(page or "", ""), None)
 
     def evict(self) -> None:
-        """Delete until the limit holds, the least recently used first; the newest session stays. Other budgets, which can
-        be computed again, are deleted before sessions."""
+        """Delete until the limit holds, the least recently used first; the newest session stays."""
         with self._lock:
             self._drop_idle()
             sizes = {name: session.size_bytes() for name, (session, _) in self._sessions.items()}
             total = sum(sizes.values())
-            for name in list(self._sessions)[:-1]:
-                session, _ = self._sessions[name]
-                if total > self._max_bytes and session.budget_variants:
-                    session.budget_variants = {}
-                    total, sizes[name] = (total - sizes[name] + session.size_bytes(), session.size_bytes())
             for name in list(self._sessions)[:-1]:
                 if total <= self._max_bytes:
                     break

@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from functools import lru_cache
 from html import escape
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,17 +11,6 @@ import numpy as np
 from PIL import Image
 
 from rita_demo.records.json_value import JsonValue
-
-
-def png_uri(pixels: np.ndarray) -> str:
-    """(H, W, 3) uint8 -> a PNG as data URI, lossless; little compressed, for speed."""
-    return _png_uri(pixels.tobytes(), pixels.shape)
-
-
-# One run shows its three pictures three times: each as soon as it is there, with the answer, and with the rest.
-@lru_cache(8)
-def _png_uri(data: bytes, shape: tuple[int, ...]) -> str:
-    return _uri(Image.fromarray(np.frombuffer(data, np.uint8).reshape(shape)), "png", compress_level=1)
 
 
 def lossless_uri(pixels: np.ndarray) -> str:

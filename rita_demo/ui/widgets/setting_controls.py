@@ -47,11 +47,7 @@ CHOICE_TEXT = {
     "built_in": "each sentence a prompt",
     "built_in_mean": "their mean as one prompt",
 }
-PRESET_TITLES = [
-    ("recommended", "recommended"),
-    ("as in the paper", "paper"),
-    ("step back, experimental; not in the paper", "step_back"),
-]
+PRESET_TITLES = [("recommended", "recommended"), ("as in the paper", "paper")]
 
 
 class LenientSlider(gr.Slider):

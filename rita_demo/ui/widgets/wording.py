@@ -59,7 +59,6 @@ TERMS: dict[str, str] = {
 
 ASK = "Choose the true class"
 LEFT_OUT = "; RITA counts for each class"
-VISIBLE_CHANGE = 8  # of 255 levels; a larger change of many pixels is seen
 #: Outcome -> css class and mark. The mark repeats what the colour says.
 OUTCOME_MARKS: dict[str, tuple[str, str]] = {
     "holds": ("good", "✓"),
@@ -185,11 +184,6 @@ def count_answers(side: ImageResult, label: int) -> int:
     return int(np.sum(view_labels(side) == label))
 
 
-def headline(lead: str, answer: str = "", tail: str = "") -> dict[str, str]:
-    """A headline in three parts: what leads to the answer, the answer, and what follows it."""
-    return {"lead": lead, "answer": answer, "tail": tail}
-
-
 def _answer(run: Run, side: str, method: str) -> str:
     """The name of the class that a method answers with."""
     return run.class_prompts.names[getattr(run, side).verdicts[method].label]
@@ -204,32 +198,13 @@ def wrong_before(run: Run, method: str) -> bool:
     return run.given_label is not None and run.clean.verdicts[method].label != run.given_label
 
 
-def heading_clean(run: Run) -> dict[str, str]:
-    said, truth = _answer(run, "clean", "clip"), _truth(run)
-    tail = f". That is wrong: it is {truth}." if run.label_given and said != truth else "."
-    return headline("This is a picture. The model says:", said, tail)
-
-
-def heading_attacked(run: Run) -> dict[str, str]:
-    if run.attack is None:
-        return headline("It was not attacked here; it may have been attacked before.")
-    seen = "To you, almost the same." if run.attack.linf <= VISIBLE_CHANGE else "The change can be seen."
-    said, after = _answer(run, "attacked", "clip"), run.attacked.verdicts["clip"]
-    if said == _answer(run, "clean", "clip"):
-        return headline(f"{seen} The model still says:", said, ".")
-    sure = float(after.probability[after.label])
-    tail = ", and it is sure." if sure >= 0.8 else "." if sure >= 0.5 else ", but it is not sure."
-    tail = "." if run.class_prompts.unknown_names else tail
-    return headline(f"{seen} The model says:", said, tail)
-
-
 def step_suffix(run: Run) -> str:
     """ ", step 3 of 7" if the attacked picture is that of an earlier step, else ""."""
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
 
 
 def heading_views(run: Run, side: str = "attacked") -> str:
-    """3. How many crops of that side give the right answer."""
+    """1. How many crops of that side give the right answer."""
     if run.attack is not None and side == "clean":
         right = count_answers(run.clean, run.label)
         say = "says" if right == 1 else "say"
@@ -245,7 +220,7 @@ def heading_views(run: Run, side: str = "attacked") -> str:
 
 
 def heading_costs(run: Run) -> str:
-    """4. The class of lowest cost, and whether that is right."""
+    """2. The class of lowest cost, and whether that is right."""
     winner, at = _answer(run, "attacked", "rita"), "" if run.step is None else f" of step {run.step}"
     start = f"Moving these crops{at} onto a class's sentences costs least for {winner}"
     if winner == _truth(run) or not run.label_given:
@@ -258,7 +233,7 @@ def heading_costs(run: Run) -> str:
 
 
 def heading_cache(run: Run) -> str:
-    """5. What entered the cache."""
+    """3. What entered the cache."""
     if run.settings.protocol == "off":
         return "The memory is switched off: every picture is decided on its own."
     update = run.attacked.trace.cache_update
@@ -296,7 +271,7 @@ def cache_effect(run: Run) -> str:
 
 
 def heading_knowing_attacker(run: Run) -> str:
-    """6. What the attacker who knows a defence did to it."""
+    """4. What the attacker who knows a defence did to it."""
     name = attacked_defence(run.settings)
     if run.settings.attack != "adaptive" or name not in run.answered:
         return "What if the attacker knows the defence?"

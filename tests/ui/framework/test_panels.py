@@ -1,24 +1,14 @@
-import base64
-import io
 import json
 
 import gradio as gr
-import numpy as np
 import pytest
 from gradio.context import LocalContext
-from PIL import Image
 
-from rita_demo.pipeline import attack_steps as pipeline_steps
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.panels import PanelRegistry
-from rita_demo.ui.panels.picture_triptych import PictureTriptych, pictures_value, selected_box
+from rita_demo.ui.panels.crop_field import CropField, crop_field_value
 from rita_demo.ui.session.session import Session
-from tests.toy_model import ToyEngine
-
-
-def pixels_of(uri: str) -> np.ndarray:
-    return np.array(Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))))
 
 
 def test_only_the_panels_that_depend_on_a_change_are_drawn_and_two_updates_of_one_become_one() -> None:
@@ -56,29 +46,13 @@ def test_only_the_visible_tab_is_drawn_and_another_one_when_it_is_opened() -> No
     assert panels.open_tab(session, "first") == {one: "drawn"}
 
 
-def test_the_pictures_show_every_step_bit_for_bit_and_are_never_read_back(session) -> None:
+def test_what_a_browser_sends_back_of_a_drawn_value_is_not_read(session) -> None:
     with gr.Blocks():
-        component = PictureTriptych()
-    sent = component.postprocess(pictures_value(session))
+        component = CropField()
+    sent = component.postprocess({"a": crop_field_value(session)})
     assert isinstance(sent, str)
-    shown = json.loads(sent)
-    assert set(shown) == {"clean", "noise", "attacked"}
+    assert json.loads(json.loads(sent)["a"])["key"] == session.run.key
     assert component.preprocess("<script>") is None
-    assert np.array_equal(pixels_of(shown["attacked"]["src"]), session.run.attack.pixels)
-    assert np.array_equal(pixels_of(shown["clean"]["src"]), session.run.clean.picture.pixels)
-    session.attack_steps = tuple(pipeline_steps.attack_step_results(ToyEngine(spread=0.2), session.run))
-    session.select(step=2)
-    shown = pictures_value(session)
-    assert shown is not None
-    assert np.array_equal(pixels_of(shown["attacked"]["src"]), session.run.attack.frames[2])
-    assert shown["attacked"]["lead"].startswith("After 2 steps of 7")
-    assert shown["attacked"]["file"] == "attacked-step-2-of-7.png"
-
-
-def test_an_invalid_view_has_no_box(session) -> None:
-    for view in (None, -1, 64, 10**9):
-        session.select(view=view)
-        assert selected_box(session) == []
 
 
 def test_known_errors_show_their_message_others_a_general_one_and_no_update_changes_nothing() -> None:

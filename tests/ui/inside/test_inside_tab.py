@@ -79,6 +79,32 @@ def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab, visitor, se
     assert session.inside.what_if.run is None
 
 
+def test_a_what_if_is_undone_and_redone_with_one_button_also_at_another_step(tab, visitor, session) -> None:
+    tab.on_setting("cache_weight")(visitor, 1.5)
+    button = tab.parts["back"]
+    for step, name, weight in (
+        (7, "Show the what-if again", 0.1),
+        (7, "Back to the run", 1.5),
+        (0, "Show", 0.1),
+        (0, "Back", 1.5),
+    ):
+        tab.pick_step(visitor, step)
+        drawn = both_updates(tab.two_stage, session, tab.on_back(visitor))
+        assert drawn[button]["value"].startswith(name)
+        assert drawn[button]["interactive"]
+        shown = session.displayed_run
+        assert (shown.settings.cache_weight, shown.step) == (weight, None if step == 7 else step)
+        assert shown.settings == what_if.settings_of(session)
+    tab.on_back(visitor)
+    tab.on_setting("slots")(visitor, 1)
+    tab.on_back(visitor)
+    tab.on_back(visitor)
+    assert (what_if.settings_of(session).slots, what_if.settings_of(session).cache_weight) == (1, 0.1), "the last one"
+    session.show(session.run)
+    now = open_tab(tab, visitor)[button]
+    assert (now["value"], now["interactive"]) == ("Back to the run", False)
+
+
 def test_concurrent_setting_changes_all_apply(tab, visitor, session) -> None:
     moved = {"cache_weight": 1.0, "transported_mass": 0.8, "max_entropy": 0.6}
     for _ in range(10):

@@ -73,7 +73,15 @@ def test_another_label_changes_correctness_and_no_cost_and_needs_a_picture(engin
 
 def test_the_banner_names_what_differs_from_the_run_and_the_preset_until_a_new_picture(engine, session) -> None:
     what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
-    said = what_if.banner(session)
+    said, now = what_if.banner(session), session.displayed_run
+    for side in ("clean", "attacked"):
+        old, new = (getattr(one, side).verdicts["rita"].margin for one in (session.run, now))
+        assert f"{side}: still <b>motorbike</b>, margin {old:.4f} → {new:.4f}" in said
+    assert old != new
+    verdicts = now.attacked.verdicts
+    other = verdicts | {"rita": replace(verdicts["rita"], label=1)}
+    moved = replace(now, attacked=replace(now.attacked, verdicts=other))
+    assert f"attacked: motorbike → <b>crab</b>, margin {old:.4f} → {new:.4f}" in what_if.effect(session.run, moved)
     assert "Weight of the memory α 2 instead of 0.1" in said
     assert "Other than in “recommended”: Weight of the memory α: 0.1 → now 2." in said
     assert "descriptions=built_in_mean was asked for, but there are no class descriptions for these classes" in said

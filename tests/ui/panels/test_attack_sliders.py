@@ -1,4 +1,4 @@
-"""Other attack steps and budgets with the toy engine: what changes in both tabs, and what it costs."""
+"""Other attack steps with the toy engine: what changes in both tabs, and what it costs."""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, in_backgrou
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
-from rita_demo.ui.inside import comparisons, what_if
+from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
@@ -23,7 +23,7 @@ from tests.ui.conftest import completed_run, make_inside_tab, open_tab
 
 pytestmark = pytest.mark.slow
 
-FIRST_TAB = {"pictures", "banner", "verdicts", "steps", "heading-views", "views", "entropies", "view-detail"}
+FIRST_TAB = {"banner", "verdicts", "steps", "heading-views", "views", "entropies", "view-detail"}
 FIRST_TAB |= {"heading-costs", "costs", "plan", "cell-detail"}
 SECOND_TAB = {"in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked", "in-costs"}
 SECOND_TAB |= {"in-plan-attacked", "in-mass-attacked", "in-cell"}
@@ -61,13 +61,9 @@ class Visit:
     def attack_steps(self) -> Iterator[Updates]:
         return in_background(self.inside.context, self.session, attack_steps.store_attack_steps)
 
-    def budgets(self) -> Iterator[Updates]:
-        return in_background(self.inside.context, self.session, attack_steps.store_budget_variants)
-
-    def choose(self, tab: SelectionEvents, **what: Any) -> dict[str, Any]:
-        """A step or a budget as it is asked for in a tab: what both events answer, by element."""
-        ((kind, value),) = what.items()
-        updates = getattr(tab, f"pick_{kind}")(self.name, value)
+    def choose(self, tab: SelectionEvents, step: Any) -> dict[str, Any]:
+        """A step as it is asked for in a tab: what both events answer, by element."""
+        updates = tab.pick_step(self.name, step)
         return by_name(updates | tab.two_stage.deferred(self.session))
 
 
@@ -96,15 +92,6 @@ def stepped(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> Visit:
     return visit
 
 
-@pytest.fixture
-def with_budgets(stepped: Visit, monkeypatch: pytest.MonkeyPatch) -> Visit:
-    """With the other budgets as well."""
-    with monkeypatch.context() as patch:
-        patch.setattr(attack_steps, "UPDATE_INTERVAL", math.inf)
-        list(stepped.budgets())
-    return stepped
-
-
 def test_attack_steps_arrive_one_by_one_with_progress(visit: Visit) -> None:
     session, before = visit.session, visit.session.size_bytes()
     said = [by_name(update).get("steps-note", "") for update in visit.attack_steps()]
@@ -129,11 +116,11 @@ def test_attack_steps_wait_while_a_run_is_computed(visit: Visit) -> None:
 
 
 def test_background_work_of_an_earlier_run_stops_when_a_new_run_starts(visit: Visit) -> None:
-    for work in (visit.attack_steps(), visit.budgets()):
-        next(work)
-        visit.session.show(completed_run(visit.engine, label=1))
-        assert list(work) == []
-    assert (visit.session.attack_steps, visit.session.budget_variants) == ((), {})
+    work = visit.attack_steps()
+    next(work)
+    visit.session.show(completed_run(visit.engine, label=1))
+    assert list(work) == []
+    assert visit.session.attack_steps == ()
 
 
 def test_changing_the_step_updates_both_tabs_and_encodes_nothing(stepped: Visit) -> None:
@@ -197,9 +184,6 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     side = session.attack_steps[2].image_result
     trace, _ = engine.decide(side.encoded_views, seen.class_prompts, seen.cache_before, wanted)
     assert np.allclose(seen.attacked.trace.total, trace.total)
-    comparisons.pin(session)
-    assert session.inside.pinned is not None
-    assert "step 2 of 7" in session.inside.pinned.title
     open_tab(stepped.inside, stepped.name, RUN_TAB)
     stepped.choose(stepped.first, step=3)
     open_tab(stepped.inside, stepped.name)
@@ -207,17 +191,14 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     assert session.inside.what_if.run.step == 3
 
 
-def test_a_forged_step_or_budget_changes_nothing_and_a_step_out_of_range_is_clipped(with_budgets: Visit) -> None:
-    session, first = with_budgets.session, with_budgets.first
+def test_a_forged_step_changes_nothing_and_a_step_out_of_range_is_clipped(stepped: Visit) -> None:
+    session, first = stepped.session, stepped.first
     before = session.selection
     for step in ("3", None, math.nan, math.inf, 1e300, [1], {}):
-        assert with_budgets.choose(first, step=step) == {}
-    session.budget_variants.pop(1)
-    for budget in (3, 4.5, "8", None, -1, 10**9, True, math.nan, [8]):
-        assert with_budgets.choose(first, budget=budget) == {}
-    assert (session.selection, session.run) == (before, with_budgets.run)
+        assert stepped.choose(first, step=step) == {}
+    assert (session.selection, session.run) == (before, stepped.run)
     for step, asked in ((-3, 0), (99, 7), (2.6, 3), (True, 1)):
-        with_budgets.choose(first, step=step)
+        stepped.choose(first, step=step)
         assert session.selection.step == asked
 
 
@@ -228,63 +209,9 @@ def test_a_session_stores_fewer_steps_when_each_is_large() -> None:
         assert (len(sampled_steps(100, steps)) - 2) * record <= most
 
 
-def test_other_budgets_are_computed_in_order_and_selectable(stepped: Visit) -> None:
-    offered = []
-    for update in stepped.budgets():
-        radio = by_name(update).get("budget-shown")
-        if radio is not None:
-            offered.append([value for _, value in radio["choices"]])
-    assert offered == [[1, 4], [1, 2, 4], [1, 2, 4, 8]]
-    assert stepped.session.run is stepped.run
-    assert list(stepped.budgets()) == []  # once
-
-
-def test_changing_the_budget_updates_every_panel_and_encodes_nothing(with_budgets: Visit) -> None:
-    session, engine, inside = with_budgets.session, with_budgets.engine, with_budgets.inside
-    engine.forbidden = True
-    shown = {n: with_budgets.choose(with_budgets.first, budget=n) for n in (1, 8)}
-    for name in (FIRST_TAB | {"threat"}) - {"heading-costs"}:  # RITA holds at both
-        assert str(shown[1][name]) != str(shown[8][name]), name
-    engine.forbidden = False
-    open_tab(inside, with_budgets.name)
-    for n in (1, 8):
-        with_budgets.choose(inside, budget=n)  # makes the views that were not displayed before
-    engine.forbidden = True
-    shown = {n: with_budgets.choose(inside, budget=n) for n in (1, 8)}
-    for name in SECOND_TAB - {"in-scrubber"}:
-        assert str(shown[1][name]) != str(shown[8][name]), name
-    with_budgets.choose(inside, budget=4)
-    assert session.run is with_budgets.run
-    assert sorted(session.budget_variants) == [1, 2, 8]
-
-
-def test_changing_the_budget_keeps_step_selection_memory_and_what_if(with_budgets: Visit) -> None:
-    session, inside = with_budgets.session, with_budgets.inside
-    with_budgets.choose(with_budgets.first, step=3)
-    selection, history = session.selection, session.history
-    with_budgets.choose(with_budgets.first, budget=8)
-    assert (session.selection, session.history) == (selection, history)
-    now = session.run_at_step
-    assert now is not None
-    assert now.attack is not None
-    assert (now.step, now.settings.budget, now.attack.linf) == (3, 8, 8)
-    open_tab(inside, with_budgets.name)
-    what_if.change(with_budgets.engine, session, settings=now.settings.replace(entropy_weight=0.3))
-    with_budgets.choose(inside, budget=2)
-    result = session.inside.what_if.run
-    assert result is not None
-    assert session.run is not None
-    assert result.attack is session.run.attack
-    assert (result.settings.budget, result.settings.entropy_weight) == (2, 0.3)
-    assert "0.3" in what_if.differing(session)[0]
-
-
 def test_fast_results_are_shown_in_a_single_update(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attack_steps, "UPDATE_INTERVAL", 3600.0)
     first, last = list(visit.attack_steps())
     assert "0 of 6 steps" in str(by_name(first))
     assert "are computed" not in str(by_name(last))
     assert [f.step for f in visit.session.attack_steps] == [0, 1, 2, 3, 5, 7]
-    _, only = list(visit.budgets())
-    assert sorted(visit.session.budget_variants) == [1, 2, 8]
-    assert by_name(only).keys() == by_name(first).keys()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from rita_demo.ui.attack_defend.form import names_note
 from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.panels.crop_field import crop_field_value
-from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.run_request import OWN_CLASSES
 from rita_demo.ui.session.session import Session
 from rita_demo.vlm.words import word_list
@@ -37,13 +35,9 @@ def verdicts_of(run: Run) -> dict[str, str]:
     session.show(run)
     session.select(view=3)
     field = json.loads(crop_field_value(session) or "")
-    shares: Any = [part.get("share") or "" for part in (pictures_value(session) or {}).values()]
-    heading = (pictures_value(session) or {})["attacked"]
     return {
         "table": re.sub("<span class=.tip.*?</span>", "", verdict_table.table(run)),
         "banner": verdict_table.banner(run),
-        "pictures": " ".join(shares),
-        "heading": heading["tail"],
         "chips": " ".join(says["text"] for step in field["steps"] for says in step["says"].values()),
         "strip": run_summary_bar.summary_bar(session),
         "view": selection_details.view_detail(session).split("Its ")[0].split("it says")[1],
@@ -57,10 +51,8 @@ def test_no_answer_has_a_percentage_and_the_unknown_word_stands_in_its_place() -
     for place, text in unknown.items():
         assert "%" not in text, place
         assert not re.search(r"\d points", text), place
-    assert "sure" not in unknown["heading"]
-    assert all("%" in known[place] for place in known if place not in ("banner", "heading"))
-    assert "sure" in known["heading"]
-    for place in ("table", "pictures", "chips", "strip"):
+    assert all("%" in known[place] for place in known if place != "banner")
+    for place in ("table", "chips", "strip"):
         assert "(unknown word)" in unknown[place], place
         assert "unknown" not in known[place], place
     for place in ("banner", "terminal"):

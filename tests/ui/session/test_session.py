@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rita_demo.ui.session.session import BudgetVariant, MemoryState, Session, array_bytes
+from rita_demo.ui.session.session import MemoryState, Session, array_bytes
 from rita_demo.ui.session.store import SessionLost, Sessions
 
 
@@ -53,21 +53,6 @@ def test_the_least_recently_used_session_is_evicted_over_the_limit() -> None:
     store.evict()
     assert store.get(first).attack_defend.source is not None
     assert len(store) == 1
-
-
-def test_other_budgets_are_evicted_before_sessions(example_run) -> None:
-    store = Sessions(max_bytes=3 * array_bytes(example_run))
-    first, second = store.open(), store.open()
-    for name in (first, second):
-        store.get(name).show(example_run)
-    for budget in (1, 2, 8):
-        large = np.zeros(array_bytes(example_run), np.uint8)
-        store.get(first).store_budget_variant(budget, BudgetVariant(example_run, crops={"attacked": large}))
-    store.get(second)
-    store.evict()
-    assert len(store) == 2
-    assert store.get(first).budget_variants == {}
-    assert store.get(first).run is example_run
 
 
 def test_the_worked_example_is_not_in_the_memory_of_a_session(example_run) -> None:

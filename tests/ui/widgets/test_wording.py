@@ -7,7 +7,6 @@ from rita_demo.cli import text_tables
 from rita_demo.records import Run, Verdict
 from rita_demo.ui.inside.cache_used import class_cards
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
-from rita_demo.ui.panels.picture_triptych import pictures_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_value
 from rita_demo.ui.story.sentences import remembered
@@ -29,8 +28,6 @@ def test_every_pair_of_answers_has_an_outcome_with_a_mark_and_a_colour() -> None
 
 
 def test_the_headings_summarise_the_run(example_run: Run) -> None:
-    assert " ".join(wording.heading_clean(example_run).values()).endswith("The model says: motorbike .")
-    assert " ".join(wording.heading_attacked(example_run).values()).endswith("The model says: crab , and it is sure.")
     count = wording.count_answers(example_run.attacked, 0)
     views = f"Here are 64 crops of the attacked picture. {count} of them still say motorbike."
     assert wording.heading_views(example_run) == views
@@ -124,9 +121,6 @@ def test_a_method_that_is_wrong_on_the_clean_picture_is_no_success_of_the_attack
         "Ensemble (the crops’ average, which was wrong before the attack) says crab."
         in wording.verdict_sentence(right)[0]
     )
-    clip = answering(run, "clean", clip=2)
-    session.show(clip)
-    assert not (pictures_value(session) or {})["attacked"]["fooled"]
 
 
 def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
@@ -144,7 +138,6 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
 def test_a_defend_only_run_claims_no_recovery(defend_only_run: Run) -> None:
     assert wording.verdict_sentence(defend_only_run)[1] == "dim"
     assert "not known which answer is right" in wording.explain_right(defend_only_run)
-    assert "may have been attacked before" in wording.heading_attacked(defend_only_run)["lead"]
 
 
 def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run) -> None:
@@ -184,7 +177,7 @@ def test_names_cannot_become_markup(example_run: Run) -> None:
     drawn = [draw(run) for draw in (verdict_table.banner, verdict_table.table, verdict_table.threat)]
     for draw in (verdict_table.cache_contents, selection_details.view_detail, selection_details.cell_detail):
         drawn.append(draw(visitor))
-    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 4))
+    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
     assert not any("<img src=x" in html for html in drawn)
 
 
