@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.analysis.procrustes_plane import text_mean
 from rita_demo.analysis.projection import CENTRED, captioned_pca, centre_by_kind
 from rita_demo.data.vocabularies import index_of
 from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, OwnFeatures, PlacedCloud, Separability
@@ -30,7 +29,8 @@ def to_points(cloud: FeatureCloud) -> CloudPoints:
     held, filed, born, slot = cache_features(cloud)
     here = np.unique(np.concatenate([cloud.label, filed]))
     class_prompts = cloud.class_prompts
-    prompts = _unit(np.stack([text_mean(class_prompts.features[k], class_prompts.weight[k]) for k in here]))
+    weight, sentences = (np.asarray(a, np.float64) for a in (class_prompts.weight, class_prompts.features))
+    prompts = _unit(np.stack([weight[k] @ sentences[k] for k in here]))
     parts = (
         ("clean", whole, cloud.label, np.zeros(n, int), cloud.clean),
         ("attacked", whole, cloud.label, np.zeros(n, int), cloud.attacked),

@@ -18,7 +18,6 @@ from rita_demo.records.decision import (
     Confidence,
     DefenceFault,
     Exclusions,
-    ProcrustesPlane,
     SamePrompt,
     SinkhornHistory,
     TheoremBounds,

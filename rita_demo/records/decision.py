@@ -215,21 +215,6 @@ class Alignment:
 
 
 @dataclass(frozen=True)
-class ProcrustesPlane:
-    """One class's J cached views in the plane of its prompt's mean direction (axis 1) and theirs."""
-
-    before: Array  # (J, 2) where the views are
-    smallest: Array  # (J, 2) where each solution of Procrustes puts them
-    svd: Array
-    mean: Array  # (2,) the views' mean direction
-    angle: float  # radians between the two directions
-    moved_smallest: Array  # (J,) how far each view moved outside the plane, which no solution needs
-    moved_svd: Array
-    share: Array  # (3, 2) before, smallest, svd: share of the views' variance about the origin along each axis
-    spread: Array  # (3,) likewise: share of their variance about their own mean in the plane, 0 where they are equal
-
-
-@dataclass(frozen=True)
 class Trace:
     """Everything RITA did for the views of one picture."""
 

@@ -31,9 +31,9 @@ from rita_demo.ui.session.session import Contributions, MemoryExample, Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
+from rita_demo.ui.widgets.blocks import build_columns, build_heading
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
-from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, parse_int
+from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int
 
 
 class MemoryTab(SelectionEvents):
@@ -112,11 +112,6 @@ class MemoryTab(SelectionEvents):
         distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
         self.distances = add(distances, memory_panels.distances, "memory", "class")
         add(gr.HTML(elem_id="distances-empty"), memory_panels.empty_classes, "memory")
-        with build_fold("How are the chosen class’s views turned onto its prompts?", elem_id="plane-fold"):
-            aria = "The chosen class's stored views before and after Procrustes"
-            plane = PlotlyView(aria=aria, height=380, narrow_height=340, empty=empty, elem_id="plane")
-            self.plane = add(plane, memory_panels.plane_figure, "memory", "class")
-            add(gr.HTML(elem_id="plane-words"), memory_panels.plane_text, "memory", "class")
 
     def _build_bulk_add(self) -> None:
         build_heading(
@@ -144,7 +139,6 @@ class MemoryTab(SelectionEvents):
         for event, handler, *more in (
             (self.moment.input, self.pick_moment, self.moment),
             (self.cards.click, self.click_item),
-            (self.plane.click, self.click_slot),
             (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
@@ -248,14 +242,6 @@ class MemoryTab(SelectionEvents):
         entry = session.selected_entry
         chosen = None if entry is None else html.clicked_item(event, entry.snapshot)
         return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
-
-    def click_slot(self, visitor: str, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        entry, k = session.selected_entry, session.selection.k
-        if entry is None or k is None:
-            return {}
-        slot = clicked_integer(event, len(entry.snapshot.items_by_class.get(k, ())))
-        return {} if slot is None else self._select_item(session, entry, (k, slot))
 
     def _select_item(self, session: Session, entry: HistoryEntry, chosen: tuple[int, int]) -> Updates:
         run, item = session.run, entry.snapshot.item(*chosen)

@@ -21,7 +21,6 @@ from rita_demo.records import (
     AttackStepResult,
     Exclusions,
     ImageResult,
-    ProcrustesPlane,
     Run,
     StoryChecks,
     Trace,
@@ -138,7 +137,7 @@ class MemoryExample:
 @dataclass
 class MemoryState:
     """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, what each
-    of its views contributes, the Procrustes plane of the selected class, and HTML of what the last bulk add changed.
+    of its views contributes, and HTML of what the last bulk add changed.
 
     ``example``: what is shown instead of the visitor's own memory; with ``own`` they asked for their own."""
 
@@ -146,7 +145,6 @@ class MemoryState:
     own: bool = False
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, HistoryEntry, Trace] | None = None
-    plane_cache: tuple[Run, tuple[CacheItem, ...], int, ProcrustesPlane | None] | None = None
     contributions: Contributions | None = None
     before_after_html: str = ""
 

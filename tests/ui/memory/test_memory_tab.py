@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.analysis import project_to_plane
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.bundle_read import FileError
@@ -47,14 +46,10 @@ def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None
     tab, name, k = client.tab, client.name, client.fullest
     tab.on_class(name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
     assert client.session.selection.k == k
-    for select, event in (
-        (tab.click_item, {"k": k, "slot": 0}),
-        (tab.click_slot, {"curve": 0, "index": 0, "data": [0, 0.5]}),
-    ):
-        client.session.select(item=None, view=None)
-        select(name, Event(event))
-        at = client.session.selection
-        assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
+    client.session.select(item=None, view=None)
+    tab.click_item(name, Event({"k": k, "slot": 0}))
+    at = client.session.selection
+    assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
     assert 'aria-pressed="true"' in html.contents(client.session)
     assert "slot 0" in html.detail(client.session)
 
@@ -90,26 +85,6 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(c
     assert held[2] > 0
     assert sum(d[2] for d in marks.customdata) == held[2]
     assert sum(d[2] for d in drawn(figure, "empty memory").customdata) == 0
-
-
-def test_the_plane_belongs_to_the_selected_class_and_snapshot(client, example_run) -> None:
-    k = client.fullest
-    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
-    items = client.current.items_by_class[k]
-    zbar = (example_run.class_prompts.features[k] * example_run.class_prompts.weight[k][:, None]).sum(0)
-    wanted = project_to_plane(np.stack([i.feature for i in items]), zbar)
-    figure = panels.plane_figure(client.session)
-    for stage in ("before", "smallest", "svd"):
-        marks = drawn(figure, stage)
-        assert np.stack([marks.x, marks.y], 1) == pytest.approx(getattr(wanted, stage))
-    said = panels.plane_text(client.session)
-    assert f"{np.degrees(wanted.angle):.0f}°" in said
-    for row in wanted.share:
-        assert wording.percent(round(float(row.sum()), 6)) in said
-    client.tab.pick_moment(client.name, 0)
-    assert "holds nothing" in panels.plane_figure(client.session).layout.meta["alt"]
-    client.session.selection = replace(client.session.selection, k=None)
-    assert panels.plane_figure(client.session) is None
 
 
 def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
