@@ -50,7 +50,6 @@ class MemoryTab(SelectionEvents):
             context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
             self._build_contents()
             self._build_effect()
-            self._build_bulk_add()
         context.panels.before_draw(str(tab.id), self._compare)
         context.panels.on_open(str(tab.id), self.on_open)
 
@@ -85,6 +84,10 @@ class MemoryTab(SelectionEvents):
             self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
             self.export_buttons = DownloadButtons(html.CACHE_FORMATS, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
+            self.bulk_upload = gr.UploadButton(
+                "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
+            )
+            self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
         add(self.remove_button, memory_panels.remove_button, "memory")
         for button in (self.undo_button, self.clear_button):
             add(button, memory_panels.own_memory_button, "memory")
@@ -112,23 +115,6 @@ class MemoryTab(SelectionEvents):
         distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
         self.distances = add(distances, memory_panels.distances, "memory", "class")
         add(gr.HTML(elem_id="distances-empty"), memory_panels.empty_classes, "memory")
-
-    def _build_bulk_add(self) -> None:
-        build_heading(
-            "Poisoning the memory",
-            "Views enter under the class they answer with, right or wrong. Add pictures, or attacked ones, and see what "
-            "that changes for the picture of the Story. Undo takes them out again, one by one. At the recommended settings "
-            "this changed the answer of no picture that was tried: see docs/results.md of the repository.",
-        )
-        with gr.Row(elem_id="fill"):
-            self.bulk_upload = gr.UploadButton(
-                "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
-            )
-            self.attack_first = gr.Checkbox(False, label="attack each first, as in the settings", elem_id="attack-each")
-            self.attacked_samples_button = gr.Button("Add attacked samples", size="sm", elem_id="poison")
-            self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
-        empty = "<p class='empty'>What added pictures change appears here.</p>"
-        self.context.panels.add(gr.HTML(elem_id="lesson"), lambda s: s.memory.before_after_html or empty, "memory")
 
     # --- events
     def bind_events(self) -> None:
@@ -162,9 +148,7 @@ class MemoryTab(SelectionEvents):
         contribute(self.contribute_button.click, self.contribute, [visitor], [*changed, stop], **LONG_EVENT)
         job = StoppableJob(context, self.stop_button, self.on_stopped, busy).bind_event
         outputs = context.outputs(self.stop_button)
-        uploads = [visitor, self.bulk_upload, self.attack_first]
-        job(self.bulk_upload.upload, self.add_uploads, uploads, outputs, **LONG_EVENT)
-        job(self.attacked_samples_button.click, self.add_attacked_samples, [visitor], outputs, **LONG_EVENT)
+        job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
 
     def on_open(self, session: Session) -> None:
         """The tab is opened: until the visitor has a memory of their own, it shows that of the stored stream on screen."""
@@ -349,18 +333,11 @@ class MemoryTab(SelectionEvents):
         done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
         yield Finished(self.context.done(done_text) | self.context.panels.redraw(session, "memory"))
 
-    def add_uploads(self, visitor: str, paths: JsonValue, attack: JsonValue) -> Iterator[Updates]:
+    def add_uploads(self, visitor: str, paths: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
         session.memory.example, session.memory.own = None, True
-        found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
+        found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths)
         yield from bulk_add.add_steps(self.context, session, *found)
-        yield self._select(session, "memory")
-
-    def add_attacked_samples(self, visitor: str) -> Iterator[Updates]:
-        session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.own = None, True
-        found = bulk_add.attacked_samples(session, self.context.engine_of(session))
-        yield from bulk_add.add_steps(self.context, session, found)
         yield self._select(session, "memory")
 
     def on_stopped(self, session: Session) -> Updates:
@@ -370,7 +347,6 @@ class MemoryTab(SelectionEvents):
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
             session.history, session.memory.example, session.memory.own = history, None, True
-        session.memory.before_after_html = ""
         updates = self._select(session, "memory", moment=None, item=None)
         return {self.context.error_banner: "", **self.context.done(message), **updates}
 

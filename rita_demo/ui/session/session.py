@@ -136,8 +136,8 @@ class MemoryExample:
 
 @dataclass
 class MemoryState:
-    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, what each
-    of its views contributes, and HTML of what the last bulk add changed.
+    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, and what
+    each of its views contributes.
 
     ``example``: what is shown instead of the visitor's own memory; with ``own`` they asked for their own."""
 
@@ -146,7 +146,6 @@ class MemoryState:
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, HistoryEntry, Trace] | None = None
     contributions: Contributions | None = None
-    before_after_html: str = ""
 
 
 @dataclass
@@ -324,11 +323,13 @@ class Session:
         title = title if run.attack is None else f"{title}, attacked"
         self.extend_history(title, run.clean.picture.key, run, self.crops.get("attacked"))
 
-    def extend_history(self, title: str, key: str, run: Run, crops: np.ndarray | None, **how: Any) -> None:
+    def extend_history(
+        self, title: str, key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
+    ) -> None:
         """The history with one more picture (:meth:`History.with_picture`); one of other class names is put aside."""
         with self.lock:
             before = self.history
-            self.history = before.with_picture(title, key, run, crops, **how)
+            self.history = before.with_picture(title, key, run, crops, replace_latest=replace_latest)
             if before.current is not None and before.current.key != run.class_prompts.key:
                 self._put_aside(before)
 

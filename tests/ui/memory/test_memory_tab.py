@@ -12,7 +12,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.bundle_read import FileError
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import bulk_add, html, panels
+from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History
@@ -58,13 +58,15 @@ def drawn(figure: Any, name: str) -> Any:
     return next(t for t in figure.data if t.name == name)
 
 
-def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(client, example_run) -> None:
+def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
+    client, example_run, coffee_file: str
+) -> None:
     shown, bare = client.session.memory.empty_cache_result
     assert shown is example_run
     assert "With an empty one" in panels.comparison(client.session)
     full = client.session.memory.cache_result[2]
     assert np.allclose(full.cache_distance, example_run.attacked.trace.cache_distance)
-    client.run(client.tab.add_attacked_samples(client.name))
+    client.run(client.tab.add_uploads(client.name, [coffee_file]))
     engine, key = client.context.engine_of(client.session), example_run.clean.picture.key
     held = []
     side = example_run.attacked
@@ -125,7 +127,7 @@ def exported(engine: ToyEngine, history: History) -> bytes:
 
 
 def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_is_put_aside(
-    client, engine: ToyEngine, tmp_path: Path
+    client, engine: ToyEngine, tmp_path: Path, coffee_file: str
 ) -> None:
     tab, session, names = client.tab, client.session, ("crab", "owl, barn")
     run = run_module.run_picture(
@@ -150,10 +152,10 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     tab.bring_back(client.name)
     assert session.history is mine
     assert not panels.decide_button(session)["visible"]
-    client.run(tab.add_attacked_samples(client.name))
+    client.run(tab.add_uploads(client.name, [coffee_file]))
     tab.bring_back(client.name)
     assert session.history.current.names == names
-    client.run(tab.add_attacked_samples(client.name))  # of the names of the picture on screen
+    client.run(tab.add_uploads(client.name, [coffee_file]))  # of the names of the picture on screen
     assert names in {one.current.names for one in session.put_aside}, "nothing is lost"
 
 
@@ -175,8 +177,6 @@ def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(cli
     session.add_to_history(session.run, "A motorbike")
     client.run(tab.contribute(client.name))
     shown = [run_summary_bar.summary_bar(session), html.contributions(session)]
-    before = session.history.cache_before("")
-    shown.append(bulk_add.before_after(engine, session.run, None, before, ["one"], []))
     for text in shown:
         for word in ("✓", "✗", "wrong", "right", "true class"):
             assert word not in text, word
