@@ -212,17 +212,6 @@ class AnswerComparison:
 
 
 @dataclass(frozen=True)
-class CacheComparison:
-    """Two caches."""
-
-    both: tuple[RememberedView, ...]  # as the first has them
-    only_first: tuple[RememberedView, ...]
-    only_second: tuple[RememberedView, ...]
-    purity: tuple[float, float]  # share under their true class, NaN for an empty cache
-    entropy: tuple[float, float]  # mean in nats, likewise
-
-
-@dataclass(frozen=True)
 class StreamTrajectory:
     """A stream of T pictures, from its stored rows."""
 
