@@ -8,9 +8,7 @@ from rita_demo.analysis.feature_cloud import (
     density,
     kl_to_one_hot,
     of_classes,
-    own_points,
     placed_cloud,
-    placed_features,
     separabilities,
     to_points,
 )

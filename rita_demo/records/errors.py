@@ -63,8 +63,14 @@ class DataError(DemoError):
 GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
 
 
+#: Option of the command line of before -> what takes its place.
+GONE_OPTIONS = {"--features": "numpy and umap draw your own: umap.UMAP(metric='cosine').fit_transform(features)"}
+
+
 def refuse_gone(name: object) -> None:
-    """Raises SettingError where ``name`` is a method of before, or a setting of one: what to ask for instead."""
+    """Raises SettingError where ``name`` is a method of before, a setting of one, or an option: what to ask for instead."""
+    if instead := GONE_OPTIONS.get(str(name)[:100].partition("=")[0]):
+        raise SettingError(f"The option {str(name).partition('=')[0]} is gone: {instead}.")
     method = str(name)[:100].strip().partition(".")[0]
     if protocol := GONE_METHODS.get(method):
         raise SettingError(
