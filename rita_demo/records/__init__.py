@@ -25,7 +25,6 @@ from rita_demo.records.decision import (
     Transport,
     Tuning,
     Verdict,
-    ViewContribution,
     same_prompts_warning,
 )
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome

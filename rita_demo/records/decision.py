@@ -193,18 +193,6 @@ class Exclusions:
 
 
 @dataclass(frozen=True)
-class ViewContribution:
-    """What a cached view contributes to a decision: the decision with it minus the one without it."""
-
-    k: int  # its class
-    slot: int
-    lead: float  # of the true class over the best other one, in cosine distance
-    distance: float  # of its class's d_cOT
-    label: int  # the answer with it
-    label_without: int
-
-
-@dataclass(frozen=True)
 class Alignment:
     """Definition 10."""
 

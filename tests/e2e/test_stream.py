@@ -77,10 +77,13 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     expect(page.locator("#moment-title")).to_contain_text(
         f"Moment {PICTURES - 1}: picture {PICTURES - 1} of the stream"
     )
-    press(page, "What each stored view contributes")
-    expect(page.locator("#contributions")).to_contain_text("was left out once")
     page.locator("#contents button").first.click()
     expect(page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
+    open_lab(page, "Inside RITA")
+    page.locator("#whatif-item").click()
+    expect(page.locator("#whatif-banner")).to_contain_text(
+        re.compile("The lead of the true class on the .* picture (changes|does)")
+    )
     open_lab(page, "Stream")
     page.wait_for_timeout(1500)  # its panels are drawn again when it is opened
     page.locator("#stream-time input[type=number]").fill("2")

@@ -9,10 +9,7 @@ import gradio as gr
 
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.pipeline.rerun import leave_one_out_steps
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.process.generators import Steps
-from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
@@ -20,14 +17,14 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppConte
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
-from rita_demo.ui.framework.stoppable import Finished, StoppableJob
+from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.memory_table import memory_csv
-from rita_demo.ui.session.session import Contributions, MemoryExample, Session
+from rita_demo.ui.session.session import MemoryExample, Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
@@ -105,11 +102,6 @@ class MemoryTab(SelectionEvents):
         add, empty = self.context.panels.add, memory_panels.EMPTY_TEXT
         build_heading("What the memory changes")
         add(gr.HTML(elem_id="compared"), memory_panels.comparison, "memory")
-        with gr.Row(elem_id="contribution-buttons"):
-            self.contribute_button = gr.Button("What each stored view contributes", size="sm", elem_id="contribute")
-            self.stop_contribute = gr.Button("Stop", size="sm", visible=False, elem_id="stop-contribute")
-        add(self.contribute_button, memory_panels.own_memory_button, "memory")
-        add(gr.HTML(elem_id="contributions"), html.contributions, "memory")
         gr.HTML("<h3>Cost in the memory per class, with and without what it holds</h3>")
         aria = "Cost of every class in the memory, and with an empty one"
         distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
@@ -143,10 +135,7 @@ class MemoryTab(SelectionEvents):
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
-        stop, busy, stopped = self.stop_contribute, context.activity.track_job, context.done("Stopped.")
-        contribute = StoppableJob(context, stop, lambda _: stopped, busy).bind_event
-        contribute(self.contribute_button.click, self.contribute, [visitor], [*changed, stop], **LONG_EVENT)
-        job = StoppableJob(context, self.stop_button, self.on_stopped, busy).bind_event
+        job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).bind_event
         outputs = context.outputs(self.stop_button)
         job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
 
@@ -313,25 +302,6 @@ class MemoryTab(SelectionEvents):
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
-
-    def contribute(self, visitor: str) -> Iterator[Updates]:
-        """Leave every stored view of the selected moment out once."""
-        session = self.context.sessions.get(visitor)
-        engine, entry = self.context.engine_of(session), session.selected_entry
-        run, time_left = bulk_add.current_run(session, engine), TimeLeft()
-        snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
-        if entry is None or snapshot is None or not snapshot.count or snapshot.key != run.class_prompts.key:
-            raise DemoError("The memory holds no view of other pictures to leave out.", "Run or add pictures first.")
-        if run.settings.protocol == "off":
-            raise DemoError("The memory is switched off in the settings.", "Switch it on, then run the picture again.")
-        steps, places = Steps(leave_one_out_steps(engine, run, snapshot.to_cache_state())), snapshot.slots
-        for done in steps:
-            yield self.context.progress(f"Leaving views out: place {done} of {places}", done / places, time_left)
-        by_item = {id(snapshot.item(one.k, one.slot)): one for one in steps.value}
-        session.memory.contributions = Contributions(run, entry, snapshot, by_item)
-        took = wording.format_seconds(time_left.elapsed)
-        done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
-        yield Finished(self.context.done(done_text) | self.context.panels.redraw(session, "memory"))
 
     def add_uploads(self, visitor: str, paths: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)

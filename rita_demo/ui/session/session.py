@@ -17,19 +17,10 @@ from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.pipeline.smallest_budget import BudgetTable
-from rita_demo.records import (
-    AttackStepResult,
-    Exclusions,
-    ImageResult,
-    Run,
-    StoryChecks,
-    Trace,
-    ViewContribution,
-    ViewSeedResult,
-)
+from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, Trace, ViewSeedResult
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
-from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
+from rita_demo.ui.session.cache_history import CacheItem, History, HistoryEntry
 from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.stream_state import StreamState
 
@@ -116,17 +107,6 @@ class InsideState:
 
 
 @dataclass(frozen=True)
-class Contributions:
-    """What each item of ``snapshot`` (the cache of ``entry`` without the picture's own views) contributes to the decision
-    of ``run``, by the item's id (``id(item)``)."""
-
-    run: Run
-    entry: HistoryEntry
-    snapshot: CacheSnapshot
-    by_item: dict[int, ViewContribution]
-
-
-@dataclass(frozen=True)
 class MemoryExample:
     """A stored stream, and its memory over time."""
 
@@ -136,8 +116,7 @@ class MemoryExample:
 
 @dataclass
 class MemoryState:
-    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, and what
-    each of its views contributes.
+    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment.
 
     ``example``: what is shown instead of the visitor's own memory; with ``own`` they asked for their own."""
 
@@ -145,7 +124,6 @@ class MemoryState:
     own: bool = False
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, HistoryEntry, Trace] | None = None
-    contributions: Contributions | None = None
 
 
 @dataclass

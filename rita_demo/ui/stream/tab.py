@@ -454,7 +454,7 @@ class StreamTab:
             return {self.export: download_value(name, data, self.export_count)}
 
     def open_memory(self, visitor: str) -> Iterator[Updates]:
-        """Show the memory before the selected picture in *Memory*, where every stored view can be left out."""
+        """Show the memory before the selected picture in *Memory*."""
         yield from self.open_inside(visitor, tab="memory")
 
     def open_remembered(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:

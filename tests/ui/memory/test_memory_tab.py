@@ -175,8 +175,9 @@ def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(cli
     assert request.label is None, "a motorbike"
     session.show(run_to_end(request.run_steps(engine, session.history.cache_before("")), lambda _: None))
     session.add_to_history(session.run, "A motorbike")
-    client.run(tab.contribute(client.name))
-    shown = [run_summary_bar.summary_bar(session), html.contributions(session)]
+    tab.on_compare(client.name)
+    assert "With an empty one" in panels.comparison(session)
+    shown = [run_summary_bar.summary_bar(session), panels.comparison(session)]
     for text in shown:
         for word in ("✓", "✗", "wrong", "right", "true class"):
             assert word not in text, word
