@@ -103,7 +103,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     assert page.evaluate("scrollY") == 0, "its head is in sight"
     open_lab(page, "Memory (cache)")
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
-    expect(page.locator("#bring-back")).to_be_visible()
+    expect(page.locator("#memory-menu input")).to_have_value(re.compile("^A stream "))
     open_lab(page, "Stream")
     number = rows.first.locator("button").get_attribute("data-t")
     rows.first.locator("button").click()

@@ -1,11 +1,14 @@
 """What the panels of the tab *Memory* show, each drawn from the session once the tab is opened."""
 
+from collections.abc import Sequence
 from html import escape
 
 import gradio as gr
 import numpy as np
 
 from rita_demo import plots
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import StreamRun
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import Run, Trace
 from rita_demo.ui.framework.panels import PanelValue
@@ -35,7 +38,7 @@ def says(session: Session) -> str:
     classes = len(snapshot.items_by_class)
     what = f"The memory of {entry.origin}" if entry.origin else "Your memory"
     here = 0
-    if entry.origin not in ("", IMPORTED):
+    if entry.origin and not entry.origin.startswith(IMPORTED):
         here = sum(bool(one.picture_key) for one in moments(session))
     after = _after(snapshot.pictures - here) + f" and {here} decided here" * bool(here)
     held = f"it holds {wording.view_count(snapshot.count)} under {classes} of {len(snapshot.names)} class names"
@@ -87,17 +90,23 @@ def open_button(session: Session) -> PanelValue:
 
 
 def own_memory_button(session: Session) -> PanelValue:
-    """A button of the visitor's own memory: it rests while a stored example is shown."""
+    """A button of the memory in use: it rests while a stored one is shown."""
     return gr.update(interactive=session.memory.example is None)
 
 
-def bring_back_button(session: Session) -> PanelValue:
-    """The button that fetches the memory that was put aside last."""
-    if not session.put_aside:
-        return gr.update(visible=False)
-    now = session.put_aside[-1].entries[-1].snapshot
-    text = f"Bring back {wording.view_count(now.count)} of {len(now.names)} class names"
-    return gr.update(visible=session.memory.example is None, value=text)
+def menu(session: Session, stored: Sequence[StreamRun]) -> PanelValue:
+    """Every memory of the visitor, by its place, and those of ``stored`` streams, by name; the value is the one on screen."""
+    example, choices = session.memory.example, list[tuple[str, str]]()
+    for n, history in enumerate(session.memories.histories):
+        now = history.current
+        held = "empty" if now is None else f"{wording.view_count(now.count)} of {len(now.names)} class names"
+        text = f"{history.origin or 'yours'}: {held}"
+        text = text[0].upper() + text[1:]
+        text += f", memory {n + 1}" * (text in (one for one, _ in choices))
+        choices.append((text, str(n)))
+    choices += evaluation_page.stream_choices(stored)
+    value = str(session.memories.in_use) if example is None else example.recording.name
+    return gr.update(choices=choices, value=value)
 
 
 def comparison(session: Session) -> str:

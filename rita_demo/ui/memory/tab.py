@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders
+from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
@@ -22,15 +22,18 @@ from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.cache_history import IMPORTED, MAX_ENTRIES, History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.memories import MAX_MEMORIES
 from rita_demo.ui.session.memory_table import memory_csv
 from rita_demo.ui.session.session import MemoryExample, Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_heading
+from rita_demo.ui.widgets.blocks import build_columns, build_heading, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int
+
+MAX_NAME = 60  # characters of an imported file's name
 
 
 class MemoryTab(SelectionEvents):
@@ -38,11 +41,11 @@ class MemoryTab(SelectionEvents):
 
     def __init__(self, context: AppContext, tab: gr.Tab, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.tab, self.export_count = context, tab, 0
-        self.folders, self.opener = folders, opener
+        self.folders, self.opener, self.stored = folders, opener, evaluation_page.shipped_streams()
         with gr.Column(elem_id="memory"):
             context.panels.add(gr.HTML(elem_id="memory-says"), memory_panels.says, "memory")
             with gr.Row(elem_id="memory-whose"):
-                self._build_example_buttons()
+                self._build_menu()
             strip = gr.HTML(elem_id="memory-strip")
             context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
             self._build_contents()
@@ -51,15 +54,14 @@ class MemoryTab(SelectionEvents):
         context.panels.on_open(str(tab.id), self.on_open)
 
     # --- layout
-    def _build_example_buttons(self) -> None:
-        """Buttons that are seen with a stored example; and one that fetches a memory that was put aside."""
+    def _build_menu(self) -> None:
+        """The menu of memories, and the button that is seen where the one on screen has other class names."""
         add = self.context.panels.add
+        info = f"What you put into one stays in it when you choose another (the last {MAX_MEMORIES} are kept)."
+        menu = build_menu([], label="Memory", info=info, filterable=False, elem_id="memory-menu")
+        self.menu = add(menu, lambda session: memory_panels.menu(session, self.stored), "memory")
         self.decide_button = gr.Button("Decide my own picture with this memory", size="sm", elem_id="decide-own")
-        self.own_button = gr.Button("Show my own memory", size="sm", elem_id="own-memory")
         add(self.decide_button, memory_panels.decide_button, "memory")
-        add(self.own_button, lambda session: gr.update(visible=session.memory.example is not None), "memory")
-        self.back_button = gr.Button("Bring back", size="sm", visible=False, elem_id="bring-back")
-        add(self.back_button, memory_panels.bring_back_button, "memory")
 
     def _build_contents(self) -> None:
         add = self.context.panels.add
@@ -120,8 +122,7 @@ class MemoryTab(SelectionEvents):
             (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
-            (self.own_button.click, self.show_own),
-            (self.back_button.click, self.bring_back),
+            (self.menu.input, self.pick_memory, self.menu),
             (self.remove_button.click, self.on_remove),
             (self.import_button.upload, self.on_import, self.import_button),
         ):
@@ -140,33 +141,35 @@ class MemoryTab(SelectionEvents):
         job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
 
     def on_open(self, session: Session) -> None:
-        """The tab is opened: until the visitor has a memory of their own, it shows that of the stored stream on screen."""
+        """The tab is opened: until the visitor has run a picture or chosen a memory, it shows that of the stored stream on
+        screen."""
         memory, shown = session.memory, session.stream.recording
-        examples = evaluation_page.shipped_streams()
-        if memory.own or session.run is not session.shared_run or not examples:
+        if memory.chosen or session.run is not session.shared_run or not self.stored:
             return
-        one = shown if shown is not None and shown.stored else examples[0]
+        one = shown if shown is not None and shown.stored else self.stored[0]
         if memory.example is None or memory.example.recording.name != one.name:
-            memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
-            session.select(item=replacing_item(memory.example.history), moment=None)
+            self._show_stored(session, one)
             session.stale_tabs.add(str(self.tab.id))
 
-    def show_own(self, visitor: str) -> Updates:
-        """The visitor's own memory instead of the stored example."""
+    def pick_memory(self, visitor: str, name: JsonValue) -> Updates:
+        """One of the visitor's memories is in use from now on, or a stored one is shown."""
         session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.own = None, True
-        return self._select(session, "memory", moment=None, item=None)
+        with session.lock:
+            stored = next((one for one in self.stored if one.name == name), None)
+            places = [str(n) for n in range(len(session.memories.histories))]
+            if stored is None and name not in places:
+                raise DemoError("There is no memory of that name.", "Choose one from the menu.")
+            session.memory.chosen = True
+            if stored is not None:
+                self._show_stored(session, stored)
+            else:
+                session.memory.example, session.memories = None, session.memories.using(int(str(name)))
+                session.select(item=None, moment=None)
+        return {self.context.error_banner: "", **self._select(session, "memory")}
 
-    def bring_back(self, visitor: str) -> Updates:
-        """The memory that was put aside last."""
-        session = self.context.sessions.get(visitor)
-        if not session.put_aside:
-            raise DemoError("No memory was put aside.")
-        session.bring_back()
-        message = (
-            "The memory is back; that of before is put aside. The next picture with its class names is decided from it."
-        )
-        return self._replace_history(session, session.history, message)
+    def _show_stored(self, session: Session, one: StreamRun) -> None:
+        session.memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
+        session.select(item=replacing_item(session.memory.example.history), moment=None)
 
     def decide_own(self, visitor: str) -> Iterator[Updates]:
         """Decide the picture on screen with the memory on screen at the selected moment, among its class names."""
@@ -295,17 +298,18 @@ class MemoryTab(SelectionEvents):
         if not isinstance(path, str):
             raise DemoError("No file arrived.", "Try again.")
         info, data = self.context.engine_of(session).info, cache_file.read_file(Path(path))
-        entries = cache_file.unpack_history(data, None, info.name, info.width)
+        origin = f"{IMPORTED} ({Path(path).name[:MAX_NAME]})"
+        entries = [replace(one, origin=origin) for one in cache_file.unpack_history(data, None, info.name, info.width)]
         message = f"Imported {wording.view_count(entries[-1].snapshot.count)}. The next picture with its class names is decided from it."
-        message += " What was here is put aside." * session.history.holds_views
-        session.replace_history(History(entries[-MAX_ENTRIES:]))
+        message += " The memory of before stays in the menu." * session.history.ever_held
+        session.replace_history(History(tuple(entries[-MAX_ENTRIES:])))
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
 
     def add_uploads(self, visitor: str, paths: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.own = None, True
+        session.memory.example, session.memory.chosen = None, True
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths)
         yield from bulk_add.add_steps(self.context, session, *found)
         yield self._select(session, "memory")
@@ -316,7 +320,7 @@ class MemoryTab(SelectionEvents):
 
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
-            session.history, session.memory.example, session.memory.own = history, None, True
+            session.history, session.memory.example, session.memory.chosen = history, None, True
         updates = self._select(session, "memory", moment=None, item=None)
         return {self.context.error_banner: "", **self.context.done(message), **updates}
 

@@ -130,9 +130,14 @@ class History:
         return self.entries[-1].snapshot if self.entries else None
 
     @property
-    def holds_views(self) -> bool:
-        """Whether the latest snapshot holds anything."""
-        return self.current is not None and self.current.count > 0
+    def ever_held(self) -> bool:
+        """Whether a view is in any of the moments."""
+        return any(one.snapshot.count for one in self.entries)
+
+    @property
+    def origin(self) -> str:
+        """The stream or the file that it came from, "" for the visitor's own."""
+        return self.entries[-1].origin if self.entries else ""
 
     def snapshot_without(self, picture_key: str, moment: int = -1) -> CacheSnapshot | None:
         """The snapshot at ``moment`` without a picture's own views; None before the first picture. If that picture made
@@ -181,7 +186,7 @@ class History:
 
     def with_snapshot(self, title: str, snapshot: CacheSnapshot) -> History:
         """Another cache instead of this one; :meth:`undo` restores this one."""
-        entry = HistoryEntry(title, snapshot, origin=self.entries[-1].origin if self.entries else "")
+        entry = HistoryEntry(title, snapshot, origin=self.origin)
         return History((*self.entries, entry)[-MAX_ENTRIES:])
 
     def undo(self) -> History:

@@ -51,7 +51,7 @@ LEAD = (
 )
 NO_STREAM = "<p class='empty'>Shown once a stream was run.</p>"
 REPLACES = (
-    "<p class='quiet small'>The memory on screen is put aside: “Bring back” in the tab Memory fetches it. The Story’s "
+    "<p class='quiet small'>The memory in use becomes that of the stream; yours stays in the menu of the tab Memory. The Story’s "
     "picture, class names and settings become those of the stream.</p>"
 )
 EXPORTS = {"jsonl": "Export the rows (JSON lines)", "csv": "Export every stored view (CSV)"}

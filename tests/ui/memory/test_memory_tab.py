@@ -126,7 +126,7 @@ def exported(engine: ToyEngine, history: History) -> bytes:
     return cache_file.pack(now, about, history.entries)
 
 
-def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_is_put_aside(
+def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
     client, engine: ToyEngine, tmp_path: Path, coffee_file: str
 ) -> None:
     tab, session, names = client.tab, client.session, ("crab", "owl, barn")
@@ -138,25 +138,33 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     path.write_bytes(exported(engine, theirs))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
     assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
-    assert "What was here is put aside" in said
+    assert "The memory of before stays in the menu" in said
     titles = [one.title for one in session.history.entries]
     assert titles == [*(one.title for one in theirs.entries), "Imported from a file"], "its own history alone"
     assert session.history.current.names == names
-    assert session.put_aside == (mine,)
+    assert session.memories.histories == (mine, session.history)
+    labels = [text for text, _ in panels.menu(session, ())["choices"]]
+    assert (
+        labels[1]
+        == f"An imported file (memory.safetensors): {wording.view_count(theirs.current.count)} of 2 class names"
+    )
     open_tab(tab, client.name)
     assert session.memory.example is None, "no stored example takes its place"
     assert "This memory has other class names than the picture on screen" in panels.comparison(session)
     assert panels.decide_button(session)["visible"]
     request = own_picture_request(session, engine, None, session.history)
-    assert (request.names, session.put_aside) == (names, (mine,))
-    tab.bring_back(client.name)
+    assert (request.names, session.history) == (names, session.memories.histories[1])
+    tab.pick_memory(client.name, "0")
     assert session.history is mine
     assert not panels.decide_button(session)["visible"]
     client.run(tab.add_uploads(client.name, [coffee_file]))
-    tab.bring_back(client.name)
+    longer = session.history
+    tab.pick_memory(client.name, "1")
     assert session.history.current.names == names
     client.run(tab.add_uploads(client.name, [coffee_file]))  # of the names of the picture on screen
-    assert names in {one.current.names for one in session.put_aside}, "nothing is lost"
+    assert [one.current.names for one in session.memories.histories] == [NAMES, names, NAMES], "nothing is lost"
+    assert session.memories.histories[0] is longer
+    assert len({text for text, _ in panels.menu(session, ())["choices"]}) == 3, "no text stands twice"
 
 
 def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
