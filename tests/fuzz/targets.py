@@ -238,7 +238,7 @@ def _click(data: Any, _: Path) -> None:
     assert all(n in range(7) for n in plotly_view.selected_points(event, 7))
     item = html.clicked_item(event, held)
     assert item is None or held.item(*item) is not None
-    assert html_buttons.clicked_format(event, html.CACHE_FORMATS) in ("safetensors", "json")
+    assert html_buttons.clicked_format(event, ("jsonl", "csv")) in ("jsonl", "csv")
     sample_gallery.clicked_sample(event)
 
 

@@ -16,7 +16,6 @@ from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 MAX_ROWS = 60  # of the log on the page
 MAX_EVENTS = 6  # views that entered, in a row of the log
-CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON (cannot be imported)"}
 
 
 def clicked_item(event: gr.EventData, snapshot: CacheSnapshot) -> tuple[int, int] | None:

@@ -30,7 +30,7 @@ from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int
 
 MAX_NAME = 60  # characters of an imported file's name
@@ -81,7 +81,7 @@ class MemoryTab(SelectionEvents):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
             self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
-            self.export_buttons = DownloadButtons(html.CACHE_FORMATS, elem_id="export")
+            self.export_buttons = DownloadButtons({"safetensors": "Export"}, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
             self.bulk_upload = gr.UploadButton(
                 "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
@@ -260,25 +260,21 @@ class MemoryTab(SelectionEvents):
         history = session.history.with_snapshot(title, snapshot_of(state, now.names, now))
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
-    def on_export(self, visitor: str, event: gr.EventData) -> Updates:
+    def on_export(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        kind = clicked_format(event, html.CACHE_FORMATS)
         entries = memory_panels.moments(session)
         model, settings, example = run.backbone.name, run.settings, session.memory.example
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
         about = cache_file.describe(entry.snapshot, model, settings, entries)
         with self.context.downloads:
-            if kind == "json":
-                made = cache_file.to_json(entry.snapshot, about)
-            else:
-                made = cache_file.pack(entry.snapshot, about, entries)
             self.export_count += 1
-            file = download_value(f"memory.{kind}", made, self.export_count)
-        said = f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."
+            made = cache_file.pack(entry.snapshot, about, entries)
+            file = download_value("memory.safetensors", made, self.export_count)
+        said = f"Exported {wording.view_count(entry.snapshot.count)} as safetensors."
         return {self.export_buttons: file, **self.context.done(said)}
 
     def on_table(self, visitor: str) -> Updates:
