@@ -1,5 +1,6 @@
 """Computations for figures and tables, with numpy, scikit-learn and umap: records in, records out."""
 
+from rita_demo.analysis.agreement import resultant_length
 from rita_demo.analysis.crop_field import entropies
 from rita_demo.analysis.exact_transport import with_exact
 from rita_demo.analysis.feature_cloud import (
@@ -7,9 +8,7 @@ from rita_demo.analysis.feature_cloud import (
     density,
     kl_to_one_hot,
     of_classes,
-    own_points,
     placed_cloud,
-    placed_features,
     separabilities,
     to_points,
 )
@@ -24,6 +23,5 @@ from rita_demo.analysis.measured import (
     non_recommended,
     sweeps,
 )
-from rita_demo.analysis.procrustes_plane import project_to_plane, resultant_length, text_mean
 from rita_demo.analysis.projection import captioned_pca, centre_by_kind, pca, umap, umap_caption
 from rita_demo.analysis.umap_process import UmapProcess

@@ -5,14 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.analysis.procrustes_plane import text_mean
-from rita_demo.analysis.projection import CENTRED, captioned_pca, centre_by_kind
+from rita_demo.analysis.projection import captioned_pca, centre_by_kind
 from rita_demo.data.vocabularies import index_of
-from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, OwnFeatures, PlacedCloud, Separability
+from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot, PlacedCloud, Separability
 
 #: Kinds of points: the picture before and after the attack, a view of the attacked one, a cached view, a mean prompt.
 KINDS = ("clean", "attacked", "view", "cached", "prompt")
-OWN = "own"  # the kind of a feature of a person's own file
 NEIGHBOURS = 5
 KlFunction = Callable[..., np.ndarray]  # (features, labels, class prompts) -> (K,)
 
@@ -30,7 +28,8 @@ def to_points(cloud: FeatureCloud) -> CloudPoints:
     held, filed, born, slot = cache_features(cloud)
     here = np.unique(np.concatenate([cloud.label, filed]))
     class_prompts = cloud.class_prompts
-    prompts = _unit(np.stack([text_mean(class_prompts.features[k], class_prompts.weight[k]) for k in here]))
+    weight, sentences = (np.asarray(a, np.float64) for a in (class_prompts.weight, class_prompts.features))
+    prompts = _unit(np.stack([weight[k] @ sentences[k] for k in here]))
     parts = (
         ("clean", whole, cloud.label, np.zeros(n, int), cloud.clean),
         ("attacked", whole, cloud.label, np.zeros(n, int), cloud.attacked),
@@ -62,36 +61,19 @@ def of_classes(points: CloudPoints, names: Sequence[str], classes: int | Sequenc
 
 def placed_cloud(cloud: FeatureCloud, measure: KlFunction) -> PlacedCloud:
     """A cloud projected by PCA. ``measure`` is ``engine.kl_to_one_hot``."""
-    return _by_pca(cloud, to_points(cloud), CENTRED, kl_to_one_hot(cloud, measure))
-
-
-def own_points(own: OwnFeatures) -> CloudPoints:
-    """Features of a person's own file as points, each by itself."""
-    n = len(own.label)
-    return CloudPoints(np.full(n, OWN), np.arange(n), own.label, np.zeros(n, int), own.features, "features")
-
-
-def placed_features(own: OwnFeatures) -> PlacedCloud:
-    """Features of a person's own file projected by PCA."""
-    return _by_pca(own, own_points(own), "features are centred on their mean", None)
-
-
-def _by_pca(cloud: FeatureCloud | OwnFeatures, points: CloudPoints, centred: str, kl: KlToOneHot | None) -> PlacedCloud:
-    coordinates, caption = captioned_pca(centre_by_kind(points), centred)
+    points = to_points(cloud)
+    coordinates, caption = captioned_pca(centre_by_kind(points))
+    kl = kl_to_one_hot(cloud, measure)
     return PlacedCloud(cloud, points, {"PCA": coordinates}, {"PCA": caption}, kl_to_one_hot=kl)
 
 
-def separabilities(cloud: FeatureCloud | OwnFeatures, neighbours: int = NEIGHBOURS) -> tuple[Separability, ...]:
+def separabilities(cloud: FeatureCloud, neighbours: int = NEIGHBOURS) -> tuple[Separability, ...]:
     """Silhouette and neighbour purity, in the original space, of (a) attacked pictures and (b) their views.
 
     Views of one picture are similar for reasons other than the class, so purity counts neighbours from other pictures
     only, and only for classes with at least two pictures. The row with one point per picture, the mean of its views, is
     comparable with (a). The number of neighbours is at most the number of other pictures of the smallest class, so that
-    100 % can be reached. A person's own features have one row; without classes none."""
-    if isinstance(cloud, OwnFeatures):
-        whole, several = np.arange(len(cloud.label)), len(np.unique(cloud.label)) > 1
-        found = ("features", cloud.features, cloud.label, whole, neighbours)
-        return (separability(*found),) if several else ()
+    100 % can be reached."""
     n, shown, width = cloud.views.shape
     whole, each = np.arange(n), np.repeat(np.arange(n), shown)
     rows = (

@@ -14,12 +14,11 @@ CENTRED = "pictures and sentences are each centred on their own mean"
 ROWS_AT_ONCE = 512  # of the matrix of distances
 
 
-def umap_caption(neighbours: int, *, own: bool = False) -> str:
-    """What UMAP was asked, as sentences. ``own``: the points are features of a person's own file."""
-    others = "" if own else ", points of the same picture not among them"
+def umap_caption(neighbours: int) -> str:
+    """What UMAP was asked, as sentences."""
     return (
-        f"UMAP, {neighbours} neighbours{others}, cosine distance, seed 0: approximate; distances between groups mean little; "
-        f"{'features are centred on their mean' if own else CENTRED}."
+        f"UMAP, {neighbours} neighbours, points of the same picture not among them, cosine distance, seed 0: approximate; "
+        f"distances between groups mean little; {CENTRED}."
     )
 
 
@@ -49,10 +48,10 @@ def pca(features: np.ndarray) -> tuple[np.ndarray, float]:
     return X @ two, float(strength[::-1][:2].sum() / total) if total else 0.0
 
 
-def captioned_pca(features: np.ndarray, centred: str = CENTRED) -> tuple[np.ndarray, str]:
-    """The coordinates of :func:`pca`, and what they show in a sentence; ``centred``: on what the features are."""
+def captioned_pca(features: np.ndarray) -> tuple[np.ndarray, str]:
+    """The coordinates of :func:`pca`, and what they show in a sentence."""
     coordinates, share = pca(features)
-    return coordinates, f"PCA: these two directions show {100 * share:.0f} % of the variance; {centred}."
+    return coordinates, f"PCA: these two directions show {100 * share:.0f} % of the variance; {CENTRED}."
 
 
 def umap(features: np.ndarray, neighbours: int, picture: np.ndarray) -> np.ndarray:

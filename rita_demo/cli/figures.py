@@ -24,7 +24,6 @@ def add_figures(commands: Commands) -> None:
         "figures runs/dtd --only feature-cloud,backbones --out paper",
         "figures runs/dtd --only memory-purity,memory-entropy,memory-timeline,memory-streams --out paper",
         "figures runs/dtd --only feature-cloud --classes banded,dotted,striped --out paper",
-        "figures --features mine.npz --out paper",
         description=about,
     )
     add, help = parser.add_argument, "folders that evaluate wrote to, or a folder of such folders"
@@ -33,9 +32,6 @@ def add_figures(commands: Commands) -> None:
     help_all = "every figure and table of the paper, and the memory of every stream"
     which.add_argument("--all", action="store_true", help=help_all)
     which.add_argument("--only", metavar="NAME[,NAME]", help="some of them, by their names in index.md")
-    help = "the feature cloud of your own features alone: an .npz of numpy (arrays features (n, d), and if wanted labels (n,) and "
-    help += "names) or .safetensors; needs no RUNS and no model"
-    which.add_argument("--features", metavar="FILE", type=Path, help=help)
     add("--out", metavar="DIR", type=Path, required=True, help="where the files go; made if it is missing")
     add(
         "--width",

@@ -69,7 +69,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def preset_name(text: str) -> str:
     """The type of the option with a preset's name: one of before is refused."""
     try:
-        refuse_gone(text, "preset")
+        refuse_gone(f"preset {text}")
     except SettingError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return text

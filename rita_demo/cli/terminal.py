@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from rita_demo.process import environment
 from rita_demo.process.output_file import check_output
 from rita_demo.process.plugin_file import PluginError
-from rita_demo.records.errors import DemoError, did_you_mean
+from rita_demo.records.errors import DemoError, did_you_mean, refuse_gone
 from rita_demo.vlm import hub_download
 
 SECONDS_BETWEEN_LINES = 60.0
@@ -57,6 +57,11 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         self.given = {}
+        try:
+            for word in sys.argv[1:] if args is None else args:
+                refuse_gone(word if word.startswith("--") else "")
+        except DemoError as error:
+            self.error(str(error))
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             guess = did_you_mean(unknown[0], self._option_string_actions)

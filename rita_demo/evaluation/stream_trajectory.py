@@ -1,5 +1,5 @@
 """A stream over time, from its rows: accuracy with intervals, and the cache after every picture with each view that
-entered it; and two streams compared."""
+entered it; and the memory kept against off."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,7 +15,6 @@ from rita_demo.records.measurement import (
     AccuracyCurve,
     AccuracySummary,
     AnswerComparison,
-    CacheComparison,
     DifferentAnswer,
     RememberedView,
     StreamTrajectory,
@@ -191,37 +190,19 @@ def view_boxes(stream: StreamRun, views: Iterable[RememberedView]) -> dict[int, 
     return by_id
 
 
-def compare_answers(one: StreamRun, other: StreamRun, method: str, t: int) -> AnswerComparison | None:
-    """RITA's answers in ``one`` against a method's in ``other``, on the first ``t`` pictures of ``one`` that both have
-    and that were attacked alike; None if there are none."""
-    if method not in other.cells:
+def compare_answers(one: StreamRun, t: int) -> AnswerComparison | None:
+    """RITA's answers with its memory kept against those with it off, on the first ``t`` pictures that both have and that
+    were attacked alike; None if there are none."""
+    if WITHOUT_CACHE not in one.cells:
         return None
-    first, second = one.rows()[:t], {picture_key(row): row for row in other.rows(method)}
+    first, second = one.rows()[:t], {picture_key(row): row for row in one.rows(WITHOUT_CACHE)}
     paired = compare_paired(first, second.values())
     if paired is None:
         return None
     index, different = {name: k for k, name in enumerate(one.names)}, []
     for number, row in enumerate(first):
-        theirs = second.get(picture_key(row), row)
-        if row["answer"] != theirs["answer"]:
-            classes = (index[name] for name in (row["label"], row["answer"], theirs["answer"]))
+        without = second.get(picture_key(row), row)
+        if row["answer"] != without["answer"]:
+            classes = (index[name] for name in (row["label"], row["answer"], without["answer"]))
             different.append(DifferentAnswer(number, row["picture"], *classes))
     return AnswerComparison(paired.n, paired.gained, paired.lost, paired.p_value, tuple(different))
-
-
-def compare_caches(first: Iterable[RememberedView], second: Iterable[RememberedView]) -> CacheComparison:
-    """Two caches' held views: which are in both (the same view of the same picture under the same class), and which in
-    one only. Both streams have the same class names."""
-    here, there = ({(v.name, v.view, v.label): v for v in views if v.left is None} for views in (first, second))
-    return CacheComparison(
-        both=tuple(here[name] for name in here if name in there),
-        only_first=tuple(here[name] for name in here if name not in there),
-        only_second=tuple(there[name] for name in there if name not in here),
-        purity=(_mean(v.truth == v.label for v in here.values()), _mean(v.truth == v.label for v in there.values())),
-        entropy=(_mean(v.entropy for v in here.values()), _mean(v.entropy for v in there.values())),
-    )
-
-
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return float(np.mean(numbers)) if numbers else float("nan")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rita_demo import analysis, plots
-from rita_demo.data.feature_file import read_features
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
@@ -39,9 +38,6 @@ def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = N
     Raises:
         DataError: no run folder, no such name, no Chromium, a file that cannot be written.
     """
-    if asked.features is not None:
-        require_chromium()
-        return _write_all(asked, report, f"From {asked.features.name}.", [_own_cloud(asked, report)])
     wanted = catalogue.checked(asked.only.split(",")) if asked.only else (*catalogue.names(), *catalogue.OF_STREAMS)
     if any(not name.startswith(catalogue.TABLE) and name != catalogue.MEMORY_TABLE for name in wanted):
         require_chromium()
@@ -126,16 +122,6 @@ def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report
     figure = plots.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
     caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
     yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420, 700)
-
-
-def _own_cloud(asked: Namespace, report: Report) -> Item:
-    """The features of a person's own file in the plane."""
-    own = read_features(asked.features)
-    report("UMAP is placing the points")
-    points, projection = analysis.own_points(own), analysis.umap_caption(asked.neighbours, own=True)
-    placed = analysis.umap(analysis.centre_by_kind(points), asked.neighbours, points.picture)
-    figure = plots.feature_cloud(points, placed, own.names, projection=projection)
-    return Item(catalogue.CLOUD, f"{own.title}, by class. {projection}", figure, 480, 480)
 
 
 def _overview(asked: Namespace, report: Report) -> Item:

@@ -1,9 +1,8 @@
-"""A run again with something changed: settings, a class, views or prompts left out, or a view in the cache.
+"""A run again with something changed: settings, a class, views, prompts or stored views left out.
 
 The run itself is never changed, and nothing here is added to the cache.
 """
 
-from collections.abc import Generator
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import check_index, decider, same_prompt_update, with_answers
-from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Trace, Verdict, ViewContribution
+from rita_demo.records import CacheState, DefenceFault, Exclusions, ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import SETTINGS, Settings
 
@@ -80,32 +79,3 @@ def settings_needing_rerun(one: Settings, other: Settings) -> tuple[str, ...]:
 def lead(total: np.ndarray, label: int) -> float:
     """By how much the class ``label`` is ahead of the best other one, in cosine distance; negative: behind."""
     return float(np.delete(total, label).min() - total[label])
-
-
-def leave_one_out_steps(
-    engine: Engine, run: Run, state: CacheState
-) -> Generator[int, None, tuple[ViewContribution, ...]]:
-    """Decide the run's delivered picture from the cache ``state``, and without each of its views.
-
-    A view only enters the cost of the class that it is stored under, so the views of one slot are left out of all classes
-    at once: J decisions instead of one per view. The prompt update is the run's, so nothing is encoded. Yields how many
-    slots are done; returns one record per view, class after class."""
-    side, counts = run.attacked, np.asarray(state.count)
-
-    def decide(without: list[tuple[int, int]]) -> Trace:
-        exclusions = Exclusions(cache_items=frozenset(without))
-        views, prompts, tuning = side.encoded_views, run.class_prompts, side.trace.tuning
-        return engine.decide(views, prompts, state, run.settings, tuning=tuning, exclusions=exclusions)[0]
-
-    full, contributions = decide([]), list[ViewContribution]()
-    for slot in range(int(counts.max(initial=0))):
-        classes = np.flatnonzero(counts > slot).tolist()
-        without = decide([(k, slot) for k in classes])
-        for k in classes:
-            total = np.array(full.total)
-            total[k] = without.total[k]
-            gained = lead(full.total, run.label) - lead(total, run.label)
-            distance = float(full.cache_distance[k] - without.cache_distance[k])
-            contributions.append(ViewContribution(k, slot, gained, distance, full.verdict.label, int(total.argmin())))
-        yield slot + 1
-    return tuple(sorted(contributions, key=lambda one: (one.k, one.slot)))

@@ -18,7 +18,6 @@ from rita_demo.records.decision import (
     Confidence,
     DefenceFault,
     Exclusions,
-    ProcrustesPlane,
     SamePrompt,
     SinkhornHistory,
     TheoremBounds,
@@ -26,7 +25,6 @@ from rita_demo.records.decision import (
     Transport,
     Tuning,
     Verdict,
-    ViewContribution,
     same_prompts_warning,
 )
 from rita_demo.records.measurement import MeasuredCell, SampleOutcome

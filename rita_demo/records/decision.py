@@ -193,18 +193,6 @@ class Exclusions:
 
 
 @dataclass(frozen=True)
-class ViewContribution:
-    """What a cached view contributes to a decision: the decision with it minus the one without it."""
-
-    k: int  # its class
-    slot: int
-    lead: float  # of the true class over the best other one, in cosine distance
-    distance: float  # of its class's d_cOT
-    label: int  # the answer with it
-    label_without: int
-
-
-@dataclass(frozen=True)
 class Alignment:
     """Definition 10."""
 
@@ -212,21 +200,6 @@ class Alignment:
     resultant_length: Array  # (K,) r_k = |sum of cached features| / count, 0 when empty
     angle: Array  # (K,) radians between the mean direction and zbar_k
     notes: tuple[str, ...]  # K sentences, empty unless something was degenerate
-
-
-@dataclass(frozen=True)
-class ProcrustesPlane:
-    """One class's J cached views in the plane of its prompt's mean direction (axis 1) and theirs."""
-
-    before: Array  # (J, 2) where the views are
-    smallest: Array  # (J, 2) where each solution of Procrustes puts them
-    svd: Array
-    mean: Array  # (2,) the views' mean direction
-    angle: float  # radians between the two directions
-    moved_smallest: Array  # (J,) how far each view moved outside the plane, which no solution needs
-    moved_svd: Array
-    share: Array  # (3, 2) before, smallest, svd: share of the views' variance about the origin along each axis
-    spread: Array  # (3,) likewise: share of their variance about their own mean in the plane, 0 where they are equal
 
 
 @dataclass(frozen=True)

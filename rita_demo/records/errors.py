@@ -59,18 +59,23 @@ class DataError(DemoError):
     """A dataset or one of its files is missing or malformed."""
 
 
-#: Method of before -> the ``protocol`` under which RITA is what it was.
+#: Methods of before -> the ``protocol`` under which RITA is what they were.
 GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
-#: Preset of before -> the settings that it was.
-GONE_PRESETS = {"step_back": "step_back=0.4 and ensemble_step_back=0.4"}
+#: Another name of before -> what to ask for instead.
+GONE = {
+    "preset step_back": "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those.",
+    "--features": "The option --features is gone: numpy and umap draw your own: "
+    "umap.UMAP(metric='cosine').fit_transform(features).",
+}
 
 
-def refuse_gone(name: object, what: str = "method") -> None:
-    """Raises SettingError where ``name`` is a method of before, or a setting of one, or a ``preset`` of before: what to ask
-    for instead."""
-    if what == "preset" and (instead := GONE_PRESETS.get(str(name)[:100].strip())):
-        raise SettingError(f"The preset {str(name).strip()} is the settings {instead}: set those.")
-    method = str(name)[:100].strip().partition(".")[0]
+def refuse_gone(name: object) -> None:
+    """Raises SettingError where ``name`` is a method of before, a setting of one, or another name of :data:`GONE`: what to
+    ask for instead."""
+    text = str(name)[:100].strip()
+    method = text.partition(".")[0]
+    if sentence := GONE.get(text.partition("=")[0], GONE.get(method)):
+        raise SettingError(sentence)
     if protocol := GONE_METHODS.get(method):
         raise SettingError(
             f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."

@@ -193,17 +193,6 @@ class AnswerComparison:
 
 
 @dataclass(frozen=True)
-class CacheComparison:
-    """Two caches."""
-
-    both: tuple[RememberedView, ...]  # as the first has them
-    only_first: tuple[RememberedView, ...]
-    only_second: tuple[RememberedView, ...]
-    purity: tuple[float, float]  # share under their true class, NaN for an empty cache
-    entropy: tuple[float, float]  # mean in nats, likewise
-
-
-@dataclass(frozen=True)
 class StreamTrajectory:
     """A stream of T pictures, from its stored rows."""
 
@@ -263,25 +252,10 @@ class FeatureCloud:
 
 
 @dataclass(frozen=True)
-class OwnFeatures:
-    """n features of a person's own file: one point each, without pictures, views, prompts and memory."""
-
-    title: str
-    names: tuple[str, ...]  # K classes
-    label: Array  # (n,) class index
-    features: Array  # (n, D) unit length
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The rows of the file, numbered from 0."""
-        return tuple(f"row {n}" for n in range(len(self.label)))
-
-
-@dataclass(frozen=True)
 class CloudPoints:
     """A cloud as one list of P points."""
 
-    kind: Array  # (P,) one of ``analysis.KINDS``, or "own"
+    kind: Array  # (P,) one of ``analysis.KINDS``
     picture: Array  # (P,) index of its picture, -1 for prompts
     label: Array  # (P,) class of its colour (pictures and views: the true class; cached: the one it is stored under)
     index: Array  # (P,) the view or slot
@@ -320,14 +294,13 @@ class KlToOneHot:
 @dataclass(frozen=True)
 class PlacedCloud:
     """A cloud with everything that is computed from it once. ``coordinates`` maps "PCA" and, when it is ready, "UMAP" to
-    (P, 2); ``captions`` maps the same to a sentence on the projection. ``stored``: it comes with this project.
-    ``kl_to_one_hot``: None of features without prompts and memory."""
+    (P, 2); ``captions`` maps the same to a sentence on the projection. ``stored``: it comes with this project."""
 
-    cloud: FeatureCloud | OwnFeatures
+    cloud: FeatureCloud
     points: CloudPoints
     coordinates: dict[str, Array]
     captions: dict[str, str]
-    kl_to_one_hot: KlToOneHot | None
+    kl_to_one_hot: KlToOneHot
     separability: tuple[Separability, ...] = ()
     stored: bool = False
 

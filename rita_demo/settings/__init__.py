@@ -280,6 +280,6 @@ def parse_assignment(text: str) -> tuple[str, JsonValue]:
 
 def preset(name: str) -> Settings:
     """A preset by name, or a :class:`SettingError` that lists the valid ones."""
-    refuse_gone(name, "preset")
+    refuse_gone(f"preset {name}")
     check_known("preset", name, PRESETS)
     return PRESETS[name]

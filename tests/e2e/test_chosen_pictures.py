@@ -5,7 +5,6 @@ import re
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -121,22 +120,3 @@ def test_the_classes_of_the_cloud_are_chosen_by_name(figures_page: Page) -> None
     page.get_by_role("button", name="Collect pictures", exact=True).click()
     expect(page.locator("#fig-says")).to_contain_text("4 drawn textures, 2 classes", timeout=LONG_TIMEOUT_MS)
     expect(page.locator("#fig-chips button")).to_have_text([re.compile("banded"), re.compile("zigzagged")])
-
-
-def test_own_features_are_uploaded_drawn_and_leave_as_a_selection(figures_page: Page, tmp_path: Path) -> None:
-    page, file = figures_page, tmp_path / "mine.npz"
-    rng, labels = np.random.default_rng(0), np.arange(24) % 3
-    features = np.eye(3, 9)[labels] + 0.2 * rng.normal(size=(24, 9))
-    np.savez(file, features=features, labels=labels, names=["barred", "dotted", "lined"])
-    with page.expect_file_chooser() as chooser:
-        page.locator("#fig-upload").click()
-    chooser.value.set_files(file)
-    expect(page.locator("#fig-says")).to_contain_text("24 features of 9 numbers from mine.npz, 3 classes")
-    expect(page.locator("#fig-chips button")).to_have_count(3)
-    expect(page.locator("#status")).to_contain_text("UMAP placed 24 points.")
-    rows = lasso_leftmost(page, 4, "features")
-    button = page.locator("#fig-export").get_by_role("button", name="Selected points as CSV")
-    lines = saved(page, tmp_path, button.click).read_text().splitlines()
-    assert [line.split(",")[0] for line in lines[1:]] == rows
-    expect(page.locator("#fig-zip")).to_be_hidden()
-    expect(page.locator("#notice .notice")).to_have_count(0)

@@ -1,6 +1,7 @@
 """The memory's tab in a real browser: what entered, its figures, undo, emptying, export and import."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,20 @@ def page(shared_page: Page) -> Page:
     return shared_page
 
 
+def choose(page: Page, memory: str) -> None:
+    """Choose a memory in the menu by the beginning of its text."""
+    page.locator("#memory-menu input").click()
+    page.get_by_role("option", name=re.compile(f"^{memory}")).first.click()
+
+
 def open_memory(page: Page) -> int:
     """Open the tab on the worked example, whose views entered the visitor's memory; how many stored views it shows."""
     open_lab(page, "Memory (cache)")
     expect(page.locator("#contents section").first).to_be_visible()
-    if page.locator("#own-memory").is_visible():
-        expect(page.locator("#memory-says")).to_contain_text("Stored example.")
+    expect(page.locator("#memory-menu input")).to_have_value(re.compile("^(Stored example|Yours): "))
+    if "Stored example." in page.locator("#memory-says").inner_text():
         expect(page.locator("#contents button[aria-pressed=true]")).to_have_count(1)
-        page.locator("#own-memory").click()
+        choose(page, "Yours")
     expect(page.locator("#log")).to_have_css("overflow-y", "auto")  # the moments of a stream lie over what follows else
     expect(page.locator("#memory-says")).to_contain_text("Your memory")
     stored = page.locator("#contents button").count()
@@ -45,9 +52,7 @@ def test_a_stored_view_is_selected_removed_by_keyboard_and_restored(page: Page) 
     expect(pressed).to_be_focused()
     expect(page.locator("#item-detail")).to_contain_text("slot 0")
     expect(page.locator("#compared")).to_contain_text("With an empty one")
-    page.get_by_role("button", name="How are the chosen class’s views turned").click()
-    for name in ("distances", "plane"):
-        expect(page.locator(f"#{name} .js-plotly-plot svg").first).to_be_visible()
+    expect(page.locator("#distances .js-plotly-plot svg").first).to_be_visible()
     open_lab(page, "This run")
     expect(page.locator("#view-detail")).to_contain_text("may enter the memory")
     open_lab(page, "Memory (cache)")
@@ -89,14 +94,23 @@ def test_an_exported_memory_is_imported_on_a_page_that_was_only_opened(
         expect(page.locator("#memory-says")).to_contain_text("Stored example.")
         path = saved(page, tmp_path, page.get_by_role("button", name="Export", exact=True).click)
         count = page.locator("#contents button").count()
-        page.locator("#own-memory").click()
+        choose(page, "Yours")
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Import", exact=True).click()
         chooser.value.set_files(path)
         expect(page.locator("#memory-says")).to_contain_text("The memory of an imported file")
         expect(page.locator("#contents button")).to_have_count(count)
         expect(page.locator("#compared")).to_contain_text("This memory has other class names")
-        expect(page.locator("#bring-back")).to_be_visible()
         page.locator("#decide-own").click()
-        expect(page.locator("#memory-says")).to_contain_text("imported file after 41 pictures")
+        expect(page.locator("#memory-says")).to_contain_text(
+            re.compile(r"imported file \(memory.*\) after 41 pictures")
+        )
         expect(page.locator("#compared")).to_contain_text("With an empty one")
+        held = page.locator("#contents button").count()
+        choose(page, "Yours")
+        expect(page.locator("#memory-says")).to_contain_text("Your memory after 1 picture")
+        choose(page, "Stored example: .*DTD")
+        expect(page.locator("#memory-says")).to_contain_text("Stored example.")
+        choose(page, "An imported file")
+        expect(page.locator("#memory-says")).to_contain_text("after 41 pictures")
+        expect(page.locator("#contents button")).to_have_count(held)

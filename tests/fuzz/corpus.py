@@ -11,7 +11,6 @@ import numpy as np
 import open_clip
 import torch
 from PIL import Image
-from safetensors.numpy import save as save_numpy
 from safetensors.torch import save as save_torch
 
 from rita_demo.data.pictures import picture_of
@@ -119,20 +118,6 @@ def exported_cache() -> bytes:
 def saved_run() -> bytes:
     """The second picture as “Save this run” saves it."""
     return export.write_bundle(runs()[1], "<p>page</p>", exported_cache(), {"rita-costs": "<svg/>"})
-
-
-@cache
-def feature_files() -> dict[str, bytes]:
-    """Features of two classes as .npz and as .safetensors."""
-    features, labels, names, buffer = (
-        np.eye(10, 4, dtype=np.float32) + 0.1,
-        np.arange(10) % 2,
-        ["cup", "crab"],
-        io.BytesIO(),
-    )
-    np.savez(buffer, features=features, labels=labels, names=names)
-    tensors = save_numpy({"features": features, "labels": labels}, {"names": json.dumps(names)})
-    return {"npz": buffer.getvalue(), "safetensors": tensors}
 
 
 def tiny_model(words: int = 64) -> Any:

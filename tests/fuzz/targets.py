@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.data import datasets, descriptions, split_files
-from rita_demo.data.feature_file import read_features
 from rita_demo.data.pictures import LARGEST_SIDE, open_picture
 from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.pipeline.bundle_read import read_file
@@ -239,7 +238,7 @@ def _click(data: Any, _: Path) -> None:
     assert all(n in range(7) for n in plotly_view.selected_points(event, 7))
     item = html.clicked_item(event, held)
     assert item is None or held.item(*item) is not None
-    assert html_buttons.clicked_format(event, html.CACHE_FORMATS) in ("safetensors", "json")
+    assert html_buttons.clicked_format(event, ("jsonl", "csv")) in ("jsonl", "csv")
     sample_gallery.clicked_sample(event)
 
 
@@ -260,13 +259,6 @@ TARGETS: dict[str, Target] = {
         lambda rng: mutate.zipped(rng, corpus.checkpoints()["pt"]), _from_file("model.pt", _load_weights)
     ),
     "tower.pt": Target(lambda rng: mutate.zipped(rng, corpus.vision_tower()), _from_file("tower.pt", _load_tower)),
-    "features.npz": Target(
-        lambda rng: mutate.zipped(rng, corpus.feature_files()["npz"]), _from_file("mine.npz", read_features)
-    ),
-    "features.safetensors": Target(
-        lambda rng: mutate.safetensors(rng, corpus.feature_files()["safetensors"], "names"),
-        _from_file("mine.safetensors", read_features),
-    ),
     "model folder": Target(_model_folder, _load),
     "split file": Target(lambda rng: mutate.as_json(rng, corpus.SPLIT), _dataset),
     "dataset lists": Target(_lists, _read_lists),

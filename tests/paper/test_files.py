@@ -5,7 +5,6 @@ import re
 from argparse import Namespace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rita_demo import stored_views
@@ -127,26 +126,10 @@ def test_a_run_without_a_stream_says_what_to_measure_for_its_cloud(tmp_path: Pat
     assert all("evaluate --methods rita --protocols stream" in one.text for one in found)
 
 
-def test_own_features_are_drawn_as_the_cloud_without_runs_and_without_a_model(tmp_path, capsys) -> None:
-    rng, labels = np.random.default_rng(0), np.arange(24) % 3
-    file, out = tmp_path / "mine.npz", tmp_path / "paper"
-    features = np.eye(3, 9)[labels] + 0.2 * rng.normal(size=(24, 9))
-    np.savez(file, features=features, labels=labels, names=["barred", "dotted", "lined"])
-    assert (
-        cli.main(["figures", "--features", str(file), "--neighbours", "6", "--format", "svg", "--out", str(out)]) == 0
-    )
-    said = capsys.readouterr()
-    assert "1 figures, 0 tables, 0 missing" in said.out
-    assert "Warning" not in said.err
-    caption = (out / "feature-cloud.txt").read_text("utf-8")
-    assert "24 features of 9 numbers from mine.npz, 3 classes, by class. UMAP, 6 neighbours, cosine" in caption
-    assert caption.strip() in (out / "index.md").read_text("utf-8")
-    svg = (out / "feature-cloud.svg").read_text("utf-8")
-    for name in ("barred", "dotted", "lined", "24 features, 3 classes"):
-        assert name in svg
-    np.savez(file, embeddings=features)
-    assert cli.main(["figures", "--features", str(file), "--out", str(out)]) == 1
-    assert "Expected an array called features; mine.npz has: embeddings." in capsys.readouterr().err
+def test_the_option_of_own_features_is_gone_and_says_what_to_use(tmp_path, capsys) -> None:
+    for words in (["--features", "mine.npz"], ["--features=mine.npz"]):
+        assert cli.main(["figures", *words, "--out", str(tmp_path / "x")]) == 2
+        assert "The option --features is gone: numpy and umap draw your own" in capsys.readouterr().err
 
 
 def test_a_cloud_of_drawn_textures_is_said_to_be_one_before_it_is_drawn(tmp_path, capsys) -> None:

@@ -31,9 +31,9 @@ from rita_demo.ui.memory import html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session.session import HOME_TAB, Session
-from rita_demo.ui.session.stream_history import shipped_history
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
+from rita_demo.ui.widgets import wording
 from tests.ui.conftest import build_tab
 from tests.ui.memory_client import Event
 
@@ -96,10 +96,10 @@ def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[ty
     assert memory_panels.remove_button(session)["interactive"] is False
     tab.pick_moment(name, 3)
     assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
-    tab.show_own(name)
+    tab.pick_memory(name, "0")
     assert session.selected_entry is session.history.entries[-1]
     tab.context.panels.open_tab(session, "memory")
-    assert session.memory.example is None, "asked for once, their own stays"
+    assert session.memory.example is None, "chosen once, their own stays"
 
 
 def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[type[Any], Any]) -> None:
@@ -150,13 +150,18 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     assert run.cache_before.count.tolist() == held.count.tolist()
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.memory.example is None
-    assert session.put_aside, "the memory of before is kept"
+    assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
     assert updates[tab.opener.show_form.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
-    before = session.history, session.put_aside
+    before = session.memories
     with pytest.raises(DemoError, match="was measured with the model"):
         list(tab.decide_own(name) if kind is StreamTab else _again(tab, name, session))
-    assert (session.history, session.put_aside) == before, "a press that fails changes nothing"
+    assert session.memories is before, "a press that fails changes nothing"
+
+
+def kept_and_in_use(session: Session) -> tuple[int, int]:
+    """How many memories beside the one in use the visitor has, and the place of the latter."""
+    return len(session.memories.histories) - 1, session.memories.in_use
 
 
 def opened_picture(tab: Any, name: str) -> dict[Any, Any]:
@@ -179,7 +184,7 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
     assert updates[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
     assert updates[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
-    assert session.put_aside, "the memory of before is kept"
+    assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
     pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
     assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
 
@@ -207,7 +212,7 @@ def drawn_square(file: str, run: Any) -> np.ndarray:
 def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_opens_again(tabs) -> None:
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
-    tab.show_own(name)
+    tab.pick_memory(name, "0")
     assert memory_panels.open_button(session)["interactive"] is False, "no view is chosen"
     k, slot, item = session.history.current.items[0]
     session.select(item=(k, slot))
@@ -234,23 +239,68 @@ def _again(tab: Any, name: str, session: Session) -> Any:
     return tab.decide_own(name)
 
 
-def test_no_press_throws_a_memory_away(tabs: dict[type[Any], Any]) -> None:
+def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
-    tab.show_own(name)
-    mine, other = session.history, session.run
-    assert mine.holds_views
-    session.replace_history(shipped_history(NOWHERE, evaluation_page.shipped_streams()[0].name))
-    assert session.put_aside == (mine,)
-    assert memory_panels.bring_back_button(session)["visible"]
-    tab.bring_back(name)
-    assert session.history is mine
-    assert len(session.put_aside) == 1, "the other one is put aside in its place"
-    assert other is session.run
-    tab.bring_back(name)
-    assert session.history is not mine
-    with pytest.raises(DemoError, match="No memory was put aside"):
-        tab.bring_back(visitor(tab, "memory")[0])
+    stored = evaluation_page.shipped_streams()
+    own = session.history
+    assert own.ever_held
+
+    def menu() -> tuple[list[tuple[str, str]], str]:
+        drawn = memory_panels.menu(session, tab.stored)
+        return drawn["choices"], drawn["value"]
+
+    choices, value = menu()
+    held = f"{wording.view_count(own.current.count)} of {len(own.current.names)} class names"
+    assert choices[0] == (f"Yours: {held}", "0")
+    assert [one for _, one in choices[1:]] == [one.name for one in stored]
+    assert all(text.startswith("Stored example: ") for text, _ in choices[1:])
+    assert value == stored[0].name, "until another is chosen"
+    for one in (*stored, stored[0]):
+        updates = tab.pick_memory(name, one.name)
+        assert menu()[1] == one.name == session.memory.example.recording.name
+        assert one.title in memory_panels.says(session).replace("&amp;", "&")
+        assert tab.undo_button in updates
+        assert memory_panels.own_memory_button(session)["interactive"] is False
+        assert session.history is own, "shown, not used"
+        tab.context.panels.open_tab(session, "memory")
+        assert menu()[1] == one.name, "it stays when the tab is opened again"
+    tab.pick_memory(name, "0")
+    assert (session.history, session.selected_moment) == (own, len(own.entries) - 1)
+    tab.pick_memory(name, stored[1].name)
+    for _ in tab.decide_own(name):
+        pass
+    theirs = session.history
+    assert kept_and_in_use(session) == (1, 1)
+    assert [text.partition(":")[0] for text, _ in menu()[0][:2]] == ["Yours", f"A stream ({stored[1].title})"]
+    for chosen, history in (("0", own), ("1", theirs), ("0", own)):
+        tab.pick_memory(name, chosen)
+        assert (session.history, menu()[1]) == (history, chosen)
+    for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
+        with pytest.raises(DemoError, match="no memory of that name"):
+            tab.pick_memory(name, bad)
+    _, other = visitor(tab, "memory")
+    assert len(memory_panels.menu(other, tab.stored)["choices"]) == 1 + len(stored), "nobody sees another's"
+
+
+def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_something_was_added(
+    tabs: dict[type[Any], Any],
+) -> None:
+    stream = tabs[StreamTab]
+    name, session = visitor(stream, "stream")
+    own = session.history
+    for t in (3, 5, 4):
+        stream.pick_picture(name, t)
+        for _ in stream.open_memory(name):
+            pass
+        assert kept_and_in_use(session) == (1, 1)
+        assert session.memories.histories[0] is own
+    session.history = session.history.with_snapshot("Emptied", replace(session.history.current, items_by_class={}))
+    changed = session.history
+    for _ in stream.open_inside(name):
+        pass
+    assert kept_and_in_use(session) == (2, 2), "what the visitor did with it is kept"
+    assert session.memories.histories[1] is changed
 
 
 def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: dict[type[Any], Any]) -> None:

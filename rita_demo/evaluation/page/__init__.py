@@ -53,7 +53,6 @@ from rita_demo.evaluation.stream_trajectory import (
     accuracy_summaries,
     classes_after,
     compare_answers,
-    compare_caches,
     remembered_features,
     remembered_views,
     throughput,

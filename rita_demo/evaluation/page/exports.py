@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, OnlyRight, rows_of
-from rita_demo.records.measurement import CloudPoints, FeatureCloud, OwnFeatures
+from rita_demo.records.measurement import CloudPoints, FeatureCloud
 from rita_demo.records.spreadsheet import csv_bytes
 
 POINT_COLUMNS = ("file", "true_class", "kind", "stored_as", "view")
 
 
-def points_csv(cloud: FeatureCloud | OwnFeatures, points: CloudPoints, chosen: Sequence[int]) -> bytes:
+def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) -> bytes:
     """The ``chosen`` points of a cloud that belong to pictures; views are numbered from 1, and ``view`` of a view in the
     memory is its place there."""
     names = cloud.names

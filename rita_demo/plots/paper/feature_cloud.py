@@ -11,11 +11,9 @@ from rita_demo.records.measurement import CloudPoints
 
 #: axes of a panel -> the kinds of points that it shows
 PANELS = {("x", "y"): ("clean", "attacked", "prompt"), ("x2", "y2"): ("view", "cached", "prompt")}
-OWN_PANEL = {("x", "y"): ("own",)}
 MARKERS: dict[str, Spec] = {
     "clean": {"size": 7, "opacity": 0.85},
     "attacked": {"size": 9, "opacity": 0.85},
-    "own": {"size": 7, "opacity": 0.75},
     "view": {"size": 5, "opacity": 0.6},
     "cached": {"size": 12, "symbol": "circle-open"},
     "prompt": {"size": 13, "symbol": "bowtie", "line": {"width": 1, "color": COLOURS["surface"]}},
@@ -28,7 +26,6 @@ KIND_TITLES = {
     "view": "view of it",
     "cached": "view in the memory",
     "prompt": "mean prompt",
-    "own": "feature",
 }
 
 
@@ -43,7 +40,7 @@ def feature_cloud(
     ids: Sequence[str] = (),
     pictures: Sequence[str] = (),
 ) -> Figure:
-    """Left the attacked pictures, hollow the clean ones, right their views, in one plane with the same axes; a person's own features in one panel.
+    """Left the attacked pictures, hollow the clean ones, right their views, in one plane with the same axes.
 
     The index of a class among those present gives its colour and shape. Rings are cached views, bow ties mean prompts.
     Marks carry ``customdata = (point, hover text)`` and can be selected by lasso.
@@ -60,8 +57,8 @@ def feature_cloud(
     present = np.unique(points.label[points.picture >= 0]).tolist()
     look = {label: class_style(place) for place, label in enumerate(present)}
     data = [[i, _hover_text(points, i, names, ids)] for i in range(len(positions))]
-    figure, path, own = Figure(), _path(points, picture), "own" in points.kind
-    for (x, y), kinds in (OWN_PANEL if own else PANELS).items():
+    figure, path = Figure(), _path(points, picture)
+    for (x, y), kinds in PANELS.items():
         for kind in kinds:
             here = np.flatnonzero((points.kind == kind) & np.isin(points.label, present))
             if len(here):
@@ -93,25 +90,12 @@ def feature_cloud(
     if len(present) > MOST_IN_LEGEND:
         below += f", and {len(present) - MOST_IN_LEGEND} more classes"
     hollow = ", hollow: the clean ones" * (points.pictures_name != "clean pictures")
-    shared: Spec = {"kind": f"cloud {projection[:4]}", "pickable": True, "select": True, "legend_below": below}
-    shared |= {
-        "xaxis": axis(domain=[0, 1 if own else 0.485], anchor="y", range=across, **bare),
-        "yaxis": axis(domain=[0, 1], anchor="x", range=up, **bare),
-    }
-    where = annotation(projection, 0, 0, yshift=-22, yanchor="top")
-    if own:
-        said = f"{counts['own']} features, {classes} class{'es' * (classes != 1)}"
-        return finalise(
-            figure,
-            alt=f"{projection}: {said}.{selected} {numbers}",
-            annotations=[annotation(said, 0, 1, yshift=3), where],
-            wrap=[1],
-            narrow={"margin.b": 88},
-            margin={"l": 8, "r": 8, "t": 26, "b": 62},
-            **shared,
-        )
     return finalise(
         figure,
+        kind=f"cloud {projection[:4]}",
+        pickable=True,
+        select=True,
+        legend_below=below,
         alt=f"{projection}: {counts['attacked']} {points.pictures_name} of {classes} classes on the left{hollow}, "
         f"{counts['view']} of their views and {counts['cached']} views in the memory on the right.{selected} {numbers}",
         narrow=stacked_panels([0.54, 1], [0, 0.46]) | {"margin.t": 84, "margin.b": 88},
@@ -119,14 +103,15 @@ def feature_cloud(
         annotations=[
             annotation(f"<b>(a)</b> {points.pictures_name}{hollow}", 0, 1, yshift=3),
             annotation("<b>(b)</b> their views, and the memory", 0.515, 1, yshift=3),
-            where,
+            annotation(projection, 0, 0, yshift=-22, yanchor="top"),
             annotation(_legend(path, "cached" in points.kind), 0, 1, yshift=24),
         ],
         wrap=[2, 3],
         margin={"l": 8, "r": 8, "t": 50, "b": 62},
+        xaxis=axis(domain=[0, 0.485], anchor="y", range=across, **bare),
+        yaxis=axis(domain=[0, 1], anchor="x", range=up, **bare),
         xaxis2=axis(domain=[0.515, 1], anchor="y2", range=across, **bare),
         yaxis2=axis(domain=[0, 1], anchor="x2", range=up, **bare),
-        **shared,
     )
 
 

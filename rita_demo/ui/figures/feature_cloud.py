@@ -10,7 +10,7 @@ from rita_demo.evaluation.page import ChosenPictures, points_csv
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.paper.kl_to_one_hot import kl_summary
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import FeatureCloud, OwnFeatures, PlacedCloud, Separability
+from rita_demo.records.measurement import PlacedCloud, Separability
 from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.figures_state import selected_class
@@ -22,8 +22,6 @@ from rita_demo.ui.widgets.data_uri import jpeg_uri
 EMPTY_TEXT = "No pictures yet. Press “Collect pictures”: they are attacked, decided and stored one after another."
 MAX_LASSO_ROWS = 40
 KIND_TEXT = {"attacked": "as delivered", "view": "views", "cached": "in the memory"}  # kind of point -> column
-NO_KL = "Features from a file have no prompts and no memory to compare. Collect pictures to see this figure."
-NO_LABELS = "The file has no labels: how far classes are apart is not measured."
 
 
 def says(session: Session) -> str:
@@ -32,9 +30,7 @@ def says(session: Session) -> str:
     if one is None:
         return ""
     mark = wording.STORED_MARK if one.stored else ""
-    alone = isinstance(one.cloud, OwnFeatures) and len(np.unique(one.cloud.label)) == 1
-    waiting = NO_LABELS if alone else "Measuring how far the classes are apart …"
-    found = separability_text(one.separability) if one.separability else waiting
+    found = separability_text(one.separability) if one.separability else "Measuring how far the classes are apart …"
     return f"<p class='says'>{mark}{escape(one.cloud.title)}. {escape(found)}</p>"
 
 
@@ -60,19 +56,13 @@ def draw_cloud(session: Session) -> Figure | None:
 
 def pictures_of(one: PlacedCloud) -> tuple[str, ...]:
     """Addresses of the cloud's small pictures; () if it has none."""
-    thumbs = _thumbs(one)
-    return () if thumbs is None else tuple(map(jpeg_uri, thumbs))
-
-
-def _thumbs(one: PlacedCloud) -> np.ndarray | None:
-    """The small pictures of a cloud that has some."""
-    return one.cloud.thumbs if isinstance(one.cloud, FeatureCloud) else None
+    return () if one.cloud.thumbs is None else tuple(map(jpeg_uri, one.cloud.thumbs))
 
 
 def picture_switch(session: Session) -> PanelValue:
     """The switch from points to pictures, which rests where the pictures are not at hand."""
     one = session.figures.placed_cloud
-    return gr.update(interactive=one is not None and _thumbs(one) is not None)
+    return gr.update(interactive=one is not None and one.cloud.thumbs is not None)
 
 
 def draw_kl_to_one_hot(session: Session) -> Figure | None:
@@ -80,8 +70,6 @@ def draw_kl_to_one_hot(session: Session) -> Figure | None:
     one = session.figures.placed_cloud
     if one is None:
         return None
-    if one.kl_to_one_hot is None:
-        return plots.message_figure(NO_KL)
     figure = plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session))
     return with_caption(figure, one.cloud.title)
 
@@ -109,17 +97,14 @@ def separability_table(session: Session) -> str:
         return ""
     if not one.separability:
         return ""
-    near, own = one.separability[0].neighbours, isinstance(one.cloud, OwnFeatures)
+    near = one.separability[0].neighbours
     nearest = f"{near} nearest points" if near > 1 else "nearest point"
     columns = ["in the original space", "points", "silhouette (−1 to 1)"]
-    columns += [f"of the {nearest}{' of other pictures' * (not own)}, the same class", "by chance"]
+    columns += [f"of the {nearest} of other pictures, the same class", "by chance"]
     rows = []
     for row in one.separability:
         shares = (f"{_number(100 * share, 0)} %" for share in (row.purity, row.chance))
         rows.append(table_row(escape(row.points_name), str(row.count), _number(row.silhouette, 3), *shares))
-    if own:
-        note = "Cosine distance between the features of the file, not the plane above."
-        return f"{html_table(columns, rows, 'separation')}<p class='quiet small'>{note}</p>"
     return (
         f"{html_table(columns, rows, 'separation')}"
         "<p class='quiet small'>Cosine distance between features as the model gives them, not the plane above. Crops of one "
@@ -137,13 +122,7 @@ def _neighbour_note(label: np.ndarray) -> str:
 
 
 def separability_text(rows: tuple[Separability, ...]) -> str:
-    """One sentence on the attacked pictures against the mean of their views, one point per picture each; or on features of
-    a person's own."""
-    if len(rows) == 1:
-        (own,) = rows
-        if not np.isfinite(own.purity):
-            return "Cannot be measured: one feature per class."
-        return f"{100 * own.purity:.0f} % of a feature’s nearest {own.neighbours} have its class, {100 * own.chance:.0f} % by chance (n = {own.count})."
+    """One sentence on the attacked pictures against the mean of their views, one point per picture each."""
     attacked, mean = rows[1], rows[3]
     if not np.isfinite([attacked.purity, mean.purity]).all():
         return "Cannot be measured: one picture per class. Collect at least two of each."
@@ -167,7 +146,7 @@ def _number(value: float, digits: int) -> str:
 def kl_text(session: Session) -> str:
     """HTML: medians, the share of classes that improved, and how to read the figure."""
     one = session.figures.placed_cloud
-    if one is None or one.kl_to_one_hot is None:
+    if one is None:
         return ""
     return (
         f"<p class='says'>{escape(kl_summary(one.kl_to_one_hot))}</p><p class='quiet small'>Left a density over the classes "
@@ -188,8 +167,6 @@ def point_html(session: Session, i: int) -> str:
     if picture < 0:
         return f"<div class='touched'><div><h3>{name}</h3><p>Mean prompt of this class.</p></div></div>"
     true = escape(names[int(one.cloud.label[picture])])
-    if kind == "own":
-        return f"<div class='touched'><div><h3>{true}</h3><p>{one.cloud.ids[picture]} of the file.</p></div></div>"
     what = {
         "clean": "the clean picture",
         "attacked": "the picture as it was delivered",
@@ -206,19 +183,13 @@ def point_html(session: Session, i: int) -> str:
 
 def _thumbnail(one: PlacedCloud, n: int, side: int) -> str:
     """HTML of a picture, or "" if the cloud has no pictures."""
-    if (thumbs := _thumbs(one)) is None:
+    if one.cloud.thumbs is None:
         return ""
-    return f'<img src="{jpeg_uri(thumbs[n])}" alt="" width="{side}" height="{side}">'
+    return f'<img src="{jpeg_uri(one.cloud.thumbs[n])}" alt="" width="{side}" height="{side}">'
 
 
 def is_chosen(session: Session) -> bool:
-    """Whether the lasso holds points of pictures, not of prompts alone or of a file's features."""
-    one, pictures = _lassoed(session)
-    return bool(pictures) and one is not None and isinstance(one.cloud, FeatureCloud)
-
-
-def is_lassoed(session: Session) -> bool:
-    """Whether the lasso holds points of pictures or of a file's features."""
+    """Whether the lasso holds points of pictures, not of prompts alone."""
     return bool(_lassoed(session)[1])
 
 
@@ -228,8 +199,6 @@ def chosen_pictures(session: Session) -> ChosenPictures:
     one, pictures = _lassoed(session)
     if one is None or not pictures:
         raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
-    if isinstance(one.cloud, OwnFeatures):
-        raise DataError("Features from a file have no pictures.", "Collect pictures to choose some.")
     return ChosenPictures(tuple(one.cloud.ids[n] for n in pictures), one.cloud.names, one.cloud.dataset)
 
 
@@ -257,8 +226,6 @@ def lasso_table(session: Session) -> str:
         return (
             "<p class='quiet small'>Select points with the lasso in the figure’s tool bar to list their pictures.</p>"
         )
-    if isinstance(one.cloud, OwnFeatures):
-        return _rows_of_file(one.cloud, chosen.tolist())
     owners, kinds = one.points.picture[chosen], one.points.kind[chosen]
     pictures, counts = np.unique(owners[owners >= 0], return_counts=True)
     order, rows = pictures[np.argsort(-counts, kind="stable")].tolist(), []
@@ -275,10 +242,3 @@ def lasso_table(session: Session) -> str:
         f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all tabs.</p>"
         f"{html_table(columns, rows, 'lassoed', scrolls='Selected pictures')}{more}"
     )
-
-
-def _rows_of_file(own: OwnFeatures, chosen: list[int]) -> str:
-    rows = [table_row(own.ids[n], escape(own.names[int(own.label[n])])) for n in chosen[:MAX_LASSO_ROWS]]
-    more = f"<p class='quiet small'>and {len(chosen) - MAX_LASSO_ROWS} more</p>" if len(chosen) > MAX_LASSO_ROWS else ""
-    table = html_table(("of the file", "class"), rows, "lassoed", scrolls="Selected features")
-    return f"<h3>Selected: {len(chosen)} features</h3>{table}{more}"

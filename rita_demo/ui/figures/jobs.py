@@ -13,19 +13,17 @@ from dataclasses import replace
 
 from rita_demo import analysis
 from rita_demo.attacks import get_attack
-from rita_demo.data.feature_file import read_features
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.records.measurement import OwnFeatures, PlacedCloud
+from rita_demo.records.measurement import PlacedCloud
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
-from rita_demo.ui.framework.uploads import uploaded_file
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
@@ -71,15 +69,6 @@ class FigureJobs:
         placed = analysis.placed_cloud(steps.value, engine.kl_to_one_hot)
         yield from self._show(session, placed, f"Collected {len(placed.cloud.ids)} pictures.")
 
-    def show_file(self, visitor: str, path: JsonValue) -> Iterator[Updates]:
-        """The features of an uploaded file in the place of the cloud."""
-        context, session = self._context, self._context.sessions.get(visitor)
-        if (file := uploaded_file(path)) is None:
-            raise DataError("No file arrived.", "Choose it again: an upload is kept for an hour.")
-        yield context.progress(f"Reading {file.name[:80]}", 0.1)
-        own = read_features(file)
-        yield from self._show(session, analysis.placed_features(own), f"Read {own.title}.")
-
     def _show(self, session: Session, placed: PlacedCloud, text: str) -> Iterator[Updates]:
         """A new cloud, then how far its classes are apart."""
         context = self._context
@@ -122,8 +111,7 @@ class FigureJobs:
             now = session.figures.placed_cloud
             if now is None or now.cloud is not one.cloud:
                 return  # other pictures were collected meanwhile
-            caption = analysis.umap_caption(near, own=isinstance(now.cloud, OwnFeatures))
-            captions = now.captions | {"UMAP": caption}
+            captions = now.captions | {"UMAP": analysis.umap_caption(near)}
             drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
         text = f"UMAP placed {len(coordinates)} points."

@@ -6,7 +6,6 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.data.datasets import DATASETS
-from rita_demo.data.feature_file import FEWEST_ROWS, MAX_ROWS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
@@ -33,10 +32,6 @@ POINT_TEXT = (
     "picture.</p>"
 )
 SHIPPED_RUN = ("measured for this copy: DTD and Caltech101, val", evaluation_page.SHIPPED)
-OWN_TEXT = (
-    "Your features: an .npz of numpy, numpy.savez('mine.npz', features=F, labels=y, names=[...]), or .safetensors; F has a row "
-    f"of floats per point, {FEWEST_ROWS} to {MAX_ROWS}, y the number of its class; labels and names may be left out."
-)
 NO_RUN = "Attack a picture in the Story."
 
 
@@ -117,7 +112,6 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
     with gr.Row(elem_classes="whatif-row"):
         parts["gather"] = _button("gather", "Collect pictures", variant="primary")
         parts["stop"] = _button("stop", "Stop", visible=False)
-        parts["upload"] = gr.UploadButton("Your features", type="filepath", size="sm", elem_id="fig-upload")
         parts["place"] = _button("place", "Run UMAP again")
         info = "PCA is shown until UMAP is ready"
         parts["how"] = gr.Radio(
@@ -128,7 +122,6 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
             False, label="Pictures under the points", elem_id="fig-pictures", info=info, container=False
         )
         parts["switch"] = panels.add(switch, feature_cloud.picture_switch, "cloud")
-    gr.HTML(f"<p class='quiet small'>{OWN_TEXT}</p>", elem_id="fig-own")
     parts["chips"] = panels.add(HtmlButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud")
     aria, empty = "Attacked pictures and their views in the plane, by true class", feature_cloud.EMPTY_TEXT
     cloud = PlotlyView(elem_id="fig-cloud", aria=aria, height=560, narrow_height=800, empty=empty)
@@ -139,7 +132,7 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
         with gr.Column():
             choice = Choice(
                 *("fig", feature_cloud.chosen_pictures, feature_cloud.is_chosen, feature_cloud.points_table),
-                *("points.csv", "Selected points as CSV", feature_cloud.is_lassoed),
+                *("points.csv", "Selected points as CSV"),
             )
             parts["lasso_buttons"] = ChosenButtons(context, folders, choice, "cloud")
             parts["lassoed"] = panels.add(HtmlButtons(elem_id="fig-lassoed"), feature_cloud.lasso_table, "cloud")

@@ -93,9 +93,6 @@ class FiguresTab(SelectionEvents):
         near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
         gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
         gathers.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
-        asked = [visitor, p["upload"]]
-        taken = cloud.bind_event(p["upload"].upload, self.jobs.show_file, asked, outputs, **LONG_EVENT)
-        taken.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
         cloud.bind_event(p["place"].click, self.jobs.run_umap, near, outputs, **UMAP_EVENT)
         StoppableJob(self.context, p["stop_measuring"], self.on_stopped).bind_event(
             p["measure"].click,

@@ -31,8 +31,7 @@ StartStream = Callable[[Any, Callable[[Session], ChosenPictures]], None]
 @dataclass(frozen=True)
 class Choice:
     """Where the pictures come from. ``name``: of the buttons' element ids. ``find`` gives them (a DataError where there are
-    none), ``is_there`` whether there are any; ``table``: a CSV file of them, by its name, and the text of its button;
-    ``is_listed``: whether there is something for the table, which may be no pictures (None: where there are pictures)."""
+    none), ``is_there`` whether there are any; ``table``: a CSV file of them, by its name, and the text of its button."""
 
     name: str
     find: Callable[[Session], ChosenPictures]
@@ -40,7 +39,6 @@ class Choice:
     table: Callable[[Session], bytes]
     table_name: str
     table_text: str
-    is_listed: Callable[[Session], bool] | None = None
 
 
 class ChosenButtons:
@@ -66,9 +64,7 @@ class ChosenButtons:
             self.stream = gr.Button("Make them the next stream", elem_id=f"{name}-stream", **hidden)
             self.stop = gr.Button("Stop", elem_id=f"{name}-stop", **hidden)
         self.measured = gr.HTML(elem_id=f"{name}-measured")
-        is_listed = choice.is_listed or choice.is_there
-        self.panels.add(self.table, lambda session: gr.update(visible=is_listed(session)), *topics)
-        for button in (self.folder, self.measure, self.stream):
+        for button in (self.table, self.folder, self.measure, self.stream):
             self.panels.add(button, lambda session: gr.update(visible=choice.is_there(session)), *topics)
         self.panels.add(self.measured, lambda session: gr.update())
 
@@ -106,10 +102,8 @@ class ChosenButtons:
     def save_table(self, visitor: str) -> Updates:
         """What is chosen as a CSV file."""
         session, name = self.context.sessions.get(visitor), self.choice.table_name
-        said = f"Saved {name}."
-        if self.choice.is_listed is None or self.choice.is_there(session):
-            self.choice.find(session)  # an error where there are none
-            said = f"Saved {name}: “evaluate --pictures {name}” measures these pictures in the terminal."
+        self.choice.find(session)  # an error where there are none
+        said = f"Saved {name}: “evaluate --pictures {name}” measures these pictures in the terminal."
         with self.context.downloads:
             return self._saved(self.table, name, self.choice.table(session), said)
 

@@ -46,7 +46,7 @@ class RunOpener:
     ) -> Iterator[Updates]:
         """Run the request that ``find`` gives, and show it in ``tab``; until then *Inside RITA* says that ``what`` is
         being computed. If that fails, the visitor's model and memory are those of before, whatever ``find`` changed."""
-        before = session.model, session.history, session.put_aside
+        before = session.model, session.memories
         with self.context.activity.track_job():
             session.inside.awaited = what
             try:
@@ -60,7 +60,7 @@ class RunOpener:
                 yield from self.run(session, request)
                 yield self._follow(session, request)
             except BaseException as error:
-                session.model, session.history, session.put_aside = before
+                session.model, session.memories = before
                 session.inside.awaited = ""
                 if isinstance(error, Exception):
                     yield self.context.panels.redraw(session, "inside")

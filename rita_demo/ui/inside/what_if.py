@@ -15,7 +15,8 @@ from gradio.components import Component
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.export import notes, used_settings
-from rita_demo.plots.labels import sides_of
+from rita_demo.plots.labels import reference_class, sides_of
+from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import Exclusions, Run
 from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import JsonValue
@@ -141,14 +142,20 @@ def differing(session: Session) -> list[str]:
 
 
 def effect(before: Run, after: Run) -> str:
-    """HTML: RITA's answer and margin before and after, on both pictures."""
+    """HTML: RITA's answer and margin before and after, on both pictures, and by how much the reference class is further ahead."""
     parts = []
     for side in sides_of(before):
         old, new = (getattr(s, side).verdicts["rita"] for s in (before, after))
         one, two = (escape(before.class_prompts.names[v.label]) for v in (old, new))
         answer = f"still <b>{two}</b>" if one == two else f"{one} → <b>{two}</b>"
         parts.append(f"{side}: {answer}, margin {old.margin:.4f} → {new.margin:.4f}")
-    return f"RITA, {'; '.join(parts)} ({wording.term_html('margin')} in cosine distance)."
+    ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
+    moved = abs(ahead - then) >= MIN_CHANGE
+    by = f"changes by <b>{wording.signed(ahead - then)}</b>" if moved else "does not change"
+    return (
+        f"RITA, {'; '.join(parts)} ({wording.term_html('margin')} in cosine distance). "
+        f"The lead of {reference_class(after)} on the {sides_of(before)[-1]} picture {by}."
+    )
 
 
 def build_what_if(panels: PanelRegistry) -> Parts:

@@ -6,20 +6,16 @@ import gradio as gr
 import numpy as np
 
 from rita_demo.analysis import resultant_length
-from rita_demo.plots.labels import reference_class
-from rita_demo.plots.memory.cache import MIN_CHANGE
-from rita_demo.records import CacheEvent, ViewContribution
+from rita_demo.records import CacheEvent
 from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, HistoryEntry
-from rita_demo.ui.session.session import Contributions, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import html_table
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
 from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 MAX_ROWS = 60  # of the log on the page
 MAX_EVENTS = 6  # views that entered, in a row of the log
-CACHE_FORMATS = {"safetensors": "Export", "json": "Export as JSON (cannot be imported)"}
-MAX_CONTRIBUTIONS = 12  # rows
 
 
 def clicked_item(event: gr.EventData, snapshot: CacheSnapshot) -> tuple[int, int] | None:
@@ -105,70 +101,18 @@ def detail(session: Session) -> str:
     if item.truth:
         right = item.truth == entry.snapshot.names[selected[0]]
         truth = "; that is its true class ✓" if right else f"; its true class is {escape(item.truth)} ✗"
-    name, known = escape(entry.snapshot.names[selected[0]]), _contributions(session)
-    found = known.by_item.get(id(item)) if known else None
-    share = "" if found is None else f" {_contribution_text(session, found)}"
+    name = escape(entry.snapshot.names[selected[0]])
     return (
         f"<div class='touched'>{picture}<div><h3>{name}, slot {selected[1]}</h3><p>View {item.view} of "
         f"{picture_name(item)}, which came {age(entry.snapshot, item)}. It "
         f"answered {name} (its {wording.term_html('pseudo-label')}) with an {wording.term_html('entropy')} of "
-        f"{item.entropy:.3f}{truth}. Once the class is full, only a view of lower entropy replaces it.{share}</p></div></div>"
+        f"{item.entropy:.3f}{truth}. Once the class is full, only a view of lower entropy replaces it.</p></div></div>"
     )
 
 
 def picture_name(item: CacheItem) -> str:
     """HTML: the picture of a stored view as the visitor knows it; one of an imported file only by its number."""
     return f"“{escape(item.picture)}”" if item.picture else f"picture {item.born + 1}"
-
-
-def _contributions(session: Session) -> Contributions | None:
-    """Those of the picture on screen and the selected moment."""
-    known = session.memory.contributions
-    same = known is not None and known.run is session.run and known.entry is session.selected_entry
-    return known if same else None
-
-
-def _contribution_text(session: Session, found: ViewContribution) -> str:
-    if session.run is None:
-        return ""
-    if found.label_without != found.label:
-        name = escape(session.run.class_prompts.names[found.label_without])
-        return f"<b>Without it RITA answers {name} here.</b>"
-    if abs(found.lead) < MIN_CHANGE:
-        return f"It does not move {reference_class(session.run)} on the picture on screen."
-    return f"It moves {reference_class(session.run)} by {wording.signed(found.lead)} on the picture on screen."
-
-
-def contributions(session: Session) -> str:
-    """Every stored view by what it contributes to the decision on screen, the largest first."""
-    known = _contributions(session)
-    if known is None:
-        return ""
-    names = known.run.class_prompts.names
-    order = sorted(
-        ((known.snapshot.item(c.k, c.slot), c) for c in known.by_item.values()),
-        key=lambda pair: (pair[1].label == pair[1].label_without, -abs(pair[1].lead), -abs(pair[1].distance)),
-    )
-    rows = []
-    for item, one in order[:MAX_CONTRIBUTIONS]:
-        if item is None or max(abs(one.lead), abs(one.distance)) < MIN_CHANGE:
-            break
-        answer = "the same" if one.label == one.label_without else f"<b>{escape(names[one.label_without])}</b>"
-        about = f"<b>{escape(names[one.k])}</b><small>{picture_name(item)}, view {item.view}</small>"
-        cells = (wording.signed(one.lead), wording.signed(one.distance), answer)
-        rows.append(
-            table_row(thumbnail_html(item.thumbnail, item.file), _truth_mark(names[one.k], item) + about, *cells)
-        )
-    flips = sum(one.label != one.label_without for _, one in order)
-    moving = sum(abs(one.lead) >= MIN_CHANGE for _, one in order)
-    moves = f"{moving} change" if moving > 1 else "one changes" if moving else "none changes"
-    lead = (
-        f"<p class='lead'>Each of the {wording.view_count(len(order))} was left out once. RITA’s answer needs {flips or 'none'} "
-        f"of them; {moves} the lead of {reference_class(known.run)}. Below: the cost with the view minus the cost without it, in cosine "
-        "distance.</p>"
-    )
-    columns = ("", "stored as", f"lead of {reference_class(known.run)}", "cost in the memory", "answer without it")
-    return lead + (html_table(columns, rows, "log", "What each stored view contributes") if rows else "")
 
 
 def log(session: Session) -> str:

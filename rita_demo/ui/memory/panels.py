@@ -1,15 +1,16 @@
 """What the panels of the tab *Memory* show, each drawn from the session once the tab is opened."""
 
+from collections.abc import Sequence
 from html import escape
 
 import gradio as gr
 import numpy as np
 
 from rita_demo import plots
-from rita_demo.analysis import project_to_plane, text_mean
-from rita_demo.plots.labels import escaped
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import StreamRun
 from rita_demo.plots.memory.cache import MIN_CHANGE
-from rita_demo.records import ProcrustesPlane, Run, Trace
+from rita_demo.records import Run, Trace
 from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.session.cache_history import IMPORTED, HistoryEntry
 from rita_demo.ui.session.session import Session
@@ -37,7 +38,7 @@ def says(session: Session) -> str:
     classes = len(snapshot.items_by_class)
     what = f"The memory of {entry.origin}" if entry.origin else "Your memory"
     here = 0
-    if entry.origin not in ("", IMPORTED):
+    if entry.origin and not entry.origin.startswith(IMPORTED):
         here = sum(bool(one.picture_key) for one in moments(session))
     after = _after(snapshot.pictures - here) + f" and {here} decided here" * bool(here)
     held = f"it holds {wording.view_count(snapshot.count)} under {classes} of {len(snapshot.names)} class names"
@@ -89,17 +90,23 @@ def open_button(session: Session) -> PanelValue:
 
 
 def own_memory_button(session: Session) -> PanelValue:
-    """A button of the visitor's own memory: it rests while a stored example is shown."""
+    """A button of the memory in use: it rests while a stored one is shown."""
     return gr.update(interactive=session.memory.example is None)
 
 
-def bring_back_button(session: Session) -> PanelValue:
-    """The button that fetches the memory that was put aside last."""
-    if not session.put_aside:
-        return gr.update(visible=False)
-    now = session.put_aside[-1].entries[-1].snapshot
-    text = f"Bring back {wording.view_count(now.count)} of {len(now.names)} class names"
-    return gr.update(visible=session.memory.example is None, value=text)
+def menu(session: Session, stored: Sequence[StreamRun]) -> PanelValue:
+    """Every memory of the visitor, by its place, and those of ``stored`` streams, by name; the value is the one on screen."""
+    example, choices = session.memory.example, list[tuple[str, str]]()
+    for n, history in enumerate(session.memories.histories):
+        now = history.current
+        held = "empty" if now is None else f"{wording.view_count(now.count)} of {len(now.names)} class names"
+        text = f"{history.origin or 'yours'}: {held}"
+        text = text[0].upper() + text[1:]
+        text += f", memory {n + 1}" * (text in (one for one, _ in choices))
+        choices.append((text, str(n)))
+    choices += evaluation_page.stream_choices(stored)
+    value = str(session.memories.in_use) if example is None else example.recording.name
+    return gr.update(choices=choices, value=value)
 
 
 def comparison(session: Session) -> str:
@@ -163,60 +170,3 @@ def distances(session: Session) -> PanelValue:
 def empty_classes(session: Session) -> str:
     found = _both_traces(session)
     return "" if found is None else wording.empty_classes_html(found[0], found[1])
-
-
-def _selected_plane(session: Session) -> tuple[str, ProcrustesPlane | None, int]:
-    """Name of the selected class, its views at the selected moment in the plane, and how many they are."""
-    run, one, k = session.run, session.selected_entry, session.selection.k
-    if run is None or one is None or k is None or one.snapshot.key != run.class_prompts.key:
-        return "", None, 0
-    items = one.snapshot.items_by_class.get(k, ())
-    known = session.memory.plane_cache
-    if known is None or known[0] is not run or known[1] is not items or known[2] != k:
-        plane = None
-        if items:  # the SVD is slow: once per class
-            tuned = run.settings.cache_text == "tuned"
-            prompts = run.attacked.trace.prompt_features if tuned else run.class_prompts.features
-            zbar = text_mean(prompts[k], run.class_prompts.weight[k])
-            plane = project_to_plane(np.stack([i.feature for i in items]), zbar)
-        known = session.memory.plane_cache = (run, items, k, plane)
-    return run.class_prompts.names[k], known[3], len(items)
-
-
-def plane_figure(session: Session) -> PanelValue:
-    """The views of the selected class before and after Procrustes."""
-    name, one, count = _selected_plane(session)
-    if one is None and not name:
-        return None
-    if one is None:
-        why = "Its views cancel out" if count else "The memory holds nothing"
-        return plots.message_figure(f"{why} for {escaped(name)} at this moment: nothing is turned.")
-    item = session.selection.item
-    chosen = item[1] if item is not None and item[0] == session.selection.k and item[1] < count else None
-    return plots.procrustes_plane(one, name, chosen)
-
-
-def plane_text(session: Session) -> str:
-    """What the figure shows, with its numbers."""
-    name, one, _ = _selected_plane(session)
-    if one is None:
-        return "<p class='empty'>Choose a stored view to see how its class is turned.</p>"
-    solutions, spread = "With a single view both solutions map it onto the direction of the prompts.", ""
-    if len(one.before) > 1:
-        solutions = (
-            "Both solutions do that: the smallest rotation leaves everything outside this plane alone (moved by "
-            f"{float(one.moved_smallest.max()):.2f}), the SVD of the formula leaves the rest undetermined "
-            f"(moved by up to {float(one.moved_svd.max()):.2f}, where 2 is the most)."
-        )
-        spread = f" Of their variance about their own mean: {_shares_text(one.spread)}."
-    return (
-        f"<p class='lead'>Procrustes turns the stored views of {escape(name)} by "
-        f"{np.degrees(one.angle):.0f}°, so that their mean points where the class’s prompts point. "
-        f"{solutions}</p><p class='quiet small'>The plane holds both mean directions. It shows this "
-        f"share of the views’ variance about the origin: {_shares_text(one.share.sum(1))}.{spread}</p>"
-    )
-
-
-def _shares_text(shares: np.ndarray) -> str:
-    stages = ("before", "after the smallest rotation", "after the SVD’s")
-    return ", ".join(f"{wording.percent(round(float(v), 6))} {s}" for s, v in zip(stages, shares))

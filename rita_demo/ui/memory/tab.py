@@ -8,11 +8,8 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders
-from rita_demo.pipeline.rerun import leave_one_out_steps
+from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.process.generators import Steps
-from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
@@ -20,20 +17,23 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppConte
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
-from rita_demo.ui.framework.stoppable import Finished, StoppableJob
+from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.cache_history import IMPORTED, MAX_ENTRIES, History, HistoryEntry, snapshot_of
+from rita_demo.ui.session.memories import MAX_MEMORIES
 from rita_demo.ui.session.memory_table import memory_csv
-from rita_demo.ui.session.session import Contributions, MemoryExample, Session
+from rita_demo.ui.session.session import MemoryExample, Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
-from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, parse_int
+from rita_demo.ui.widgets.blocks import build_columns, build_heading, build_menu
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
+from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int
+
+MAX_NAME = 60  # characters of an imported file's name
 
 
 class MemoryTab(SelectionEvents):
@@ -41,29 +41,27 @@ class MemoryTab(SelectionEvents):
 
     def __init__(self, context: AppContext, tab: gr.Tab, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.tab, self.export_count = context, tab, 0
-        self.folders, self.opener = folders, opener
+        self.folders, self.opener, self.stored = folders, opener, evaluation_page.shipped_streams()
         with gr.Column(elem_id="memory"):
             context.panels.add(gr.HTML(elem_id="memory-says"), memory_panels.says, "memory")
             with gr.Row(elem_id="memory-whose"):
-                self._build_example_buttons()
+                self._build_menu()
             strip = gr.HTML(elem_id="memory-strip")
             context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
             self._build_contents()
             self._build_effect()
-            self._build_bulk_add()
         context.panels.before_draw(str(tab.id), self._compare)
         context.panels.on_open(str(tab.id), self.on_open)
 
     # --- layout
-    def _build_example_buttons(self) -> None:
-        """Buttons that are seen with a stored example; and one that fetches a memory that was put aside."""
+    def _build_menu(self) -> None:
+        """The menu of memories, and the button that is seen where the one on screen has other class names."""
         add = self.context.panels.add
+        info = f"What you put into one stays in it when you choose another (the last {MAX_MEMORIES} are kept)."
+        menu = build_menu([], label="Memory", info=info, filterable=False, elem_id="memory-menu")
+        self.menu = add(menu, lambda session: memory_panels.menu(session, self.stored), "memory")
         self.decide_button = gr.Button("Decide my own picture with this memory", size="sm", elem_id="decide-own")
-        self.own_button = gr.Button("Show my own memory", size="sm", elem_id="own-memory")
         add(self.decide_button, memory_panels.decide_button, "memory")
-        add(self.own_button, lambda session: gr.update(visible=session.memory.example is not None), "memory")
-        self.back_button = gr.Button("Bring back", size="sm", visible=False, elem_id="bring-back")
-        add(self.back_button, memory_panels.bring_back_button, "memory")
 
     def _build_contents(self) -> None:
         add = self.context.panels.add
@@ -83,8 +81,12 @@ class MemoryTab(SelectionEvents):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
             self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
-            self.export_buttons = DownloadButtons(html.CACHE_FORMATS, elem_id="export")
+            self.export_buttons = DownloadButtons({"safetensors": "Export"}, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
+            self.bulk_upload = gr.UploadButton(
+                "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
+            )
+            self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
         add(self.remove_button, memory_panels.remove_button, "memory")
         for button in (self.undo_button, self.clear_button):
             add(button, memory_panels.own_memory_button, "memory")
@@ -102,38 +104,11 @@ class MemoryTab(SelectionEvents):
         add, empty = self.context.panels.add, memory_panels.EMPTY_TEXT
         build_heading("What the memory changes")
         add(gr.HTML(elem_id="compared"), memory_panels.comparison, "memory")
-        with gr.Row(elem_id="contribution-buttons"):
-            self.contribute_button = gr.Button("What each stored view contributes", size="sm", elem_id="contribute")
-            self.stop_contribute = gr.Button("Stop", size="sm", visible=False, elem_id="stop-contribute")
-        add(self.contribute_button, memory_panels.own_memory_button, "memory")
-        add(gr.HTML(elem_id="contributions"), html.contributions, "memory")
         gr.HTML("<h3>Cost in the memory per class, with and without what it holds</h3>")
         aria = "Cost of every class in the memory, and with an empty one"
         distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
         self.distances = add(distances, memory_panels.distances, "memory", "class")
         add(gr.HTML(elem_id="distances-empty"), memory_panels.empty_classes, "memory")
-        with build_fold("How are the chosen class’s views turned onto its prompts?", elem_id="plane-fold"):
-            aria = "The chosen class's stored views before and after Procrustes"
-            plane = PlotlyView(aria=aria, height=380, narrow_height=340, empty=empty, elem_id="plane")
-            self.plane = add(plane, memory_panels.plane_figure, "memory", "class")
-            add(gr.HTML(elem_id="plane-words"), memory_panels.plane_text, "memory", "class")
-
-    def _build_bulk_add(self) -> None:
-        build_heading(
-            "Poisoning the memory",
-            "Views enter under the class they answer with, right or wrong. Add pictures, or attacked ones, and see what "
-            "that changes for the picture of the Story. Undo takes them out again, one by one. At the recommended settings "
-            "this changed the answer of no picture that was tried: see docs/results.md of the repository.",
-        )
-        with gr.Row(elem_id="fill"):
-            self.bulk_upload = gr.UploadButton(
-                "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
-            )
-            self.attack_first = gr.Checkbox(False, label="attack each first, as in the settings", elem_id="attack-each")
-            self.attacked_samples_button = gr.Button("Add attacked samples", size="sm", elem_id="poison")
-            self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
-        empty = "<p class='empty'>What added pictures change appears here.</p>"
-        self.context.panels.add(gr.HTML(elem_id="lesson"), lambda s: s.memory.before_after_html or empty, "memory")
 
     # --- events
     def bind_events(self) -> None:
@@ -144,12 +119,10 @@ class MemoryTab(SelectionEvents):
         for event, handler, *more in (
             (self.moment.input, self.pick_moment, self.moment),
             (self.cards.click, self.click_item),
-            (self.plane.click, self.click_slot),
             (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
-            (self.own_button.click, self.show_own),
-            (self.back_button.click, self.bring_back),
+            (self.menu.input, self.pick_memory, self.menu),
             (self.remove_button.click, self.on_remove),
             (self.import_button.upload, self.on_import, self.import_button),
         ):
@@ -163,43 +136,40 @@ class MemoryTab(SelectionEvents):
         # first what is known, then what has to be decided again
         opened = context.bind_tab(self.tab)
         opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
-        stop, busy, stopped = self.stop_contribute, context.activity.track_job, context.done("Stopped.")
-        contribute = StoppableJob(context, stop, lambda _: stopped, busy).bind_event
-        contribute(self.contribute_button.click, self.contribute, [visitor], [*changed, stop], **LONG_EVENT)
-        job = StoppableJob(context, self.stop_button, self.on_stopped, busy).bind_event
+        job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).bind_event
         outputs = context.outputs(self.stop_button)
-        uploads = [visitor, self.bulk_upload, self.attack_first]
-        job(self.bulk_upload.upload, self.add_uploads, uploads, outputs, **LONG_EVENT)
-        job(self.attacked_samples_button.click, self.add_attacked_samples, [visitor], outputs, **LONG_EVENT)
+        job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
 
     def on_open(self, session: Session) -> None:
-        """The tab is opened: until the visitor has a memory of their own, it shows that of the stored stream on screen."""
+        """The tab is opened: until the visitor has run a picture or chosen a memory, it shows that of the stored stream on
+        screen."""
         memory, shown = session.memory, session.stream.recording
-        examples = evaluation_page.shipped_streams()
-        if memory.own or session.run is not session.shared_run or not examples:
+        if memory.chosen or session.run is not session.shared_run or not self.stored:
             return
-        one = shown if shown is not None and shown.stored else examples[0]
+        one = shown if shown is not None and shown.stored else self.stored[0]
         if memory.example is None or memory.example.recording.name != one.name:
-            memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
-            session.select(item=replacing_item(memory.example.history), moment=None)
+            self._show_stored(session, one)
             session.stale_tabs.add(str(self.tab.id))
 
-    def show_own(self, visitor: str) -> Updates:
-        """The visitor's own memory instead of the stored example."""
+    def pick_memory(self, visitor: str, name: JsonValue) -> Updates:
+        """One of the visitor's memories is in use from now on, or a stored one is shown."""
         session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.own = None, True
-        return self._select(session, "memory", moment=None, item=None)
+        with session.lock:
+            stored = next((one for one in self.stored if one.name == name), None)
+            places = [str(n) for n in range(len(session.memories.histories))]
+            if stored is None and name not in places:
+                raise DemoError("There is no memory of that name.", "Choose one from the menu.")
+            session.memory.chosen = True
+            if stored is not None:
+                self._show_stored(session, stored)
+            else:
+                session.memory.example, session.memories = None, session.memories.using(int(str(name)))
+                session.select(item=None, moment=None)
+        return {self.context.error_banner: "", **self._select(session, "memory")}
 
-    def bring_back(self, visitor: str) -> Updates:
-        """The memory that was put aside last."""
-        session = self.context.sessions.get(visitor)
-        if not session.put_aside:
-            raise DemoError("No memory was put aside.")
-        session.bring_back()
-        message = (
-            "The memory is back; that of before is put aside. The next picture with its class names is decided from it."
-        )
-        return self._replace_history(session, session.history, message)
+    def _show_stored(self, session: Session, one: StreamRun) -> None:
+        session.memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
+        session.select(item=replacing_item(session.memory.example.history), moment=None)
 
     def decide_own(self, visitor: str) -> Iterator[Updates]:
         """Decide the picture on screen with the memory on screen at the selected moment, among its class names."""
@@ -249,14 +219,6 @@ class MemoryTab(SelectionEvents):
         chosen = None if entry is None else html.clicked_item(event, entry.snapshot)
         return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
 
-    def click_slot(self, visitor: str, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        entry, k = session.selected_entry, session.selection.k
-        if entry is None or k is None:
-            return {}
-        slot = clicked_integer(event, len(entry.snapshot.items_by_class.get(k, ())))
-        return {} if slot is None else self._select_item(session, entry, (k, slot))
-
     def _select_item(self, session: Session, entry: HistoryEntry, chosen: tuple[int, int]) -> Updates:
         run, item = session.run, entry.snapshot.item(*chosen)
         if run is None or item is None or entry.snapshot.key != run.class_prompts.key:
@@ -298,25 +260,21 @@ class MemoryTab(SelectionEvents):
         history = session.history.with_snapshot(title, snapshot_of(state, now.names, now))
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
-    def on_export(self, visitor: str, event: gr.EventData) -> Updates:
+    def on_export(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        kind = clicked_format(event, html.CACHE_FORMATS)
         entries = memory_panels.moments(session)
         model, settings, example = run.backbone.name, run.settings, session.memory.example
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
         about = cache_file.describe(entry.snapshot, model, settings, entries)
         with self.context.downloads:
-            if kind == "json":
-                made = cache_file.to_json(entry.snapshot, about)
-            else:
-                made = cache_file.pack(entry.snapshot, about, entries)
             self.export_count += 1
-            file = download_value(f"memory.{kind}", made, self.export_count)
-        said = f"Exported {wording.view_count(entry.snapshot.count)} as {kind}."
+            made = cache_file.pack(entry.snapshot, about, entries)
+            file = download_value("memory.safetensors", made, self.export_count)
+        said = f"Exported {wording.view_count(entry.snapshot.count)} as safetensors."
         return {self.export_buttons: file, **self.context.done(said)}
 
     def on_table(self, visitor: str) -> Updates:
@@ -336,45 +294,20 @@ class MemoryTab(SelectionEvents):
         if not isinstance(path, str):
             raise DemoError("No file arrived.", "Try again.")
         info, data = self.context.engine_of(session).info, cache_file.read_file(Path(path))
-        entries = cache_file.unpack_history(data, None, info.name, info.width)
+        origin = f"{IMPORTED} ({Path(path).name[:MAX_NAME]})"
+        entries = [replace(one, origin=origin) for one in cache_file.unpack_history(data, None, info.name, info.width)]
         message = f"Imported {wording.view_count(entries[-1].snapshot.count)}. The next picture with its class names is decided from it."
-        message += " What was here is put aside." * session.history.holds_views
-        session.replace_history(History(entries[-MAX_ENTRIES:]))
+        message += " The memory of before stays in the menu." * session.history.ever_held
+        session.replace_history(History(tuple(entries[-MAX_ENTRIES:])))
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
 
-    def contribute(self, visitor: str) -> Iterator[Updates]:
-        """Leave every stored view of the selected moment out once."""
+    def add_uploads(self, visitor: str, paths: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
-        engine, entry = self.context.engine_of(session), session.selected_entry
-        run, time_left = bulk_add.current_run(session, engine), TimeLeft()
-        snapshot = session.history.snapshot_without(run.clean.picture.key, session.selected_moment)
-        if entry is None or snapshot is None or not snapshot.count or snapshot.key != run.class_prompts.key:
-            raise DemoError("The memory holds no view of other pictures to leave out.", "Run or add pictures first.")
-        if run.settings.protocol == "off":
-            raise DemoError("The memory is switched off in the settings.", "Switch it on, then run the picture again.")
-        steps, places = Steps(leave_one_out_steps(engine, run, snapshot.to_cache_state())), snapshot.slots
-        for done in steps:
-            yield self.context.progress(f"Leaving views out: place {done} of {places}", done / places, time_left)
-        by_item = {id(snapshot.item(one.k, one.slot)): one for one in steps.value}
-        session.memory.contributions = Contributions(run, entry, snapshot, by_item)
-        took = wording.format_seconds(time_left.elapsed)
-        done_text = f"{wording.view_count(snapshot.count)} left out, one at a time, in {took}."
-        yield Finished(self.context.done(done_text) | self.context.panels.redraw(session, "memory"))
-
-    def add_uploads(self, visitor: str, paths: JsonValue, attack: JsonValue) -> Iterator[Updates]:
-        session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.own = None, True
-        found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths, attack is True)
+        session.memory.example, session.memory.chosen = None, True
+        found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths)
         yield from bulk_add.add_steps(self.context, session, *found)
-        yield self._select(session, "memory")
-
-    def add_attacked_samples(self, visitor: str) -> Iterator[Updates]:
-        session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.own = None, True
-        found = bulk_add.attacked_samples(session, self.context.engine_of(session))
-        yield from bulk_add.add_steps(self.context, session, found)
         yield self._select(session, "memory")
 
     def on_stopped(self, session: Session) -> Updates:
@@ -383,8 +316,7 @@ class MemoryTab(SelectionEvents):
 
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
-            session.history, session.memory.example, session.memory.own = history, None, True
-        session.memory.before_after_html = ""
+            session.history, session.memory.example, session.memory.chosen = history, None, True
         updates = self._select(session, "memory", moment=None, item=None)
         return {self.context.error_banner: "", **self.context.done(message), **updates}
 

@@ -16,7 +16,6 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from rita_demo.analysis import resultant_length
 from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.vocabularies import MOST_NAMES
 from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, require
@@ -112,24 +111,6 @@ def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: S
         "settings": with_used_descriptions(settings, snapshot.names).as_dict(),
         "log": log,
     }
-
-
-def to_json(snapshot: CacheSnapshot, metadata: MemoryAbout) -> bytes:
-    """A cache as JSON for other programs: the metadata, and every item without its feature. ``entropy`` is in nats,
-    ``picture`` counts from 0 in the order of the log, ``file`` is its file or what it is called, "" if that is not known; ``r`` is |sum of a
-    class's features| / count. It cannot be imported: only the safetensors file has the features."""
-    held = {}
-    for k, items in sorted(snapshot.items_by_class.items()):
-        rows = [
-            {
-                **{"slot": j, "entropy": i.entropy, "picture": i.born, "view": i.view},
-                **{"file": i.file or i.picture, "true_class": i.truth},
-            }
-            for j, i in enumerate(items)
-        ]
-        r = round(resultant_length(np.stack([i.feature for i in items])), 6)
-        held[snapshot.names[k]] = {"r": r, "items": rows}
-    return json.dumps({**metadata, "held": held}, indent=1, ensure_ascii=False).encode()
 
 
 def pack(snapshot: CacheSnapshot, metadata: MemoryAbout, entries: Sequence[HistoryEntry] = ()) -> bytes:

@@ -130,9 +130,14 @@ class History:
         return self.entries[-1].snapshot if self.entries else None
 
     @property
-    def holds_views(self) -> bool:
-        """Whether the latest snapshot holds anything."""
-        return self.current is not None and self.current.count > 0
+    def ever_held(self) -> bool:
+        """Whether a view is in any of the moments."""
+        return any(one.snapshot.count for one in self.entries)
+
+    @property
+    def origin(self) -> str:
+        """The stream or the file that it came from, "" for the visitor's own."""
+        return self.entries[-1].origin if self.entries else ""
 
     def snapshot_without(self, picture_key: str, moment: int = -1) -> CacheSnapshot | None:
         """The snapshot at ``moment`` without a picture's own views; None before the first picture. If that picture made
@@ -154,19 +159,11 @@ class History:
         return None if snapshot is None else snapshot.to_cache_state()
 
     def with_picture(
-        self,
-        title: str,
-        picture_key: str,
-        run: Run,
-        crops: np.ndarray | None,
-        *,
-        replace_latest: bool = True,
-        truth: str = "",
+        self, title: str, picture_key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
     ) -> History:
         """The history after the delivered picture of a run from :meth:`cache_before`; another vocabulary or model
         starts a new one. ``crops``: its views for the screen, for thumbnails. ``replace_latest``: a repeated run of the
-        latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone. ``truth``:
-        the true class if it is not in the run's list."""
+        latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone."""
         kept, names, picture = self.entries, run.class_prompts.names, title
         if not kept or kept[-1].snapshot.key != run.class_prompts.key:
             title_before = RESTARTED if kept else "The beginning"
@@ -175,7 +172,7 @@ class History:
             kept = kept[:-1]
         if picture_key and any(e.picture_key == picture_key for e in kept):
             title = f"{title}, again (its earlier views were taken out)"
-        truth = names[run.label] if run.label_given else truth
+        truth = names[run.label] if run.label_given else ""
         boxes, attacked = run.attacked.encoded_views.views.boxes.tolist(), run.attack is not None
 
         def described(item: CacheItem) -> CacheItem:
@@ -189,7 +186,7 @@ class History:
 
     def with_snapshot(self, title: str, snapshot: CacheSnapshot) -> History:
         """Another cache instead of this one; :meth:`undo` restores this one."""
-        entry = HistoryEntry(title, snapshot, origin=self.entries[-1].origin if self.entries else "")
+        entry = HistoryEntry(title, snapshot, origin=self.origin)
         return History((*self.entries, entry)[-MAX_ENTRIES:])
 
     def undo(self) -> History:

@@ -16,24 +16,15 @@ from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.pipeline.smallest_budget import BudgetTable
-from rita_demo.records import (
-    AttackStepResult,
-    Exclusions,
-    ImageResult,
-    ProcrustesPlane,
-    Run,
-    StoryChecks,
-    Trace,
-    ViewContribution,
-)
+from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, Trace
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
-from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
+from rita_demo.ui.session.cache_history import CacheItem, History, HistoryEntry
 from rita_demo.ui.session.figures_state import FiguresState
+from rita_demo.ui.session.memories import Memories
 from rita_demo.ui.session.stream_state import StreamState
 
 SIDES = ("attacked", "clean")
-MAX_PUT_ASIDE = 4  # memories that are kept beside the one in use
 NO_EXCLUSIONS = Exclusions()
 #: Ids of the first tab, which is visible when the page opens, and of the Lab's tab with the panels of the run on screen.
 HOME_TAB, RUN_TAB = "story", "run"
@@ -93,17 +84,6 @@ class InsideState:
 
 
 @dataclass(frozen=True)
-class Contributions:
-    """What each item of ``snapshot`` (the cache of ``entry`` without the picture's own views) contributes to the decision
-    of ``run``, by the item's id (``id(item)``)."""
-
-    run: Run
-    entry: HistoryEntry
-    snapshot: CacheSnapshot
-    by_item: dict[int, ViewContribution]
-
-
-@dataclass(frozen=True)
 class MemoryExample:
     """A stored stream, and its memory over time."""
 
@@ -113,18 +93,14 @@ class MemoryExample:
 
 @dataclass
 class MemoryState:
-    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment, what each
-    of its views contributes, the Procrustes plane of the selected class, and HTML of what the last bulk add changed.
+    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment.
 
-    ``example``: what is shown instead of the visitor's own memory; with ``own`` they asked for their own."""
+    ``example``: the stored memory that is shown instead of the one in use; ``chosen``: the visitor has chosen what is shown."""
 
     example: MemoryExample | None = None
-    own: bool = False
+    chosen: bool = False
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, HistoryEntry, Trace] | None = None
-    plane_cache: tuple[Run, tuple[CacheItem, ...], int, ProcrustesPlane | None] | None = None
-    contributions: Contributions | None = None
-    before_after_html: str = ""
 
 
 @dataclass
@@ -145,9 +121,8 @@ class Session:
     (the worked example). ``attack_steps`` are the stored steps of its attack; while more are computed,
     ``pending_steps`` is how many there will be, else 0. ``checks``: what the Story asks of its
     pictures. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8; ``image_cache``
-    holds pictures already encoded for the screen. ``history`` is the cache over time.
-    ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
-    ``put_aside``: earlier histories that another one took the place of, oldest first.
+    holds pictures already encoded for the screen. ``memories`` has the cache over time.
+    ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened.
     ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*,
     ``budgets`` that of its smallest strengths.
     """
@@ -162,8 +137,7 @@ class Session:
     crops: dict[str, np.ndarray] = field(default_factory=dict)
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     selection: Selection = Selection()
-    history: History = field(default_factory=History)
-    put_aside: tuple[History, ...] = ()
+    memories: Memories = field(default_factory=Memories)
     visible_tab: str = HOME_TAB
     stale_tabs: set[str] = field(default_factory=set)
     pending_topics: frozenset[str] = frozenset()
@@ -189,6 +163,15 @@ class Session:
                 self.memory.example = None
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
+
+    @property
+    def history(self) -> History:
+        """The cache over time: of the memory in use."""
+        return self.memories.current
+
+    @history.setter
+    def history(self, history: History) -> None:
+        self.memories = self.memories.changed(history)
 
     def select(self, **changes: Any) -> None:
         self.selection = replace(self.selection, **changes)
@@ -269,30 +252,20 @@ class Session:
         title = title if run.attack is None else f"{title}, attacked"
         self.extend_history(title, run.clean.picture.key, run, self.crops.get("attacked"))
 
-    def extend_history(self, title: str, key: str, run: Run, crops: np.ndarray | None, **how: Any) -> None:
-        """The history with one more picture (:meth:`History.with_picture`); one of other class names is put aside."""
+    def extend_history(
+        self, title: str, key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
+    ) -> None:
+        """The history with one more picture (:meth:`History.with_picture`); one of other class names is another memory."""
         with self.lock:
             before = self.history
-            self.history = before.with_picture(title, key, run, crops, **how)
-            if before.current is not None and before.current.key != run.class_prompts.key:
-                self._put_aside(before)
+            after = before.with_picture(title, key, run, crops, replace_latest=replace_latest)
+            same = before.current is None or before.current.key == run.class_prompts.key
+            self.memories = self.memories.changed(after) if same else self.memories.another(after)
 
-    def replace_history(self, history: History) -> None:
-        """Another memory takes the place of this one, which is put aside if it holds anything."""
+    def replace_history(self, history: History, *, opened: bool = False) -> None:
+        """Another memory is in use from now on; see :meth:`Memories.another`."""
         with self.lock:
-            before, self.history = self.history, history
-            self._put_aside(before)
-
-    def bring_back(self) -> None:
-        """The memory that was put aside last takes the place of this one, which is put aside as the first."""
-        with self.lock:
-            *others, last = self.put_aside
-            kept = (self.history,) if self.history.holds_views else ()
-            self.put_aside, self.history = (*kept, *others), last
-
-    def _put_aside(self, history: History) -> None:
-        if history.holds_views:
-            self.put_aside = (*self.put_aside, history)[-MAX_PUT_ASIDE:]
+            self.memories = self.memories.another(history, opened=opened)
 
     def size_bytes(self) -> int:
         """Bytes that only this visitor needs. Called from other threads: each field may change meanwhile, and is read

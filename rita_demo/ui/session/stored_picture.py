@@ -13,8 +13,8 @@ from rita_demo.ui.session.stream_history import called, stream_picture_request
 
 
 def stored_picture_request(session: Session, engine: Engine, folders: DataFolders) -> RunRequest:
-    """The picture of the chosen stored view. One of a stored example comes from the stream's memory before it, which takes
-    the place of the visitor's; any other from the memory on screen, among its class names and with the settings on
+    """The picture of the chosen stored view. One of a stored example comes from the stream's memory before it, which is in
+    use from then on; any other from the memory on screen, among its class names and with the settings on
     screen, without an attack if it arrived so.
 
     Raises:

@@ -58,11 +58,11 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
 def stream_picture_request(
     session: Session, engine: Engine, folders: DataFolders, one: StreamRun, t: int, *, before: bool = False
 ) -> RunRequest:
-    """Picture number ``t`` (from 1) of a stream again, from the memory before it, which takes the place of the visitor's.
+    """Picture number ``t`` (from 1) of a stream again, from the memory before it, which is in use from then on.
     ``before``: the moment before the picture is selected. Raises DemoError: another model, or the picture is missing."""
     met = evaluation_page.open_stream_picture(engine, folders, one, t)
     history = stream_history(folders, one, evaluation_page.trajectory_of(one), t - 1)
-    session.replace_history(history)
+    session.replace_history(history, opened=True)
     # the picture itself adds a moment; the oldest one of a full history goes for it
     moment = min(len(history.entries), MAX_ENTRIES - 1) - 1
     return RunRequest(**vars(met), methods=answering(one.cells), selection={"moment": moment} if before else {})
@@ -75,8 +75,8 @@ def answering(measured: Iterable[str]) -> tuple[str, ...]:
 
 
 def own_picture_request(session: Session, engine: Engine, one: StreamRun | None, history: History) -> RunRequest:
-    """The picture on screen among the class names of a memory, of a stream or, with None, of the visitor's own: it takes the
-    place of the one in use. The true class stays if the memory has it. Raises DemoError: no picture yet, or another model."""
+    """The picture on screen among the class names of a memory, of a stream or, with None, of the visitor's own: it is in
+    use from then on. The true class stays if the memory has it. Raises DemoError: no picture yet, or another model."""
     run = session.run
     if run is None:
         raise PictureError("There is no picture yet.", "Run one in the Story.")

@@ -18,8 +18,8 @@ class StreamState:
     """``recording`` is the stream on screen (this visitor's or a stored one) and ``trajectory`` what it measured;
     ``selected`` is the number of the selected picture, from 1 (None: always the newest). ``request`` is the stream that
     this visitor started and can resume; ``running``, ``time_left`` and ``pause_requested`` belong to it. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
-    ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``other``: what the stream is compared
-    with; ``outcome``: which pictures the gallery of right and wrong answers shows."""
+    ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``outcome``: which pictures the gallery of
+    right and wrong answers shows."""
 
     recording: StreamRun | None = None
     trajectory: StreamTrajectory | None = None
@@ -32,13 +32,12 @@ class StreamState:
     search: str = ""
     order: str = "class"
     listed: str = "held"
-    other: str = "off"
     outcome: str = "rita"
 
     def show(self, recording: StreamRun) -> None:
         """Show a stream as far as it is written, and its newest picture if another stream was shown."""
         if self.recording is None or self.recording.name != recording.name:
-            self.selected, self.thumbnails, self.other = None, {}, "off"
+            self.selected, self.thumbnails = None, {}
         self.trajectory = evaluation_page.trajectory_of(recording)
         self.recording = recording
 

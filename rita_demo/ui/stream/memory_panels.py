@@ -1,35 +1,23 @@
-"""What the tab *Stream* shows of its cache: every stored view, and two memories against each other."""
+"""What the tab *Stream* shows of its cache: every stored view, and the memory kept against off."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
-import gradio as gr
 import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, StreamRun
-from rita_demo.records.errors import DataError
-from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AnswerComparison, RememberedView, StreamTrajectory, method_and_memory
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings.setting import number_text
-from rita_demo.ui.framework.panels import PanelValue
-from rita_demo.ui.session.session import Session
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
-from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table, table_row
-from rita_demo.ui.widgets.plotly_view import parse_int
 
 MAX_ROWS = 40  # of the list of stored views
 MAX_CHANGED = 24  # pictures of the gallery
-MAX_VIEWS = 12  # views that only one of two memories holds
 SIGNIFICANT = 0.05
 RUNNING = "<p class='empty'>Listed when the stream pauses or ends.</p>"
-OFF, MOMENT = "off", "after "  # values of the menu; others are names of stored streams
-MEMORY_OFF = ("its memory off", OFF)
 OUTCOMES = [("only RITA is right", "rita"), ("only Ensemble is right", "ensemble"), ("all are wrong", "none")]
 OUTCOME_TEXT = {"rita": "RITA alone is right", "ensemble": "Ensemble alone is right", "none": "No method is right"}
 LISTED = [("held now", "held"), ("gone again", "left"), ("all that entered", "all")]
@@ -113,72 +101,20 @@ def _crop(shown: ShownStream, view: RememberedView, box: tuple[float, ...]) -> s
     return f'<span class="framed">{shown.image(view.name, 56)}<i style="{frame}"></i></span>'
 
 
-# --- compared
-def other_choices(session: Session, folders: DataFolders) -> PanelValue:
-    """The menu of what the stream is compared with."""
-    stream, last = session.stream, session.stream.shown_picture
-    if stream.running:  # the list of stored streams is read when it has ended
-        return gr.skip()
-    if stream.recording is None:
-        return gr.update(choices=[MEMORY_OFF], value=OFF)
-    moments = [f"{MOMENT}{n}" for n in sorted({last // 4, last // 2, 3 * last // 4}) if 0 < n < last]
-    streams = evaluation_page.stream_choices(_comparable(folders, stream.recording))
-    if stream.other not in {OFF, *moments, *(name for _, name in streams)}:
-        moments.append(stream.other)
-    choices = [MEMORY_OFF, *((_moment_title(moment), moment) for moment in moments), *streams]
-    return gr.update(choices=choices, value=stream.other)
-
-
-def _moment_title(moment: str) -> str:
-    return f"its own memory {moment.replace(MOMENT, 'after picture ')}"
-
-
-def _comparable(folders: DataFolders, one: StreamRun) -> list[StreamRun]:
-    """Other stored streams of the same classes and model."""
-    runs = evaluation_page.known_streams(folders)
-    same = [run for run in runs if run.header.weights == one.header.weights and run.names == one.names]
-    return [run for run in same if run.name != one.name]
-
-
-def parse_other(session: Session, folders: DataFolders, value: JsonValue) -> str:
-    """What an untrusted value of the menu names.
-
-    Raises:
-        DataError: it is none of the menu's.
-    """
-    stream = session.stream
-    if value == OFF:
-        return OFF
-    if isinstance(value, str) and stream.recording is not None:
-        moment = value.removeprefix(MOMENT)
-        if value.startswith(MOMENT) and moment.isdecimal() and 0 < int(moment) <= stream.decided:
-            return value
-        if any(one.name == value for one in _comparable(folders, stream.recording)):
-            return value
-    raise DataError("There is nothing of that name to compare with.", "Choose one from the menu.")
-
-
+# --- kept against off
 def help_html(shown: ShownStream) -> str:
-    """HTML: does the memory help, and the pictures that are answered differently."""
-    chosen = shown.state.other
-    if chosen.startswith(MOMENT):
-        return "<p class='quiet small'>Two moments of one stream: what it held at each is in the fold below.</p>"
-    if chosen == OFF:
-        run, method, titles = shown.recording, evaluation_page.WITHOUT_CACHE, ("with it", "without")
-    else:
-        run, method, titles = _other_run(shown), "rita", ("in this run", "in the other")
-    found = evaluation_page.compare_answers(shown.recording, run, method, shown.t)
+    """HTML: does the memory help, and the pictures that are answered differently without it."""
+    found = evaluation_page.compare_answers(shown.recording, shown.t)
     if found is None:
-        missing = "RITA without memory was not measured in this run: start it again, and it is."
-        return f"<p>{missing if chosen == OFF else 'The two runs share no picture attacked alike.'}</p>"
+        return "<p>RITA without memory was not measured in this run: start it again, and it is.</p>"
     # those that one side alone has right first
     order = sorted(found.different, key=lambda d: (d.label not in (d.first, d.second), d.label != d.first, d.picture))
-    pictures = [(d.picture, list(zip(titles, (d.first, d.second)))) for d in order]
+    pictures = [(d.picture, [("with it", d.first), ("without", d.second)]) for d in order]
     gallery = _gallery(shown, pictures, "Pictures that are answered differently")
-    if chosen == OFF and not found.different and no_class_holds_two(shown):
+    if not found.different and no_class_holds_two(shown):
         text = "<b>It changes no answer, and cannot yet</b>: no class holds two views. Stream more pictures of fewer classes."
     else:
-        text = _answer_text(found, *titles, memory=chosen == OFF)
+        text = _answer_text(found)
     return f"<p class='lead'>{text}</p>{gallery}"
 
 
@@ -188,9 +124,9 @@ def no_class_holds_two(shown: ShownStream) -> bool:
     return all(view.count < 2 for view in held) and shown.recording.header.requested_clean.empty_class == "text_mean"
 
 
-def _answer_text(found: AnswerComparison, first: str, second: str, memory: bool) -> str:
+def _answer_text(found: AnswerComparison) -> str:
     counts = (
-        f"Right only {first}: {found.gained}; right only {second}: {found.lost}; of {found.n} pictures (McNemar’s exact p "
+        f"Right only with it: {found.gained}; right only without: {found.lost}; of {found.n} pictures (McNemar’s exact p "
         f"{number_text(float(f'{found.p_value:.2g}'))})."
     )
     if not found.different:
@@ -198,8 +134,7 @@ def _answer_text(found: AnswerComparison, first: str, second: str, memory: bool)
         return f"<b>It changes nothing</b>: {same} the same."
     if found.p_value >= SIGNIFICANT:
         return f"<b>Not shown by these pictures.</b> {counts}"
-    better, worse = ("Yes", "No, it harms") if memory else ("This run is better", "This run is worse")
-    return f"<b>{better if found.gained > found.lost else worse}.</b> {counts}"
+    return f"<b>{'Yes' if found.gained > found.lost else 'No, it harms'}.</b> {counts}"
 
 
 def outcome_gallery(shown: ShownStream) -> str:
@@ -249,61 +184,3 @@ def _gallery(shown: ShownStream, pictures: list[tuple[int, list[tuple[str, int]]
     more = len(pictures) - MAX_CHANGED
     rest = f"<p class='quiet small'>And {more} more.</p>" if more > 0 else ""
     return picture_buttons(shown, pictures[:MAX_CHANGED], about) + rest
-
-
-def contents_html(shown: ShownStream) -> str:
-    """HTML: what the two memories hold, side by side."""
-    chosen, run, there = shown.state.other, shown.recording, shown.trajectory
-    if shown.state.running:
-        return RUNNING
-    if chosen == OFF:
-        return "<p>Without a memory nothing is held: choose another moment or run above.</p>"
-    if chosen.startswith(MOMENT):
-        until, title = int(chosen.removeprefix(MOMENT)), _moment_title(chosen)
-    else:
-        run = _other_run(shown)
-        there = evaluation_page.trajectory_of(run)
-        until = min(shown.t, len(there.pictures))
-        title = f"{run.title}, after picture {until}"
-    views = (evaluation_page.remembered_views(*one) for one in ((shown.trajectory, shown.t), (there, until)))
-    found = evaluation_page.compare_caches(*views)
-    only, here = (found.only_first, found.only_second), f"this memory after picture {shown.t}"
-    rows = (
-        table_row("views held", *(str(len(found.both) + len(own)) for own in only)),
-        table_row("under their true class", *("–" if math.isnan(v) else wording.percent(v) for v in found.purity)),
-        table_row("mean entropy", *("–" if math.isnan(v) else f"{v:.3f} nats" for v in found.entropy)),
-        table_row("only here", *(str(len(own)) for own in only)),
-    )
-    table = html_table(("", here, escape(title)), rows, "log", "Two memories")
-    lists = "".join(
-        f"<h3>Only in {escape(name)}</h3>{_views_html(shown, one, own)}"
-        for name, one, own in ((here, shown.recording, only[0]), (title, run, only[1]))
-    )
-    return f"<p class='lead'>{wording.view_count(len(found.both))} in both.</p>{table}{lists}"
-
-
-def _views_html(shown: ShownStream, one: StreamRun, views: tuple[RememberedView, ...]) -> str:
-    """The first of some stored views, each a button that opens its picture; names of classes are those of both streams."""
-    boxes, found = evaluation_page.view_boxes(one, views[:MAX_VIEWS]), ""
-    for view in views[:MAX_VIEWS]:
-        name, other = escape(shown.trajectory.names[view.label]), ' data-other="1"' * (one.name != shown.recording.name)
-        found += (
-            f'<button type="button" data-t="{view.picture + 1}"{other} title="Open picture {view.picture + 1} in all tabs">'
-            f"{_crop(shown, view, boxes[view.id])}<span><b>{name}</b><small>{_truth(shown, view)}, {escape(view.name)}"
-            f"</small><small>view {view.view}, {view.entropy:.2f} nats</small></span></button>"
-        )
-    more = len(views) - MAX_VIEWS
-    rest = f"<p class='quiet small'>And {wording.view_count(more)} more.</p>" if more > 0 else ""
-    return f"<div class='arrivals'>{found}</div>{rest}" if found else "<p class='quiet small'>None.</p>"
-
-
-def _other_run(shown: ShownStream) -> StreamRun:
-    return evaluation_page.find_stream(shown.folders, shown.state.other)
-
-
-def clicked_view(shown: ShownStream, data: Mapping[str, JsonValue]) -> tuple[StreamRun, int] | None:
-    """The stream of a stored view that an untrusted event names, and its picture's number; None if there is none."""
-    compared = data.get("other") == 1 and shown.state.other != OFF and not shown.state.other.startswith(MOMENT)
-    run = _other_run(shown) if compared else shown.recording
-    number = parse_int(data.get("t"), 1, run.decided + 1)
-    return None if number is None else (run, number)

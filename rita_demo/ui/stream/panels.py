@@ -80,7 +80,7 @@ def says(shown: ShownStream) -> str:
     right = {method: int(curve.right[:t].sum()) for method, curve in trajectory.curves.items()}
     found = f"RITA has {right['rita']} right with its memory"
     if evaluation_page.WITHOUT_CACHE in right:
-        compared = evaluation_page.compare_answers(run, run, evaluation_page.WITHOUT_CACHE, t)
+        compared = evaluation_page.compare_answers(run, t)
         changed = 0 if compared is None else len(compared.different)
         answers = f"{changed or 'no'} answer{'s' * (changed != 1)}"
         found += f" and {right[evaluation_page.WITHOUT_CACHE]} without it: the memory changed {answers}"

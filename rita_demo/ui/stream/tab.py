@@ -51,7 +51,7 @@ LEAD = (
 )
 NO_STREAM = "<p class='empty'>Shown once a stream was run.</p>"
 REPLACES = (
-    "<p class='quiet small'>The memory on screen is put aside: “Bring back” in the tab Memory fetches it. The Story’s "
+    "<p class='quiet small'>The memory in use becomes that of the stream; yours stays in the menu of the tab Memory. The Story’s "
     "picture, class names and settings become those of the stream.</p>"
 )
 EXPORTS = {"jsonl": "Export the rows (JSON lines)", "csv": "Export every stored view (CSV)"}
@@ -161,10 +161,6 @@ class StreamTab:
     def _build_comparison(self) -> None:
         m = memory_panels
         build_heading("Does the memory help?")
-        menu = build_menu(
-            [m.MEMORY_OFF], value=m.OFF, label="This stream against", filterable=False, elem_id="stream-other"
-        )
-        self.other_menu = self.panels.add(menu, lambda session: m.other_choices(session, self.folders))
         empty = "<p class='empty'>Answered once a stream runs: the same pictures with the memory and without.</p>"
         self.changed = self._add(HtmlButtons(elem_id="stream-help"), m.help_html, empty=empty)
         with build_fold("Which method is right on which picture?", elem_id="stream-who"):
@@ -177,9 +173,6 @@ class StreamTab:
                 *("pictures.csv", "These pictures as CSV"),
             )
             self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, panels=self.panels)
-        lead = "The frame is the view; its picture opens in all tabs, with the memory before it."
-        with build_fold("What the two memories hold", lead, elem_id="stream-two"):
-            self.contents = self._add(HtmlButtons(elem_id="stream-contents"), m.contents_html, empty=NO_STREAM)
 
     def _has_outcome(self, session: Session) -> bool:
         shown = shown_stream(session, self.folders)
@@ -248,7 +241,6 @@ class StreamTab:
             (self.slider.input, self.pick_picture, self.slider),
             *((pictures.click, self.click_picture) for pictures in clicked),
             (self.outcome.input, self.pick_outcome, self.outcome),
-            (self.other_menu.input, self.pick_other, self.other_menu),
             *((event, self.list_views, self.search, self.order, self.listed) for event in listing),
             *((figure.click, self.click_figure) for name, figure in self.figures.items() if name != "classes"),
             (self.stored_menu.input, self.open_stored, self.stored_menu),
@@ -263,8 +255,7 @@ class StreamTab:
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(b["decide"].click, self.decide_own)
-        for views in (self.views, self.contents):
-            self.opener.bind_event(views.click, self.open_remembered)
+        self.opener.bind_event(self.views.click, self.open_remembered)
         self.dataset_download.bind_events()
         self.chosen_buttons.bind_events(self.fields, self.bind_chosen, [self.stored_menu], self._stored_choices)
 
@@ -421,11 +412,6 @@ class StreamTab:
         view.selected = None if t == view.decided else t
         return self.panels.redraw(session, "run")
 
-    def pick_other(self, visitor: str, value: JsonValue) -> Updates:
-        session = self.context.sessions.get(visitor)
-        session.stream.other = memory_panels.parse_other(session, self.folders, value)
-        return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
-
     def pick_outcome(self, visitor: str, outcome: str) -> Updates:
         """Which pictures the gallery shows; an unknown value means the first choice."""
         session = self.context.sessions.get(visitor)
@@ -468,15 +454,15 @@ class StreamTab:
             return {self.export: download_value(name, data, self.export_count)}
 
     def open_memory(self, visitor: str) -> Iterator[Updates]:
-        """Show the memory before the selected picture in *Memory*, where every stored view can be left out."""
+        """Show the memory before the selected picture in *Memory*."""
         yield from self.open_inside(visitor, tab="memory")
 
     def open_remembered(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
-        """The picture of a stored view was clicked, of this stream or of the one beside it."""
+        """The picture of a stored view was clicked."""
         shown = shown_stream(self.context.sessions.get(visitor), self.folders)
-        found = None if shown is None else memory_panels.clicked_view(shown, event_data(event))
-        if found is not None:
-            yield from self._open(visitor, *found)
+        t = None if shown is None else parse_int(event_data(event).get("t"), 1, shown.recording.decided + 1)
+        if shown is not None and t is not None:
+            yield from self._open(visitor, shown.recording, t)
 
     def open_inside(self, visitor: str, tab: str = "inside") -> Iterator[Updates]:
         """Show the selected picture."""

@@ -9,14 +9,17 @@ import pytest
 from rita_demo import analysis, plots
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
-from rita_demo.records import Exclusions, Tuning
+from rita_demo.plots.memory.cache import MIN_CHANGE
+from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import sections, what_if
 from rita_demo.ui.panels import selection_details
 from rita_demo.ui.panels.transport_toy import toy_value
+from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.terms.tab import formulas
+from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
@@ -114,6 +117,53 @@ def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) 
     assert full.attacked.trace.cache.count[k] == 3
     changed = np.flatnonzero(less.attacked.trace.total != full.attacked.trace.total)
     assert changed.tolist() == [k]
+
+
+def filled(run: Run, seed: int) -> CacheState:
+    """A cache whose first two classes are full, whose third holds one view and whose others are empty."""
+    rng, empty = np.random.default_rng(seed), run.cache_before
+    arrays = {n: np.array(getattr(empty, n)) for n in ("features", "entropy", "born", "view", "count")}
+    views = run.attacked.encoded_views.features
+    slots = empty.features.shape[1]
+    for k, count in ((0, slots), (1, slots), (2, 1)):
+        chosen = rng.choice(len(views), count, replace=False)
+        arrays["features"][k, :count], arrays["entropy"][k, :count] = views[chosen], rng.random(count)
+        arrays["born"][k, :count], arrays["view"][k, :count], arrays["count"][k] = 0, chosen, count
+    return CacheState(**arrays, pictures=1, key=empty.key)
+
+
+def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_without_it(engine, example_run) -> None:
+    state, names, session = filled(example_run, 0), example_run.class_prompts.names, Session()
+    run = rerun.rescore(engine, replace(example_run, cache_before=state))
+    session.show(run)
+    session.history = History((HistoryEntry("Stored", snapshot_of(state, names, None)),))
+    side, changes = run.attacked, []
+
+    def decide(cache: CacheState) -> Trace:
+        return engine.decide(side.encoded_views, run.class_prompts, cache, run.settings, tuning=side.trace.tuning)[0]
+
+    def lead(total: np.ndarray) -> float:
+        return min(float(v) for k, v in enumerate(total) if k != run.label) - float(total[run.label])
+
+    full, places = decide(state), [(k, slot) for k, slot, _ in session.history.current.items]
+    assert len(places) == 2 * state.features.shape[1] + 1
+    for k, slot in places:
+        session.select(item=(k, slot))
+        toggle(engine, session, "item")
+        less, now = decide(engine.remove_cache_item(state, k, slot)), session.displayed_run.attacked.trace
+        assert np.allclose(now.total, less.total, atol=1e-5)
+        assert np.allclose(now.cache_distance, less.cache_distance, atol=1e-5)
+        assert now.verdict.label == less.verdict.label
+        said = what_if.banner(session)
+        assert f"without slot {slot} of the memory of {names[k]}" in said
+        changes.append(lead(now.total) - lead(full.total))
+        assert changes[-1] == pytest.approx(lead(less.total) - lead(full.total), abs=1e-5)
+        felt = abs(changes[-1]) >= MIN_CHANGE
+        by = f"changes by <b>{wording.signed(changes[-1])}</b>" if felt else "does not change"
+        assert f"The lead of the true class on the attacked picture {by}." in said
+        toggle(engine, session, "item")
+        assert session.displayed_run is run, "put back"
+    assert max(map(abs, changes)) > MIN_CHANGE, "leaving one out is felt"
 
 
 class CountingEngine(ToyEngine):

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.analysis import project_to_plane
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.bundle_read import FileError
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import bulk_add, html, panels
+from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.cache_history import History
@@ -47,14 +46,10 @@ def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None
     tab, name, k = client.tab, client.name, client.fullest
     tab.on_class(name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
     assert client.session.selection.k == k
-    for select, event in (
-        (tab.click_item, {"k": k, "slot": 0}),
-        (tab.click_slot, {"curve": 0, "index": 0, "data": [0, 0.5]}),
-    ):
-        client.session.select(item=None, view=None)
-        select(name, Event(event))
-        at = client.session.selection
-        assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
+    client.session.select(item=None, view=None)
+    tab.click_item(name, Event({"k": k, "slot": 0}))
+    at = client.session.selection
+    assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
     assert 'aria-pressed="true"' in html.contents(client.session)
     assert "slot 0" in html.detail(client.session)
 
@@ -63,13 +58,15 @@ def drawn(figure: Any, name: str) -> Any:
     return next(t for t in figure.data if t.name == name)
 
 
-def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(client, example_run) -> None:
+def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
+    client, example_run, coffee_file: str
+) -> None:
     shown, bare = client.session.memory.empty_cache_result
     assert shown is example_run
     assert "With an empty one" in panels.comparison(client.session)
     full = client.session.memory.cache_result[2]
     assert np.allclose(full.cache_distance, example_run.attacked.trace.cache_distance)
-    client.run(client.tab.add_attacked_samples(client.name))
+    client.run(client.tab.add_uploads(client.name, [coffee_file]))
     engine, key = client.context.engine_of(client.session), example_run.clean.picture.key
     held = []
     side = example_run.attacked
@@ -90,26 +87,6 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(c
     assert held[2] > 0
     assert sum(d[2] for d in marks.customdata) == held[2]
     assert sum(d[2] for d in drawn(figure, "empty memory").customdata) == 0
-
-
-def test_the_plane_belongs_to_the_selected_class_and_snapshot(client, example_run) -> None:
-    k = client.fullest
-    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
-    items = client.current.items_by_class[k]
-    zbar = (example_run.class_prompts.features[k] * example_run.class_prompts.weight[k][:, None]).sum(0)
-    wanted = project_to_plane(np.stack([i.feature for i in items]), zbar)
-    figure = panels.plane_figure(client.session)
-    for stage in ("before", "smallest", "svd"):
-        marks = drawn(figure, stage)
-        assert np.stack([marks.x, marks.y], 1) == pytest.approx(getattr(wanted, stage))
-    said = panels.plane_text(client.session)
-    assert f"{np.degrees(wanted.angle):.0f}°" in said
-    for row in wanted.share:
-        assert wording.percent(round(float(row.sum()), 6)) in said
-    client.tab.pick_moment(client.name, 0)
-    assert "holds nothing" in panels.plane_figure(client.session).layout.meta["alt"]
-    client.session.selection = replace(client.session.selection, k=None)
-    assert panels.plane_figure(client.session) is None
 
 
 def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
@@ -149,8 +126,8 @@ def exported(engine: ToyEngine, history: History) -> bytes:
     return cache_file.pack(now, about, history.entries)
 
 
-def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_is_put_aside(
-    client, engine: ToyEngine, tmp_path: Path
+def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
+    client, engine: ToyEngine, tmp_path: Path, coffee_file: str
 ) -> None:
     tab, session, names = client.tab, client.session, ("crab", "owl, barn")
     run = run_module.run_picture(
@@ -161,25 +138,33 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     path.write_bytes(exported(engine, theirs))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
     assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
-    assert "What was here is put aside" in said
+    assert "The memory of before stays in the menu" in said
     titles = [one.title for one in session.history.entries]
     assert titles == [*(one.title for one in theirs.entries), "Imported from a file"], "its own history alone"
     assert session.history.current.names == names
-    assert session.put_aside == (mine,)
+    assert session.memories.histories == (mine, session.history)
+    labels = [text for text, _ in panels.menu(session, ())["choices"]]
+    assert (
+        labels[1]
+        == f"An imported file (memory.safetensors): {wording.view_count(theirs.current.count)} of 2 class names"
+    )
     open_tab(tab, client.name)
     assert session.memory.example is None, "no stored example takes its place"
     assert "This memory has other class names than the picture on screen" in panels.comparison(session)
     assert panels.decide_button(session)["visible"]
     request = own_picture_request(session, engine, None, session.history)
-    assert (request.names, session.put_aside) == (names, (mine,))
-    tab.bring_back(client.name)
+    assert (request.names, session.history) == (names, session.memories.histories[1])
+    tab.pick_memory(client.name, "0")
     assert session.history is mine
     assert not panels.decide_button(session)["visible"]
-    client.run(tab.add_attacked_samples(client.name))
-    tab.bring_back(client.name)
+    client.run(tab.add_uploads(client.name, [coffee_file]))
+    longer = session.history
+    tab.pick_memory(client.name, "1")
     assert session.history.current.names == names
-    client.run(tab.add_attacked_samples(client.name))  # of the names of the picture on screen
-    assert names in {one.current.names for one in session.put_aside}, "nothing is lost"
+    client.run(tab.add_uploads(client.name, [coffee_file]))  # of the names of the picture on screen
+    assert [one.current.names for one in session.memories.histories] == [NAMES, names, NAMES], "nothing is lost"
+    assert session.memories.histories[0] is longer
+    assert len({text for text, _ in panels.menu(session, ())["choices"]}) == 3, "no text stands twice"
 
 
 def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
@@ -198,10 +183,9 @@ def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(cli
     assert request.label is None, "a motorbike"
     session.show(run_to_end(request.run_steps(engine, session.history.cache_before("")), lambda _: None))
     session.add_to_history(session.run, "A motorbike")
-    client.run(tab.contribute(client.name))
-    shown = [run_summary_bar.summary_bar(session), html.contributions(session)]
-    before = session.history.cache_before("")
-    shown.append(bulk_add.before_after(engine, session.run, None, before, ["one"], []))
+    tab.on_compare(client.name)
+    assert "With an empty one" in panels.comparison(session)
+    shown = [run_summary_bar.summary_bar(session), panels.comparison(session)]
     for text in shown:
         for word in ("✓", "✗", "wrong", "right", "true class"):
             assert word not in text, word

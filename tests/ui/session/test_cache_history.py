@@ -53,7 +53,7 @@ def holds_the_latest_run_only(visit: MemoryClient, key: str) -> bool:
 
 def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run, coffee_file: str) -> None:
     mine = {i.view for i in client.items}
-    client.run(client.tab.add_uploads(client.name, [coffee_file], False))
+    client.run(client.tab.add_uploads(client.name, [coffee_file]))
     with_b = client.session.history
     result = run_again(client, example_run)
     # it was judged by B alone, not by its own earlier views
@@ -66,13 +66,15 @@ def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run,
     client.tab.on_undo(client.name)
     assert states_equal(client.current.to_cache_state(), with_b.current.to_cache_state())
     held = client.current.count
-    client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file], False))
+    client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file]))
     assert client.current.count == held, "the same uploads are stored once"
     assert holds_the_latest_run_only(client, client.session.history.entries[-1].picture_key)
 
 
-def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(client, example_run) -> None:
-    client.run(client.tab.add_attacked_samples(client.name))
+def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(
+    client, example_run, coffee_file: str
+) -> None:
+    client.run(client.tab.add_uploads(client.name, [coffee_file]))
     run_again(client, example_run)
     run_again(client, example_run)
     assert holds_the_latest_run_only(client, example_run.clean.picture.key)
@@ -104,12 +106,12 @@ def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_r
         client.tab.on_remove(client.name)
 
 
-def test_the_selected_view_stays_selected_across_snapshots(client) -> None:
+def test_the_selected_view_stays_selected_across_snapshots(client, coffee_file: str) -> None:
     k = client.fullest
     last = len(client.current.items_by_class[k]) - 1
     client.tab.click_item(client.name, Event({"k": k, "slot": last}))
     item = client.current.items_by_class[k][last]
-    client.run(client.tab.add_attacked_samples(client.name))
+    client.run(client.tab.add_uploads(client.name, [coffee_file]))
     for at in range(1, len(client.session.history.entries)):
         client.tab.pick_moment(client.name, at)
         place, then = client.session.selection.item, client.session.history.entries[at].snapshot

@@ -33,7 +33,6 @@ from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.stream import dataset_download, memory_panels
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
-from rita_demo.ui.widgets import wording
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab
@@ -429,43 +428,14 @@ def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClien
     assert listed() == [view.picture + 1 for view in reversed(views) if view.picture < 2]
 
 
-def test_the_memory_kept_is_compared_with_none_by_default_and_with_other_memories(client: StreamClient) -> None:
-    tab, session = client.tab, client.session
-    list(tab.on_start(client.form_values(pictures=6) | {tab.fields["slots"]: 1}))
-    other = client.view.recording.name
+def test_the_memory_kept_is_compared_with_none(client: StreamClient) -> None:
     client.stream(pictures=6)
-    one = client.view.recording
-    found = evaluation_page.compare_answers(one, one, WITHOUT_CACHE, 6)
+    found = evaluation_page.compare_answers(client.view.recording, 6)
     text = memory_panels.help_html(client.shown)
     assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
     forced = memory_panels.no_class_holds_two(client.shown)
     assert ("It changes no answer, and cannot yet" in text) is (not found.different and forced)
     assert ("It changes nothing" in text) is (not found.different and not forced)
-    choices = [value for _, value in memory_panels.other_choices(session, tab.folders)["choices"]]
-    assert choices == ["off", "after 1", "after 3", "after 4", other]
-    tab.pick_other(client.name, "after 3")
-    views = (evaluation_page.remembered_views(client.view.trajectory, t) for t in (6, 3))
-    both = len(evaluation_page.compare_caches(*views).both)
-    assert f"{wording.view_count(both)} in both" in memory_panels.contents_html(client.shown)
-    tab.pick_other(client.name, other)
-    stored, opened = evaluation_page.find_stream(tab.folders, other), []
-    found = evaluation_page.compare_answers(one, stored, "rita", 6)
-    assert sorted(numbers_in(memory_panels.help_html(client.shown))) == [d.picture + 1 for d in found.different]
-    listed = memory_panels.contents_html(client.shown)
-    assert "slots=1" in listed
-    for beside in (True, False):
-        numbers = re.findall(rf'data-t="(\d+)"{" data-other" if beside else " title"}', listed)
-        for t in map(int, numbers[-1:]):
-            list(tab.open_remembered(client.name, Event({"t": t} | ({"other": 1} if beside else {}))))
-            row = (stored if beside else one).rows()[t - 1]
-            assert session.run.class_prompts.names[session.run.label] == row["label"]
-            assert session.run.settings.slots == (1 if beside else one.header.requested.slots)
-            opened.append(beside)
-    assert opened, "a view that one of them alone holds opens its picture"
-    for hostile in ("../x", "after 99", "after x", None, 3, ["off"]):
-        with pytest.raises(DataError, match="nothing of that name"):
-            tab.pick_other(client.name, hostile)
-    assert client.view.other == other
 
 
 def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_another_model(

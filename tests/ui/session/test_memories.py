@@ -1,0 +1,70 @@
+"""The memories of one visitor: which stay when another one is used."""
+
+import numpy as np
+import pytest
+
+from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
+from rita_demo.ui.session.memories import MAX_MEMORIES, Memories
+
+
+def memory(count: int, origin: str = "", moments: int = 2) -> History:
+    """A memory that holds so many views, at its last moment alone."""
+    items = tuple(CacheItem(np.ones(2, np.float32), 0.1, n, n) for n in range(count))
+    full = CacheSnapshot("key", ("cup", "cat"), 3, 2, count, {0: items} if items else {})
+    empty = CacheSnapshot("key", ("cup", "cat"), 3, 2)
+    first = [HistoryEntry(f"Moment {n}", empty, origin=origin) for n in range(moments - 1)]
+    return History((*first, HistoryEntry("The last", full, origin=origin)))
+
+
+def places(memories: Memories, *wanted: History) -> bool:
+    """Whether these are the memories, in this order."""
+    return [id(one) for one in memories.histories] == [id(one) for one in wanted]
+
+
+def test_what_holds_views_stays_and_is_as_it_was_when_it_is_used_again() -> None:
+    mine, theirs, third = memory(2), memory(3, "a stream (x)"), memory(1)
+    found = Memories().changed(mine).another(theirs).another(third)
+    assert places(found, mine, theirs, third)
+    assert (found.in_use, found.current) == (2, third)
+    longer = theirs.with_snapshot("Emptied", memory(0).current)
+    found = found.using(1).changed(longer).using(0)
+    assert places(found, mine, longer, third)
+    assert found.current is mine
+    assert places(found.using(1).another(mine), mine, longer, third, mine), "emptied, which Undo takes back"
+
+
+@pytest.mark.parametrize("origin", ["", "a stream (x)"])
+def test_a_memory_without_any_view_gives_its_place_away_but_the_first_only_to_the_visitors_own(origin: str) -> None:
+    other, last = memory(2, origin), memory(3)
+    found = Memories().another(other)
+    assert found.current is other
+    assert len(found.histories) == (2 if origin else 1)
+    nothing = memory(0, origin)
+    found = Memories().changed(last).another(nothing).another(other)
+    assert places(found, last, other)
+
+
+def test_an_opened_picture_brings_its_memory_back_so_only_what_was_added_is_kept() -> None:
+    mine, before, later = memory(2), memory(3, "a stream (x)"), memory(4, "a stream (x)")
+    opened = Memories().changed(mine).another(before, opened=True)
+    decided = opened.changed(History((*before.entries[1:], memory(1).entries[-1])))  # full: the oldest moment went
+    assert places(decided.another(later, opened=True), mine, later)
+    assert places(decided.another(later), mine, later)
+    more = decided.changed(History((*decided.current.entries, memory(1).entries[-1])))
+    assert places(more.another(later, opened=True), mine, more.current, later)
+    again = decided.using(0).using(1)
+    assert places(again.another(later, opened=True), mine, decided.current, later), "chosen by the visitor"
+    kept = Memories().changed(mine).another(before).another(later)
+    assert places(kept, mine, before, later), "not opened"
+
+
+def test_over_the_limit_the_oldest_leaves_but_never_the_first_or_the_one_in_use() -> None:
+    many = [memory(1) for _ in range(MAX_MEMORIES)]
+    found = Memories().changed(many[0])
+    for one in many[1:]:
+        found = found.another(one)
+    assert places(found, *many)
+    new = memory(2)
+    assert places(found.another(new), many[0], *many[2:], new)
+    assert places(found.using(1).another(new), *many[:2], *many[3:], new)
+    assert found.using(1).another(new).current is new
