@@ -65,8 +65,10 @@ GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
 
 
 def refuse_gone(name: object) -> None:
-    """Raises SettingError where ``name`` is a method of before, or a setting of one: what to ask for instead."""
+    """Raises SettingError where ``name`` is a method or an attack of before, or a setting of one: what to ask for instead."""
     method = str(name)[:100].strip().partition(".")[0]
+    if method == "defence":
+        raise SettingError("The attack defence is adaptive:rita, which is stronger: ask for that.")
     if protocol := GONE_METHODS.get(method):
         raise SettingError(
             f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."

@@ -1,4 +1,4 @@
-"""Measuring under attacks through crops and through the defence, by an attacker who knows it, and by AutoAttack."""
+"""Measuring under attacks through crops, by an attacker who knows the defence, and by AutoAttack."""
 
 from pathlib import Path
 
@@ -23,7 +23,8 @@ MASKED = Defence(
 
 
 def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run_evaluate, rows_of, tmp_path) -> None:
-    more = ("--attack", "defence", "--protocols", "off,stream", "--set", "attack_views=3", "--limit", "4")
+    more = ("--attack", "adaptive:rita", "--protocols", "off,stream", "--set", "attack_views=3", "--limit", "4")
+    more += ("--set", "adaptive.steps=2", "--set", "adaptive.restarts=1")
     out = run_evaluate(tmp_path / "runs", *more)
     found = rows_of(out)
     assert len(found) == 4  # clip, ensemble, rita off and stream
@@ -32,7 +33,7 @@ def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run
     found_headers = headers(out)
     for header in found_headers:
         said = " ".join(header["threat_model"]["sentences"])
-        assert "RITA itself" in said
+        assert "The attacker knows RITA" in said
         assert "with 3 fresh views each" in said
         assert "held fixed" in said
         empty = "The attack uses an empty memory for every picture." in said

@@ -63,12 +63,12 @@ def dtd(data_root: Path) -> PictureSet:
     [
         ("pgd", "attack_views=4,8", 1),
         ("eot", "attack_views=4,8", 2),
-        ("defence", "attack_views=4,8", 2),
+        ("adaptive:rita", "attack_views=4,8", 2),
         ("eot", "view_scale=0.1,0.5", 2),
         ("pgd", "view_scale=0.1,0.5", 1),
         ("eot", "entropy_weight=0.01,0.1", 1),
-        ("defence", "entropy_weight=0.01,0.1", 2),
-        ("defence", "views=16,32", 1),
+        ("adaptive:rita", "entropy_weight=0.01,0.1", 2),
+        ("adaptive:rita", "views_augmix=true,false", 1),
         ("autoattack", "autoattack=standard,rand", 2),
         ("autoattack", "attack_views=4,8", 1),
         ("cw_l2", "budget=1,4", 1),
@@ -83,7 +83,7 @@ def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(pictures, 
 
 
 def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures: PictureSet) -> None:
-    found = {(c.method, c.settings.protocol): c for c in cells("defence", protocols="off,reset,stream")}
+    found = {(c.method, c.settings.protocol): c for c in cells("adaptive:rita", protocols="off,reset,stream")}
     assert set(found) == {("clip", "off"), ("rita", "off"), ("rita", "reset"), ("rita", "stream")}
     by, fewer = (
         {name: attack_key(cell, some, MODEL) for name, cell in found.items()}
@@ -96,7 +96,13 @@ def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures
 
 @pytest.mark.parametrize(
     ("attack", "twice", "squares"),
-    [("none", PROMPTED, 1), ("noise", PROMPTED, 1), ("defence", PROMPTED, 1), ("pgd", METHODS, 2), ("eot", METHODS, 2)],
+    [
+        ("none", PROMPTED, 1),
+        ("noise", PROMPTED, 1),
+        ("adaptive:rita", PROMPTED, 1),
+        ("pgd", METHODS, 2),
+        ("eot", METHODS, 2),
+    ],
 )
 def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, attack, twice, squares) -> None:
     found = cells(attack, METHODS, pictures=dtd, sweeps=["hand_prompt=photo,dataset"])

@@ -140,8 +140,10 @@ def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine,
 
 def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
     methods = ("clip", "rita", "rita_memory")
-    wish = request_(tmp_path / "one", "defence", methods=methods, limit=6)
-    wish = replace(wish, points=(*wish.points, wish.points[0].replace(protocol="reset")))
+    wish = request_(tmp_path / "one", "adaptive", methods=methods, limit=6)
+    few = {"adaptive.against": "rita", "adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2}
+    known = [one.replace(**few) for one in wish.points]
+    wish = replace(wish, points=(*known, known[0].replace(protocol="reset")))
     for _ in range(2):  # closed and resumed: all groups advance together
         interrupt(wish, engine)
         counts = {len(read_lines(cell / "rows.jsonl")) for cell in (tmp_path / "one/cells").iterdir()}
@@ -152,7 +154,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
     course = trajectory_of(found)
     assert all((given >= 0).all() for given in course.answers.values())
     rows = found.rows()
-    assert [row["linf"] > 0 for row in rows] == [row["attack"] == "defence" for row in rows]
+    assert [row["linf"] > 0 for row in rows] == [row["attack"] == "adaptive" for row in rows]
     assert sum(row["linf"] > 0 for row in rows) == 3
     empty = engine.empty_cache(engine.encode_classes(found.names, found.header.requested), found.header.requested)
     collected = collect("caltech101", data_root, "val", limit=6, allow_partial=False)
@@ -162,7 +164,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
         class_prompts = engine.encode_classes(found.names, own)
         entry = entries[row["picture"]]
         picture = open_picture(entry.source(), square=own.square, side=engine.info.side)
-        if row["attack"] == "defence":  # attacked again with the cache of that moment
+        if row["attack"] == "adaptive":  # attacked again with the cache of that moment
             trace = engine.attack(picture, class_prompts, own, entry.label, cache=found.cache_after(empty, t))
             assert (trace.linf, trace.l2) == pytest.approx((row["linf"], row["l2"]))
 
