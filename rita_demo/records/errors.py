@@ -62,13 +62,19 @@ class DataError(DemoError):
 
 #: Method of before -> the ``protocol`` under which RITA is what it was.
 GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
+#: Another name of before -> what to ask for instead.
+GONE = {
+    "defence": "The attack defence is adaptive:rita, which is stronger: ask for that.",
+    "out of smallest_budget": "The smallest strength keeps no attacks (--out, out=): write its table (--csv, to_csv).",
+}
 
 
 def refuse_gone(name: object) -> None:
-    """Raises SettingError where ``name`` is a method or an attack of before, or a setting of one: what to ask for instead."""
+    """Raises SettingError where ``name`` is a method or an attack of before, a setting of one, or another name of
+    :data:`GONE`: what to ask for instead."""
     method = str(name)[:100].strip().partition(".")[0]
-    if method == "defence":
-        raise SettingError("The attack defence is adaptive:rita, which is stronger: ask for that.")
+    if sentence := GONE.get(method):
+        raise SettingError(sentence)
     if protocol := GONE_METHODS.get(method):
         raise SettingError(
             f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."

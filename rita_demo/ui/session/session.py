@@ -16,7 +16,6 @@ from rita_demo.analysis.crop_law import LawCurves
 from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
-from rita_demo.pipeline.smallest_budget import BudgetTable
 from rita_demo.records import (
     AttackStepResult,
     Exclusions,
@@ -173,8 +172,7 @@ class Session:
     ``image_cache`` holds pictures already encoded for the screen. ``history`` is the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened;
     ``put_aside``: earlier histories that another one took the place of, oldest first.
-    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*,
-    ``budgets`` that of its smallest strengths.
+    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
     """
 
     model: str = ""
@@ -198,7 +196,6 @@ class Session:
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
     arena: ArenaTable | None = None
-    budgets: BudgetTable | None = None
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)
