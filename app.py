@@ -45,11 +45,10 @@ def serve(
 
     signals = SignalHandler()
     signals.install()
-    read, style = environment.value, "text"
+    read = environment.value
     try:
-        style = read("RITA_LOG")
         environment.check()
-        process_logging.configure(style, debug=read("RITA_DEBUG"))
+        process_logging.configure(debug=read("RITA_DEBUG"))
         choose_upload_folder()
         host = host or read("RITA_HOST")
         number = _free_port(host, port or read("RITA_PORT"))
@@ -71,7 +70,7 @@ def serve(
             try:
                 return _load_engine(first, device)
             except DemoError as error:
-                _print_error(error, style)
+                print(error, file=sys.stderr)
                 raise
 
         deferred = first == EMBEDDED and run is None and not (device or read("RITA_DEVICE"))
@@ -92,7 +91,7 @@ def serve(
             folders=DataFolders(data_root or read("RITA_DATA"), read("RITA_RUNS")),
         )
     except DemoError as error:
-        _print_error(error, style)
+        print(error, file=sys.stderr)
         return 1
     accounts = read("RITA_AUTH")
     address = launch.launch_page(page, host, number, accounts, sessions, partial(failure_of, engine))
@@ -116,17 +115,6 @@ def _load_engine(name: str, device: str | None) -> Engine:
     spent = round(time.perf_counter() - begin, 1)
     process_logging.log_event("model", device=engine.info.device, precision=engine.info.precision, seconds=spent)
     return engine
-
-
-def _print_error(error: Exception, style: str) -> None:
-    """One sentence on stderr, as the log's ``style`` has it."""
-    from rita_demo.process import logging as process_logging
-
-    if style == "json":
-        process_logging.configure(style)
-        process_logging.LOG.error(str(error))
-    else:
-        print(error, file=sys.stderr)
 
 
 def _free_port(host: str, requested: int) -> int:

@@ -23,7 +23,7 @@ def start_server(log: Path, *words: str, **variables: str) -> Iterator[str]:
     """
     port = free_port()
     environment = os.environ | {"RITA_PORT": str(port), "RITA_HOST": "127.0.0.1"}
-    for name in ("RITA_BACKBONE", "RITA_AUTH", "RITA_LOG"):
+    for name in ("RITA_BACKBONE", "RITA_AUTH"):
         environment.pop(name, None)
     # No test downloads anything, and none uses earlier downloads.
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(log.parent / "hub")}

@@ -7,7 +7,7 @@ from rita_demo.records import MeasuredCell
 from rita_demo.records.intervals import wilson
 
 #: What an attack on CLIP leaves is an upper bound for the attacker who knows the method; reverse leaves CLIP right.
-STATIC = ("fgsm", "pgd", "cw_linf", "di", "autoattack", "eot", "defence")
+STATIC = ("fgsm", "pgd", "cw_linf", "di", "autoattack", "eot")
 VANISHED = 0.01  # of CLIP's gradient norm
 LARGE_BUDGET = 32  # in 1/255: a picture can be changed into another one
 LITTLE = 10.0  # percent right that any method may keep

@@ -181,10 +181,6 @@ ATTACK = Attack(
     knows=(*KNOWS_MODEL, "how crops are drawn", "every setting of the defence", "the memory"),
     does_not_know=("the view seed",),
     caveat="AugMix is left out. An attacker with more steps or restarts may be stronger.",
-    earlier=(
-        "each start was judged on 4 sets of as many views as a step draws, and the second one raised DLR (of a defence "
-        "with two surrogates: the margin), aimed at no class",
-    ),
     details=_details,
     loop=one_by_one(adaptive),
     iterative=True,

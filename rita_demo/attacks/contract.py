@@ -4,8 +4,8 @@ Nothing here imports torch: names, titles and threat models are read without it.
 loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of the attack's own file."""
 
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from rita_demo.attacks.loop.components import COMPONENTS, Goal, Projection, Start, Step, StepWithState
 from rita_demo.attacks.loop.request import AttackLoop, Logits, SampledLogits
@@ -76,7 +76,6 @@ class Attack(WithSettings):
 
     ``settings``: settings that only this attack has, in the group "attack". ``details``: settings -> further sentences
     of the threat model.
-    ``earlier``: what each earlier form of the attack did, oldest first: what those made is named so and is made anew.
     ``plugin``: "FILE:NAME" of an attack that was loaded from a file, else ""; ``digest``: a hash of its code then."""
 
     name: str
@@ -111,16 +110,12 @@ class Attack(WithSettings):
     differentiates: Differentiated | Callable[[Settings], Differentiated] = "model"
     settings: tuple[Setting, ...] = ()
     details: Callable[[Settings], tuple[str, ...]] | None = None
-    earlier: tuple[str, ...] = ()
     plugin: str = ""
     digest: str = ""
     direction: str = "away from"  # the label, where there is no target
-    access: InitVar[Any] = None  # ``differentiates`` in plugins that were written before it was renamed
 
-    def __post_init__(self, access: Any) -> None:
+    def __post_init__(self) -> None:
         super().__post_init__()
-        if access is not None:
-            object.__setattr__(self, "differentiates", access)
         for kind, names in COMPONENTS.items():
             component = getattr(self, kind)
             if not callable(component) and component not in names:
@@ -144,23 +139,13 @@ class Attack(WithSettings):
         return tuple(self.param_names.values())
 
     @property
-    def revision(self) -> int:
-        """How many forms of the attack were replaced: it is stored beside what the attack made."""
-        return len(self.earlier)
-
-    def replaced_since(self, revision: int) -> str:
-        """A sentence on the form that the attack had at that revision; "" for the present one."""
-        return f"Made by an earlier form of this attack: {self.earlier[revision]}." if revision < self.revision else ""
-
-    @property
     def queries_clip(self) -> bool:
         """Whether the result depends on the prompt that plain CLIP has."""
         return bool(self.victim) and self.differentiates != "defence"
 
     def differentiated(self, settings: Settings) -> Differentiated:
         """What the attacker differentiates with these settings."""
-        part = self.differentiates(settings) if callable(self.differentiates) else self.differentiates
-        return part or "model"
+        return self.differentiates(settings) if callable(self.differentiates) else self.differentiates
 
     def sentence_for(self, target: str | None) -> str:
         """The sentence of an attack towards the class ``target``; None: away from the label."""

@@ -18,12 +18,12 @@ from rita_demo.process.plugin_file import (
     plugin_digest,
     script_spec,
 )
-from rita_demo.records.errors import SettingError, check_known
+from rita_demo.records.errors import SettingError, check_known, refuse_gone
 from rita_demo.settings import Settings, register, register_choices, unregister
 
 T = TypeVar("T", bound=Any)
 #: The order of menus and tables; others follow in the order of the alphabet.
-ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot defence adaptive"
+ORDER = "none noise fgsm pgd cw_linf cw_l2 di patch typographic reverse autoattack eot adaptive"
 ATTACKS: dict[str, Attack] = {}
 
 
@@ -117,6 +117,8 @@ add_object = _registry.add_object
 
 def get_attack(name: str) -> Attack:
     """The attack of that name, or a :class:`SettingError` that lists the valid ones."""
+    if name not in ATTACKS:
+        refuse_gone(name)
     check_known("attack", name, ATTACKS)
     return ATTACKS[name]
 

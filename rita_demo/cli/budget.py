@@ -7,7 +7,7 @@ from rita_demo.cli import options
 from rita_demo.cli.terminal import Commands, ProgressLog, add_command, check_writable, print_progress
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.output_file import write_output
-from rita_demo.records.errors import SettingError
+from rita_demo.records.errors import SettingError, refuse_gone
 from rita_demo.scripting.own import defence_names
 from rita_demo.settings import parse_assignment
 
@@ -15,8 +15,8 @@ from rita_demo.settings import parse_assignment
 def add_budget(commands: Commands) -> None:
     about = (
         "Find the smallest strength at which an attacker who knows a defence makes its answer on a picture wrong, by "
-        "bisection. Beside it: SSIM and CIEDE2000 of that change, and the passes of the vision tower that all attacks "
-        "took. A defence that stands may fall to a better attack."
+        "bisection. Beside it: the passes of the vision tower that all attacks took. "
+        "A defence that stands may fall to a better attack."
     )
     parser = add_command(
         commands,
@@ -24,7 +24,7 @@ def add_budget(commands: Commands) -> None:
         _budget,
         "the smallest strength at which the attacker who knows breaks a defence",
         "budget picture.jpg --classes cup,crab,cat --label cup --methods clip,ensemble,rita",
-        "budget picture.jpg --vocabulary dtd --methods rita --backbone embedded-robust --out budgets",
+        "budget picture.jpg --vocabulary dtd --methods rita --backbone embedded-robust --csv budgets.csv",
         description=about,
     )
     add = parser.add_argument
@@ -39,7 +39,7 @@ def add_budget(commands: Commands) -> None:
     options.add_backbone(parser)
     options.add_defence(parser)
     options.add_settings(parser)
-    add("--out", metavar="DIR", type=Path, help="keep every attack here: the same command goes on where it was stopped")
+    add("--out", help=argparse.SUPPRESS)
     add("--csv", metavar="F", type=Path, help="write the table as CSV")
 
 
@@ -49,6 +49,8 @@ def _budget(args: argparse.Namespace) -> int:
 
     methods = defence_names(args.methods)  # first: a setting may be its own
     try:
+        if args.out is not None:
+            refuse_gone("out of smallest_budget")
         changes = dict(parse_assignment(text) for text in args.assignments)
         saved = options.saved_settings(args)
     except SettingError as error:
@@ -60,7 +62,6 @@ def _budget(args: argparse.Namespace) -> int:
         methods=methods,
         label=args.label,
         most=args.most,
-        out=args.out,
         report=ProgressLog(),
         preset=args.preset,
         saved=saved,

@@ -18,7 +18,6 @@ from safetensors import numpy as safetensors
 from rita_demo import records
 from rita_demo.records import measurement
 from rita_demo.settings import Settings
-from rita_demo.settings.stored import settings_of
 
 TREE, ARRAYS = "run.json", "arrays.safetensors"
 
@@ -82,7 +81,7 @@ def _from_tree(tree: Any, arrays: dict[str, np.ndarray]) -> Any:
     if "array" in tree:
         return arrays[tree["array"]]
     if "settings" in tree:
-        return settings_of(_from_tree(tree["settings"], arrays))
+        return Settings(**_from_tree(tree["settings"], arrays))
     if "dict" in tree:
         return {key: _from_tree(part, arrays) for key, part in tree["dict"].items()}
     kind = getattr(records, tree["record"], None) or getattr(measurement, tree["record"])

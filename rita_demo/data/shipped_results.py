@@ -26,7 +26,7 @@ DRIFT = _FOLDER / "drift.csv"
 #: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("steps", "n"), int),
+    **dict.fromkeys(("steps", "n", "missing"), int),
     **dict.fromkeys(("accuracy", "low", "high", "rita_margin", "crop_offset", "noise"), float),
     **dict.fromkeys(("budget", "class_names"), lambda text: int(text) if text else None),
 }
@@ -61,14 +61,12 @@ def write_records(path: Path, found: Sequence[R]) -> None:
 
 
 def read_records(path: Path, record: type[R], source: str) -> tuple[R, ...]:
-    """The rows of a CSV file with a record's fields as columns, the last of those with a default perhaps missing: a file of
-    before has fewer. DataError for any other file. ``source``: what writes such files."""
-    wanted = [field.name for field in fields(record)]
-    least = sum(field.default is MISSING for field in fields(record))
+    """The rows of a CSV file with a record's fields as columns. DataError for any other file. ``source``: what writes such
+    files."""
+    wanted = [field.name for field in fields(record) if field.default is MISSING or field.kw_only]  # no remarks of ours
     try:
         table = csv.DictReader(io.StringIO(read_text(path)))
-        columns = list(table.fieldnames or ())
-        if len(columns) < least or columns != wanted[: len(columns)]:
+        if table.fieldnames != wanted:
             raise ValueError
         return tuple(record(**{k: _NUMBERS.get(k, str)(v) for k, v in row.items()}) for row in table)
     except (OSError, ValueError, TypeError) as error:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from rita_demo.attacks.contract import WithSettings
@@ -67,12 +66,6 @@ class DefenceInput:
     memory: CacheState | None = None
     prompts: "method.Prompts | None" = None
     cache: CacheState | None = None
-
-    # the names in plugins that were written before these were renamed
-    own = property(attrgetter("params"))
-    encode = property(attrgetter("encode_prompts"))
-    view_pixels = property(attrgetter("draw_views"))
-    encode_pixels = property(attrgetter("encode_images"))
 
 
 @dataclass(frozen=True)

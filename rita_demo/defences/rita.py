@@ -23,9 +23,7 @@ def logits(inputs: DefenceInput) -> Tensor:
 
     assert inputs.prompts is not None, "the attacker's engine gives prompts and cache"
     assert inputs.cache is not None
-    return decision_logits(
-        inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction, through_plan=True
-    )
+    return decision_logits(inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction)
 
 
 DEFENCE = Defence(

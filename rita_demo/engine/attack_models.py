@@ -11,7 +11,6 @@ from torch import Tensor
 
 from rita_demo.attacks.loop.request import SampledLogits
 from rita_demo.defences.contract import DefenceInput
-from rita_demo.method import decision_logits
 from rita_demo.settings import Settings
 from rita_demo.views.boxes import area_fractions, view_boxes
 from rita_demo.views.crops import crop, resize_squares
@@ -67,13 +66,6 @@ def random_crop_logits(model: Backbone, template_features: Tensor, settings: Set
         return (features @ template_features.T / model.temperature).reshape(len(pixels), count, -1)
 
     return sampled_logits
-
-
-def fixed_plan_logits(inputs: DefenceInput) -> Tensor:
-    """RITA's own logits (K,), with the transport plans as constants: :func:`rita_demo.method.decision_logits`."""
-    assert inputs.prompts is not None
-    assert inputs.cache is not None
-    return decision_logits(inputs.views, inputs.prompts, inputs.cache, inputs.settings, inputs.area_fraction)
 
 
 def defence_logits(

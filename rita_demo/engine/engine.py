@@ -198,8 +198,10 @@ class Engine(protocol.Engine):
             prompts=self._encoder.method_prompts(class_prompts, settings),
             cache=to_torch(self.compatible_cache(cache, class_prompts, settings), CPU),
         )
-        if settings.attack != "adaptive":
-            return AttackerModels(attack_models.defence_logits(self._backbone, attack_models.fixed_plan_logits, inputs))
+        if settings.attack != "adaptive":  # a user's own: it attacks RITA, and has a loop of its own or the usual one
+            return AttackerModels(
+                attack_models.defence_logits(self._backbone, DEFENCES["rita"].attacked_logits, inputs)
+            )
         known = known_defence(settings)
         inputs = replace(inputs, memory=self._own_memory(known, cache, class_prompts, settings))
         first, second, judge = (

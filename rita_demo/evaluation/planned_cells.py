@@ -24,11 +24,17 @@ from rita_demo.records import BackboneInfo
 from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups
-from rita_demo.settings.stored import FIRST, hashed
 
-FORMAT = 1  # increased when stored numbers change their meaning
+FORMAT = 2  # increased when stored numbers change their meaning
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
 TuningKey = tuple[Hashable, ...]  # of :func:`tuning_key`
+#: Settings of the attack's group that its pixels depend on in a way of their own; on any other one they always do.
+OF_PIXELS = frozenset(
+    {"attack", "budget", "steps", "attack_seed", "attack_views", "adversarial_roundtrip", "square", "hand_prompt"}
+)
+NOT_OF_CROPS = frozenset(
+    {"views", "view_seed", "views_augmix"}
+)  # settings of views that an attack through crops does not use
 DEFENCE_GROUPS = frozenset({"prompts", "tuning", "transport", "cache"})  # what the attack through RITA depends on
 
 
@@ -155,7 +161,7 @@ def cells_of(request: Request, seed: int) -> tuple[Cell, ...]:
 
 
 def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[str]) -> Settings:
-    """The settings as the method changes them; those that it does not depend on are as before they existed."""
+    """The settings as the method changes them; those that it does not depend on have their defaults."""
     row, attack = DEFENCES[method], get_attack(requested.attack)
     requested = requested.replace(**row.setting_changes)
     through = differentiated(requested)
@@ -174,13 +180,13 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     if not attack.iterative or attack.steps_setting != "steps":
         irrelevant.add("steps")
     if through != "model":
-        irrelevant -= {"view_scale", *_later("views")}
+        irrelevant -= _shared("views") - NOT_OF_CROPS
     else:
         irrelevant.add("attack_views")
     irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
     if not row.uses_cache or requested.protocol == "off":
         irrelevant |= set(in_groups("cache")) - {"cache_text", "protocol"}
-    changes: dict[str, JsonValue] = {name: SETTINGS[name].before for name in irrelevant}
+    changes: dict[str, JsonValue] = {name: SETTINGS[name].default for name in irrelevant}
     if not attack.bounded:
         changes["budget"] = 0
     if requested.attack == "none":
@@ -229,7 +235,7 @@ def is_of_attacks(name: str) -> bool:
 def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The key of a cell's views: cells with the same key have the same views of the same pixels."""
     free = set(SEEDS) - cell.fixed_seeds
-    views = _hashed(cell.requested, in_groups("views")) | dict.fromkeys(free.intersection(in_groups("views")), "each")
+    views = _values(cell.requested, in_groups("views")) | dict.fromkeys(free.intersection(in_groups("views")), "each")
     classes = {"classes": picture_set.names} if cell.requested.attack != "none" else {}
     return _pixels_key(cell, picture_set, model, {"views": views} | classes)
 
@@ -240,10 +246,8 @@ def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str
 
 
 def tuning_key(cell: Cell) -> TuningKey:
-    """Cells with the same key and the same views share their tuned prompts: the values of the first settings in their
-    order, and later ones as (name, value)."""
-    values = _hashed(cell.settings, in_groups(*cell.settings.prompt_update_groups))
-    return tuple(value if name in FIRST else (name, value) for name, value in values.items())
+    """Cells with the same key and the same views share their tuned prompts."""
+    return tuple(_values(cell.settings, in_groups(*cell.settings.prompt_update_groups)).values())
 
 
 def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
@@ -256,12 +260,10 @@ def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity)
 def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
     """The column ``settings``: a hash of everything that decides a number and has no column."""
     names = {*cell.settings.as_dict(), *DEFENCES[cell.method].param_names.values()}.difference(COLUMNS)
-    settings = _hashed(cell.settings, names)
+    settings = _values(cell.settings, names)
     settings["descriptions"] = _description_content(cell, picture_set)
-    if settings["hand_prompt"] == "photo":  # so that runs from before this setting are found
-        del settings["hand_prompt"]
     value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names}
-    value |= _target_and_form(cell) | cell.traffic.non_default()
+    value |= _target_and_code(cell) | cell.traffic.non_default()
     if cell.traffic.share != 100:
         value["traffic"] = cell.traffic.as_header()
     if code := DEFENCES[cell.method].digest:
@@ -290,28 +292,24 @@ def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: Model
     return list(group_by(cells, lambda cell: (views_key(cell, picture_set, model), cell.traffic)).values())
 
 
-def _hashed(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
-    """The settings as a hash holds them; those of a user's own file always, as its content is hashed too."""
-    plugins = (one.param_names.values() for known in (DEFENCES, ATTACKS) for one in known.values() if one.plugin)
-    return hashed(settings, names, FIRST.union(*plugins))
-
-
-def _later(group: str) -> set[str]:
-    """The settings of a group that are later than the first and belong to no single defence or attack."""
+def _shared(group: str) -> set[str]:
+    """The settings of a group that belong to no single defence or attack."""
     own = (one.param_names.values() for known in (DEFENCES, ATTACKS) for one in known.values())
-    return set(in_groups(group)).difference(FIRST, *own)
+    return set(in_groups(group)).difference(*own)
+
+
+def _values(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in names}
 
 
 def _dataset(picture_set: PictureSet) -> str:
     return picture_set.dataset.partition(":")[0]
 
 
-def _target_and_form(cell: Cell) -> dict[str, JsonValue]:
-    """The target, and which form of the attack it is, of a plugin's the content of its file: what another form made is
-    measured again."""
+def _target_and_code(cell: Cell) -> dict[str, JsonValue]:
+    """The target, and of a plugin's attack the content of its file."""
     attack = get_attack(cell.requested.attack)
     parts: dict[str, JsonValue] = {"target": cell.target} if cell.target else {}
-    parts |= {"revision": attack.revision} if attack.revision else {}
     return parts | ({"guest": attack.digest} if attack.digest else {})
 
 
@@ -337,9 +335,9 @@ def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value
         pixels |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": requested.adversarial_roundtrip}
         pixels["attack_seed"] = requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
         pixels |= _attack_dependencies(cell, picture_set, model)
-        if get_attack(requested.attack).queries_clip and requested.hand_prompt != "photo":
+        if get_attack(requested.attack).queries_clip:
             pixels["hand_prompt"] = requested.hand_prompt
-        pixels |= _hashed(requested, _later("attack")) | _target_and_form(cell)
+        pixels |= _values(requested, _shared("attack") - OF_PIXELS) | _target_and_code(cell)
     return digest(value | {"pixels": pixels, "dataset": _dataset(picture_set), "seed": cell.seed})
 
 
@@ -347,14 +345,14 @@ def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdenti
     """What an attack depends on beyond the settings that all attacks have."""
     requested, through = cell.requested, differentiated(cell.requested)
     own = {name: short for short, name in get_attack(requested.attack).param_names.items()}
-    parts: dict[str, Any] = {own[name]: value for name, value in _hashed(cell.attack_settings, own).items()}
+    parts: dict[str, Any] = {own[name]: value for name, value in _values(cell.attack_settings, own).items()}
     if through != "model":
-        parts |= {"views": requested.attack_views, "scale": requested.view_scale} | _hashed(requested, _later("views"))
+        parts |= {"views": requested.attack_views} | _values(requested, _shared("views") - NOT_OF_CROPS)
     if through == "defence":
-        defence_settings = _hashed(cell.settings, in_groups(*DEFENCE_GROUPS))
+        defence_settings = _values(cell.settings, in_groups(*DEFENCE_GROUPS))
         if requested.attack == "adaptive":
             defence = DEFENCES[attacked_defence(cell.attack_settings)]
-            defence_settings |= _hashed(requested, defence.setting_names)
+            defence_settings |= _values(requested, defence.setting_names)
         memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
         code = {"code": code} if (code := _known_code(cell)) else {}
         parts |= {"defence": defence_settings, "memory": memory} | code

@@ -22,8 +22,7 @@ EXECUTORS = ("local", "ray")  # this process, or a Ray cluster
 @dataclass(frozen=True)
 class Traffic:
     """How the pictures arrive: ``share`` percent of them attacked (1 to 100; which ones depends on the seed and the
-    picture's name), in random ``order`` or one class after the other. ``exact``: False for stored runs of before, in
-    which every picture was drawn by itself, so that about that share is attacked.
+    picture's name), in random ``order`` or one class after the other.
 
     Raises:
         SettingError: a share or an order that is not allowed.
@@ -31,7 +30,6 @@ class Traffic:
 
     share: int = 100
     order: str = "random"
-    exact: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.share, int) or not 1 <= self.share <= 100:
@@ -44,12 +42,11 @@ class Traffic:
     @classmethod
     def from_header(cls, stored: Mapping[str, Any]) -> "Traffic":
         """The traffic of a stored run."""
-        return cls(**{"exact": stored.get("share", 100) == 100, **stored})
+        return cls(**stored)
 
     def as_header(self) -> dict[str, Any]:
         """The inverse of :meth:`from_header`."""
-        mixed = {"exact": self.exact} if self.share != 100 else {}
-        return {"share": self.share, "order": self.order} | mixed
+        return {"share": self.share, "order": self.order}
 
     def non_default(self) -> dict[str, Any]:
         """What differs from the default traffic, as the tables print it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ COLUMNS = (
 def stored_views(*folders: str | Path) -> pandas.DataFrame:
     """One row per view that entered RITA's memory, of every stream in the folders that ``evaluate`` wrote to (or folders of
     such folders, as ``figures`` takes them), in order. A stream that several folders have counts once: the one with most
-    pictures. The code of an own attack or defence need not be loaded. A stream that cannot be read is left out with a warning.
+    pictures. The code of an own attack or defence need not be loaded.
 
     ``stream``: the stream's title. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
     ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
@@ -42,10 +42,11 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     """
     import pandas
 
-    streams, faults = streams_of(run_folders(map(Path, folders)))
-    for fault in faults:
-        warnings.warn(fault, stacklevel=2)
-    rows = [row for one in streams for row in view_rows(one, trajectory_of(one).insertions)]
+    rows = [
+        row
+        for one in streams_of(run_folders(map(Path, folders)))
+        for row in view_rows(one, trajectory_of(one).insertions)
+    ]
     if not rows:
         raise DataError(
             "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."
@@ -54,18 +55,15 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(whole, "Int64"))
 
 
-def streams_of(folders: Iterable[Path]) -> tuple[tuple[StreamRun, ...], tuple[str, ...]]:
-    """The streams of run folders, and a sentence on each that cannot be read. One that several folders have counts once: the
-    one with most pictures. Raises DataError: a header is damaged."""
+def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
+    """The streams of run folders. One that several folders have counts once: the one with most pictures. Raises DataError:
+    a header is damaged."""
     streams: dict[str, StreamRun] = {}
-    faults: list[str] = []
-    for found, said in map(recorded_streams, folders):
-        faults += said
-        for one in found:
-            cell = one.cells["rita"].name
-            if one.decided > (streams[cell].decided if cell in streams else 0):
-                streams[cell] = one
-    return tuple(streams.values()), tuple(faults)
+    for one in chain.from_iterable(map(recorded_streams, folders)):
+        cell = one.cells["rita"].name
+        if one.decided > (streams[cell].decided if cell in streams else 0):
+            streams[cell] = one
+    return tuple(streams.values())
 
 
 def view_rows(stream: StreamRun, views: Sequence[RememberedView]) -> list[dict[str, Any]]:

@@ -124,14 +124,7 @@ def _insertions(stream_run: StreamRun, rows: list[Row], label: np.ndarray) -> tu
 def remembered_features(stream_run: StreamRun) -> np.ndarray:
     """(E, D) the features of every view that entered the cache, in order."""
     count = sum(len(row["entered"]) for row in stream_run.rows())
-    return inserted_features(stream_run.cells["rita"], count, _width(stream_run, count))
-
-
-def _width(stream_run: StreamRun, events: int) -> int:
-    """D; headers of earlier versions do not have it, there it follows from the size of the file."""
-    if stream_run.header.width is not None or not events:
-        return stream_run.header.width or 1
-    return (stream_run.cells["rita"] / "memory.f32").stat().st_size // (4 * events)
+    return inserted_features(stream_run.cells["rita"], count, stream_run.header.width)
 
 
 def _answers(rows: list[Row], pictures: tuple[str, ...], index: dict[str, int]) -> np.ndarray:

@@ -247,26 +247,20 @@ def _verdict(total: Tensor, alpha: float, temperature: float) -> Verdict:
 
 
 def decision_logits(
-    x: Tensor,
-    prompts: Prompts,
-    cache: CacheState,
-    settings: Settings,
-    area_fraction: Tensor | None = None,
-    through_plan: bool = False,
+    x: Tensor, prompts: Prompts, cache: CacheState, settings: Settings, area_fraction: Tensor | None = None
 ) -> Tensor:
     """``-(d_OT + alpha d_cOT) / ((1 + alpha) tau)`` (K,), whose softmax is RITA's probability.
 
-    The values are those of :func:`rita_demo.method.rita.decide`. In the gradient the transport plans, the tuned
-    prompts, the views' weights and the cache are constants: by the envelope theorem the derivative of the entropic
-    value with respect to the cost is the plan, divided by the moved mass, and the first step of AdamW is a sign, whose
-    derivative is zero almost everywhere. The gradient includes ``step_back``.
+    The values are those of :func:`rita_demo.method.rita.decide`. In the gradient the tuned prompts, the views' weights and
+    the cache are constants: the first step of AdamW is a sign, whose derivative is zero almost everywhere. Under the
+    objective ``linear`` the plan depends on the cost (:func:`rita_demo.method.sinkhorn.linear_gradient`); under the others it
+    is a constant: by the envelope theorem the derivative of the entropic value with respect to the cost is the plan, divided
+    by the moved mass. The gradient includes ``step_back``.
 
     Args:
         x: (N, D) unit view features, view 0 first, part of a graph.
-        prompts, cache, settings, area_fraction: as for :func:`rita_demo.method.rita.decide`.
-        through_plan: the plan also depends on the cost, as the ``linear`` objective needs
-            (:func:`rita_demo.method.sinkhorn.linear_gradient`). Without it the plan is a constant."""
-    lam = settings.entropy_weight if through_plan and settings.objective == "linear" else None
+        prompts, cache, settings, area_fraction: as for :func:`rita_demo.method.rita.decide`."""
+    lam = settings.entropy_weight if settings.objective == "linear" else None
     trace, _ = decide(x.detach(), prompts, cache, settings, area_fraction=area_fraction)
     x = step_back(x, settings.step_back, area_fraction)
     cost_to = partial(_cost_to, x, prompts.temperature, settings)

@@ -44,18 +44,17 @@ DRAWN: tuple[tuple[str, Drawing, int, int], ...] = (
 )
 
 
-def longest_streams(folders: Sequence[Path]) -> tuple[list[StreamRun], str]:
-    """The streams in the run folders, the longest first, and sentences on those that cannot be read."""
-    found, faults = streams_of(folders)
-    return sorted(found, key=lambda one: -one.decided), " ".join(faults)
+def longest_streams(folders: Sequence[Path]) -> list[StreamRun]:
+    """The streams in the run folders, the longest first."""
+    return sorted(streams_of(folders), key=lambda one: -one.decided)
 
 
 def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     """The figures of the longest streams in the run folders, and the table of all. With several streams the figures are
     numbered, and the captions say which stream it is."""
-    streams, left_out = longest_streams(folders)
+    streams = longest_streams(folders)
     if not streams:
-        text = left_out or "No stream was measured: evaluate --methods rita --protocols stream."
+        text = "No stream was measured: evaluate --methods rita --protocols stream."
         yield from (Item(name, text) for name in (*STREAM_FIGURES, MEMORY_TABLE))
         return
     courses = [(one, trajectory_of(one)) for one in streams]
@@ -67,7 +66,6 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
             yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
-    title += f". {left_out}" if left_out else ""
     yield Item(MEMORY_TABLE, title, parts=(Table(title, (), HEAD, tuple(_row(*both) for both in courses)),))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from rita_demo.records import BackboneInfo, CacheState, DefenceFault, Run, Verdi
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import Settings
 from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
-
-T = TypeVar("T")
 
 #: Column -> its heading.
 COLUMNS = {
@@ -86,30 +83,23 @@ class ArenaTable:
         own = None if run is None else self.towers.get(run.backbone.name)
         if run is None or own is None:
             return run is self.run
-        return same_question(self.run, run) and same_memory(own.cache, run.cache_before)
-
-
-def same_question(one: Run, other: Run) -> bool:
-    """Whether two runs ask about the same picture, with any attack, among the same class names and with the same settings."""
-    first, second = (
-        (run.clean.picture.key, run.class_prompts.names, run.label_given and run.label, unattacked(run.settings))
-        for run in (one, other)
-    )
-    return first == second
-
-
-def same_memory(one: CacheState, other: CacheState) -> bool:
-    """Whether two memories hold the same."""
-    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in ("count", "features"))
+        first, second = (
+            (one.clean.picture.key, one.class_prompts.names, one.label_given and one.label, unattacked(one.settings))
+            for one in (self.run, run)
+        )
+        same_memory = (
+            np.array_equal(getattr(own.cache, part), getattr(run.cache_before, part)) for part in ("count", "features")
+        )
+        return first == second and all(same_memory)
 
 
 @dataclass(frozen=True)
-class TableProgress(Generic[T]):
+class TableProgress:
     """What is under way, the share of the work that is done, and the table so far."""
 
     sentence: str
     fraction: float
-    table: T
+    table: ArenaTable
 
 
 def attacker_of(name: str, column: str) -> tuple[str, str]:
@@ -132,7 +122,7 @@ def unattacked(settings: Settings) -> Settings:
 
 def arena_steps(
     engines: Sequence[Engine], run: Run, methods: Sequence[str], known: ArenaTable | None = None
-) -> Generator[TableProgress[ArenaTable], None, ArenaTable]:
+) -> Generator[TableProgress, None, ArenaTable]:
     """Fill the table, from cheap to expensive, for every engine in turn; yields after every step of an attack.
 
     ``known``: a table that fits the run; its cells are kept."""

@@ -24,9 +24,8 @@ from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, validated
 from rita_demo.pipeline.export import FORMAT, to_json
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import Run
-from rita_demo.records.errors import DemoError
-from rita_demo.settings import SETTINGS, Settings
-from rita_demo.settings.stored import is_complete, settings_of
+from rita_demo.records.errors import DemoError, refuse_earlier
+from rita_demo.settings import SETTINGS, Settings, is_complete
 
 MB = 1 << 20
 MAX_FILE_BYTES = 192 * MB
@@ -201,9 +200,11 @@ def _json_object(data: bytes, name: str) -> dict[str, Any]:
 
 def _settings(given: Any) -> Settings:
     """Every setting, checked as untrusted input: no path of this machine."""
-    complete = isinstance(given, dict) and is_complete(given) and given.keys() <= SETTINGS.keys()
-    require(complete, "settings.json lacks settings, or has unknown ones: it was changed, or is of a newer version.")
-    return settings_of({name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
+    known = isinstance(given, dict) and given.keys() <= SETTINGS.keys()
+    require(known, "settings.json has no settings, or unknown ones: it was changed, or is of a newer version.")
+    if not is_complete(given):
+        refuse_earlier("This saved run", "Run its picture again and save that.", FileError)
+    return Settings(**{name: SETTINGS[name].parse_untrusted(value) for name, value in given.items()})
 
 
 def _names(given: Any) -> tuple[str, ...]:

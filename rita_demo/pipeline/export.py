@@ -20,7 +20,6 @@ from rita_demo.data.pictures import png_bytes
 from rita_demo.data.record_file import zip_bytes
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, cell_settings, columns, masked, unattacked
 from rita_demo.pipeline.run import threat_model
-from rita_demo.pipeline.smallest_budget import BudgetTable, SmallestBudget, row_of
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import Json, JsonValue
@@ -260,16 +259,7 @@ def arena_json(table: ArenaTable) -> bytes:
 
 def arena_csv(table: ArenaTable) -> bytes:
     """:func:`arena_rows` with a head."""
-    return _csv_of(arena_rows(table))
-
-
-def budgets_csv(table: BudgetTable) -> bytes:
-    """The methods that are done, with the columns of :func:`rita_demo.smallest_budget`."""
-    names = table.run.class_prompts.names
-    return _csv_of([row_of(one, names) for one in table.found.values() if isinstance(one, SmallestBudget)])
-
-
-def _csv_of(rows: list[dict[str, Any]]) -> bytes:
+    rows = arena_rows(table)
     return csv_bytes([list(rows[0]), *(list(row.values()) for row in rows)] if rows else [])
 
 

@@ -20,7 +20,6 @@ from rita_demo.records import CacheState, Run
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.settings import Settings, get_setting, preset
-from rita_demo.settings.stored import is_complete, with_missing
 
 if TYPE_CHECKING:
     from rita_demo.data.picture_sources import Source
@@ -119,8 +118,7 @@ class RunRequest:
 
 def read_settings(path: Path) -> dict[str, JsonValue]:
     """Setting -> value from a JSON file: a saved run or what ``explain --json`` writes (an object ``settings`` among
-    others), or an object of settings alone. Those that it does not name stay as they are; in a saved run they have the
-    value that stood for them when it was made.
+    others), or an object of settings alone. Those that it does not name stay as they are.
 
     Raises:
         DataError: the file cannot be read, or holds an unknown setting or a value outside its range.
@@ -135,8 +133,7 @@ def read_settings(path: Path) -> dict[str, JsonValue]:
     if not isinstance(stored, dict):
         raise DataError(f"{path.name} should hold an object of settings, name: value.")
     try:
-        given = {get_setting(name).name: get_setting(name).parse(value) for name, value in stored.items()}
-        return with_missing(given) if is_complete(given) else given
+        return {get_setting(name).name: get_setting(name).parse(value) for name, value in stored.items()}
     except SettingError as error:
         raise DataError(f"{path.name}: {error.message}", error.hint) from error
 

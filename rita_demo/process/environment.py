@@ -53,12 +53,6 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
-def _log_style(text: str) -> str:
-    if text not in ("text", "json"):
-        raise ValueError(f"is text or json; got {text[:20]!r}")
-    return text
-
-
 def _accounts(text: str) -> Accounts:
     """``user:password[,user2:password2]``. No message repeats any of it."""
     found: dict[str, str] = {}
@@ -86,7 +80,6 @@ VARIABLES: dict[str, Variable] = {
     "RITA_AUTH": Variable(
         "accounts", (), "`user:password[,user2:password2]`; without them everybody sees the page", _accounts
     ),
-    "RITA_LOG": Variable("`text` or `json`", "text", "format of the log on stderr", _log_style),
     "RITA_GRACE": Variable("0 to 600", 5, "seconds for running events after SIGTERM or SIGINT", _integer(0, 600)),
     "RITA_DEBUG": Variable(
         "0 or 1",

@@ -1,16 +1,15 @@
-"""The log: one line per event on stderr, as text or (``RITA_LOG=json``) as JSON.
+"""The log: one line per event on stderr.
 
 It never holds a picture, a file name, a class name or a password. An event has a few fields; an error has its type and
 its place in the code, but not its message, which may quote user input (``RITA_DEBUG=1`` adds it).
 """
 
-import json
 import logging
 import secrets
 import sys
 import threading
 import traceback
-from datetime import UTC, datetime
+from datetime import datetime
 from types import TracebackType
 from typing import Any
 
@@ -18,11 +17,11 @@ LOG = logging.getLogger("rita_demo")
 _print_exc = traceback.print_exc
 
 
-def configure(style: str = "text", *, debug: bool = False) -> None:
-    """Send all log messages of this process, those of libraries too, to stderr in one format. ``style``: ``text`` or
-    ``json``; ``debug``: log errors with their messages."""
+def configure(*, debug: bool = False) -> None:
+    """Send all log messages of this process, those of libraries too, to stderr in one format. ``debug``: log errors with
+    their messages."""
     handler = logging.StreamHandler()
-    handler.setFormatter(LogFormatter(style, debug))
+    handler.setFormatter(LogFormatter(debug))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     LOG.setLevel(logging.INFO)
     logging.captureWarnings(True)
@@ -55,7 +54,9 @@ def log_error(message: str, error: BaseException) -> str:
 def log_bad_request(message: str, error: BaseException) -> str:
     """Log malformed user input in one line, with the error's type and place; returns its id in the log."""
     number = secrets.token_hex(4)
-    LOG.warning(message, extra={"fields": {"id": number, "error": type(error).__name__, "where": _frames(error)[-1]}})
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{'/'.join(frame.filename.split('/')[-2:])}:{frame.lineno} {frame.name}"
+    LOG.warning(message, extra={"fields": {"id": number, "error": type(error).__name__, "where": where}})
     return number
 
 
@@ -73,12 +74,11 @@ def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace:
 
 
 class LogFormatter(logging.Formatter):
-    """One line of text per event, and the traceback of an error; or one JSON object per line, with ``time`` (UTC),
-    ``level``, ``event`` and the event's fields."""
+    """One line per event, and the traceback of an error."""
 
-    def __init__(self, style: str, debug: bool) -> None:
+    def __init__(self, debug: bool) -> None:
         super().__init__()
-        self._as_json, self._debug = style == "json", debug
+        self._debug = debug
 
     def format(self, record: logging.LogRecord) -> str:
         fields = dict(getattr(record, "fields", {}))
@@ -87,12 +87,6 @@ class LogFormatter(logging.Formatter):
             fields.setdefault("id", secrets.token_hex(4))
         kinds = [f"{type(e).__name__}: {e}" if self._debug else type(e).__name__ for e in errors]
         level, event = record.levelname.lower(), record.getMessage()
-        if self._as_json:
-            now = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-            what = {"time": now, "level": level, "event": event, **fields}
-            if errors:
-                what |= {"error": kinds, "where": [place for error in errors for place in _frames(error)]}
-            return json.dumps(what, ensure_ascii=False, default=str)
         now = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         lines = [" ".join([now, level, event, *(f"{name}={value}" for name, value in fields.items())])]
         for error, kind in zip(errors, kinds):
@@ -109,11 +103,3 @@ def _error_chain(record: logging.LogRecord) -> list[BaseException]:
         found.append(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return found[::-1]
-
-
-def _frames(error: BaseException) -> list[str]:
-    """``file:line function`` of every frame; the file with its folder's name."""
-    return [
-        f"{'/'.join(frame.filename.split('/')[-2:])}:{frame.lineno} {frame.name}"
-        for frame in traceback.extract_tb(error.__traceback__)
-    ]

@@ -6,6 +6,7 @@ contains a path of the machine that its reader did not give.
 
 import difflib
 from collections.abc import Collection, Iterable, Sequence
+from typing import NoReturn
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str = "", ending: str = "") -> str:
@@ -66,6 +67,8 @@ GONE = {
     "preset step_back": "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those.",
     "--features": "The option --features is gone: numpy and umap draw your own: "
     "umap.UMAP(metric='cosine').fit_transform(features).",
+    "defence": "The attack defence is adaptive:rita, which is stronger: ask for that.",
+    "out of smallest_budget": "The smallest strength keeps no attacks (--out, out=): write its table (--csv, to_csv).",
 }
 
 
@@ -80,6 +83,11 @@ def refuse_gone(name: object) -> None:
         raise SettingError(
             f"The method {method} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."
         )
+
+
+def refuse_earlier(what: str, instead: str, kind: type[DemoError] = DataError) -> NoReturn:
+    """Raises an error of this kind: a file was made by an earlier version. ``instead``: what to do, as a sentence."""
+    raise kind(f"{what} was made by an earlier version, which this one does not read.", instead)
 
 
 def check_known(what: str, name: object, known: Collection[str], kind: type[DemoError] = SettingError) -> None:

@@ -11,7 +11,7 @@ from rita_demo.records.json_value import JsonValue
 
 #: Cache protocol -> what becomes of the memory between pictures.
 MEMORY_TEXT = {"off": "without memory", "reset": "memory reset", "stream": "memory kept"}
-EARLIER_ATTACK = "earlier attack"  # in the column ``version`` of what a form of the attack made that was replaced since
+EARLIER_ATTACK = "earlier attack"  # in the column ``version`` of shipped numbers: their attacker was replaced since
 
 
 def method_and_memory(name: str) -> tuple[str, str]:
@@ -40,15 +40,14 @@ class MeasuredCell:
     seeds: str
     settings: str
     class_names: int | None = field(default=None, kw_only=True, compare=False)  # number of names asked
-    version: str = field(default="", kw_only=True, compare=False)  # of this package; None and "" if a file has neither
-    title: str = field(default="", kw_only=True, compare=False)  # of the method; "" in a file of before
+    version: str = field(default="", kw_only=True, compare=False)  # of this package; None and "" where it is not known
+    title: str = field(default="", kw_only=True, compare=False)  # of the method; "" where it is not known
     missing: int = field(default=0, kw_only=True, compare=False)  # answers that it lacks; 0 of a finished cell
 
     @property
     def by_earlier_attack(self) -> bool:
-        """Whether a form of the attack that was replaced since made it. Tables of ``adaptive`` without a version are of
-        the first form."""
-        return EARLIER_ATTACK in self.version or (not self.version and self.attack.startswith("adaptive"))
+        """Whether an attacker made it that was replaced since."""
+        return self.version == EARLIER_ATTACK
 
     @property
     def protocol_text(self) -> str:

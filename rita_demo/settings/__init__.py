@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import pairwise
@@ -117,7 +118,7 @@ class Settings:
     objective: str = _transport("linear", "Cost of a class", choices=("linear", "entropic", "kl"))
     """The plain transport cost, or the cost with an entropy term. Equation 6 of the paper has the term λ h(T) inside
     the cost; “plain cost” is our reading of it."""
-    cost: str = _transport("cosine", "Cost of a view", choices=("cosine", "loglik"), before="cosine")
+    cost: str = _transport("cosine", "Cost of a view", choices=("cosine", "loglik"))
     """How badly a view fits a class: 1 minus its cosine with each sentence, or, not in the paper, minus the logarithm of
     the class's probability on that view, which knows the other classes."""
     transported_mass: float = _transport(0.35, "Transported mass", paper=1.0, bounds=(0.05, 1.0), symbol="ρ")
@@ -171,9 +172,9 @@ class Settings:
         return Settings(**{name: getattr(self, name) for name in (*_CORE, "own")} | changes)
 
     def as_dict(self) -> dict[str, JsonValue]:
-        """``{name: value}``, JSON-ready. A name with a dot is present only when its value is not ``Setting.before``."""
+        """``{name: value}``, JSON-ready. A name with a dot is present only when its value is not the default."""
         flat, dotted = ([n for n in SETTINGS if ("." in n) is with_dot] for with_dot in (False, True))
-        present = flat + [n for n in sorted(dotted) if getattr(self, n) != SETTINGS[n].before]
+        present = flat + [n for n in sorted(dotted) if getattr(self, n) != SETTINGS[n].default]
         return {name: getattr(self, name) for name in present}
 
     def every_value(self) -> dict[str, JsonValue]:
@@ -267,6 +268,11 @@ def unregister(name: str) -> None:
 def register_choices(name: str, choices: tuple[str, ...]) -> None:
     """Set the choices of a setting whose choices are found elsewhere: the names of the attacks."""
     SETTINGS[name] = replace(SETTINGS.known[name], choices=choices)
+
+
+def is_complete(names: Collection[str]) -> bool:
+    """Whether a stored run has every setting of this version but the seeds; those of a single defence or attack may lack."""
+    return set(names) >= set(_CORE) - {"view_seed", "attack_seed"}
 
 
 def parse_assignment(text: str) -> tuple[str, JsonValue]:

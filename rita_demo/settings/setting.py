@@ -1,7 +1,7 @@
 """One setting: how it is shown, parsed and checked. The settings themselves are in ``__init__.py``."""
 
 import math
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rita_demo.records.errors import SettingError, did_you_mean, refuse_gone
@@ -22,9 +22,8 @@ class Setting:
     from a terminal, the path of a file) or ``"sentence"`` (one of ``choices``, or a sentence with ``{}``
     where a class name goes) or ``"word"`` (one of ``choices``, or a short text). ``low`` and ``high`` of a number are inclusive. ``log`` asks for a
     logarithmic slider. A number of the ``unit`` "/255" may be a text that ends in it: ``4/255`` is 4.
-    ``paper`` is the preset "paper"'s value, without one the default. ``before`` is the value that
-    stood for the setting before it existed, without one the default: what it is in a stored file that lacks it.
-    ``stored_name`` replaces ``defence.name`` in stored files of an own setting.
+    ``paper`` is the preset "paper"'s value, without one the default. ``stored_name`` replaces ``defence.name`` in stored files
+    of an own setting.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Setting:
     help: str
     group: str = "baselines"
     paper: Any = None
-    before: Any = None
     symbol: str = ""
     unit: str = ""
     low: float = -math.inf
@@ -42,14 +40,10 @@ class Setting:
     choices: tuple[str, ...] = ()
     log: bool = False
     stored_name: str = ""
-    flat_name: InitVar[str] = ""  # ``stored_name`` in plugins that were written before it was renamed
 
-    def __post_init__(self, flat_name: str) -> None:
-        if flat_name:
-            object.__setattr__(self, "stored_name", flat_name)
-        for name in ("paper", "before"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, self.default)
+    def __post_init__(self) -> None:
+        if self.paper is None:
+            object.__setattr__(self, "paper", self.default)
 
     def parse(self, value: JsonValue) -> Any:
         """A valid value from a slider or a terminal. Raises SettingError: the setting, what is allowed and what came."""

@@ -259,7 +259,7 @@ def test_invalid_attack_requests_give_an_error_message(
         run(model, **({"name": "pgd"} | changes))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["eot", "defence"])
+@pytest.mark.parametrize("name", ["eot", "adaptive"])
 def test_attacks_with_sampled_logits_require_them(model: TinyModel, name: str) -> None:
     with pytest.raises(ValueError, match="needs sampled_logits"):
         run(model, name, sampled_logits=None)

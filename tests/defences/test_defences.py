@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from rita_demo import method
-from rita_demo.attacks.loop.request import AttackRequest
 from rita_demo.data import paper_results
 from rita_demo.defences.contract import DefenceInput, verdict_of
 from rita_demo.defences.registry import DEFENCES, ORDER, compared, run_defence, validated, with_defaults
@@ -65,15 +64,6 @@ def defence_input(picture: int = 0, **changes) -> DefenceInput:
 
 def probabilities(name: str, picture: int, **settings) -> np.ndarray:
     return run_defence(name, defence_input(picture, settings=RECOMMENDED.replace(**settings))).probability.numpy()
-
-
-def test_a_plugin_may_use_the_names_from_before_the_renaming() -> None:
-    inputs, request = defence_input(params={"step": 1}), AttackRequest(4, 1, [0], params={"step": 1})
-    assert inputs.own is inputs.params
-    assert request.own is request.params
-    assert inputs.encode is inputs.encode_prompts
-    assert inputs.view_pixels is inputs.draw_views
-    assert inputs.encode_pixels is inputs.encode_images
 
 
 @pytest.mark.parametrize("name", DEFENCES)

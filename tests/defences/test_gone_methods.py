@@ -1,4 +1,4 @@
-"""RITA without memory, or with one that is emptied, is RITA under a protocol; the two methods of before are refused."""
+"""RITA without memory, or with one that is emptied, is RITA under a protocol; what is gone is refused."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo import only_right, run
+from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.cli import main as cli
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.evaluation.request import points
@@ -81,3 +82,21 @@ def test_the_preset_of_before_is_refused_by_the_settings_that_it_was(
     assert cli.main(["explain", str(picture), "--classes", "cup,crab", "--preset", "step_back"]) == 2
     assert capsys.readouterr().err.strip().endswith(f"error: argument --preset: {said}")
     assert parse_assignment("step_back=0.4") == ("step_back", 0.4), "the setting stays"
+
+
+ASKS_ATTACK = {
+    "a measurement": lambda: points(attacks="pgd,defence", budget="4"),
+    "a measurement with steps": lambda: points(attacks="defence", budget="4", steps="3"),
+    "a link": lambda: parse_link({"sample": "coffee", "attack": "defence"}),
+    "a setting": lambda: parse_assignment("attack=defence"),
+    "Python": lambda: RECOMMENDED.replace(attack="defence"),
+    "its name": lambda: get_attack("defence"),
+}
+
+
+@pytest.mark.parametrize("ask", ASKS_ATTACK)
+def test_the_attack_through_rita_is_refused_by_one_sentence_that_names_the_stronger_one(ask: str) -> None:
+    assert "defence" not in ATTACKS
+    with pytest.raises(SettingError) as error:
+        ASKS_ATTACK[ask]()
+    assert str(error.value) == "The attack defence is adaptive:rita, which is stronger: ask for that."

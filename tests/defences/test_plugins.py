@@ -171,7 +171,7 @@ def everything() -> list[object]:
 
 def test_a_removed_plugin_leaves_nothing_behind_and_may_come_again(tmp_path: Path) -> None:
     before = everything()
-    spec = write(tmp_path, "low=0.1, high=9.0),", "low=0.1, high=9.0, flat_name='mine_sharpness'),")
+    spec = write(tmp_path, "low=0.1, high=9.0),", "low=0.1, high=9.0, stored_name='mine_sharpness'),")
     for _ in range(2):
         registry.add_plugin(spec)
         assert parse_assignment("mine.sharpness=2") == ("mine_sharpness", 2.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import expect_level, open_lab, saved
+from tests.e2e.conftest import expect_level, open_lab
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
@@ -61,27 +61,3 @@ def test_a_run_that_is_opened_from_far_down_is_seen_from_its_head_on(page: Page)
     assert page.evaluate("scrollY") == 0
     open_lab(page, "This run")
     expect(page.locator("#model")).to_contain_text("robust")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("page", ["?sample=coffee&tab=arena"], indirect=True)
-def test_the_smallest_strength_is_found_on_request_and_can_be_stopped(page: Page, tmp_path: Path) -> None:
-    table, status = page.locator("#budget-table"), page.locator("#status")
-    expect(table).to_contain_text("Nothing was searched")
-    for box in page.locator("#budget-methods input").all()[1:]:
-        box.uncheck()
-    page.locator("#budget-go").click()
-    expect(status).to_contain_text("/255: step")
-    page.locator("#budget-stop").click()
-    expect(status).to_contain_text("Stopped. The attacks that were made stay")
-    page.locator("#budget-go").click()
-    expect(status).to_contain_text("The smallest strengths are found")
-    expect(table.locator("tbody tr")).to_have_count(1)
-    expect(table).to_contain_text(re.compile(r"CLIP (falls at|stands up to|is wrong)"))
-    assert severe_findings(page, "#budget-table") == []
-    (row,) = csv.DictReader(saved(page, tmp_path, page.locator("#budget-export button").click).open(encoding="utf-8"))
-    assert row["method"] == "clip"
-    assert f"CLIP falls at {row['budget']}." in table.inner_text().replace("\n", " ")
-    assert row["ssim"][:5] in table.inner_text()
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -12,8 +12,10 @@ import torch
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.planned_cells import FORMAT
 from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.evaluation.store import files
+from rita_demo.settings import RECOMMENDED
 
 Run = Callable[..., Path]
 
@@ -128,6 +130,22 @@ def nothing_encoded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def headers(out: Path) -> list[dict[str, Any]]:
     """The headers of all cells."""
     return [json.loads(path.read_text("utf-8")) for path in sorted(out.glob("cells/*/header.json"))]
+
+
+def stored_header(**changes: Any) -> dict[str, Any]:
+    """The content of a header.json."""
+    empty: dict[str, Any] = {
+        "format": FORMAT,
+        "columns": {},
+        "pool": "",
+        "seed": 0,
+        "traffic": {},
+        "target": "",
+        "seeds": "",
+    }
+    empty |= {"threat_model": {}, "settings": RECOMMENDED.as_dict(), "non_default": {}, "pictures": 1, "available": 1}
+    empty |= {"left_out": {}, "missing": 0, "listed": 0, "classes": 2, "classes_present": 2, "names": [], "weights": ""}
+    return empty | {"note": "", "width": 8, "machine": {}, "folder": "", "method_title": ""} | changes
 
 
 def cells(out: Path) -> dict[str, list[dict[str, Any]]]:

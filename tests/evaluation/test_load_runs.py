@@ -1,4 +1,4 @@
-"""Stored rows as a pandas table; files of older versions; the columns that docs/result-files.md describes."""
+"""Stored rows as a pandas table; the columns that docs/result-files.md describes."""
 
 import json
 import shutil
@@ -65,18 +65,6 @@ def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:
     header = json.loads(next(runs.glob("cells/*/header.json")).read_text("utf-8"))
     assert documented("The header of a cell") == list(header)
     assert documented("Tables as CSV") == list(COLUMNS)
-
-
-def test_rows_of_an_older_version_load_with_a_missing_version(runs: Path, tmp_path: Path) -> None:
-    older, new = Path(shutil.copytree(runs, tmp_path / "runs")), load_runs(runs)
-    for path in older.glob("cells/*/rows.jsonl"):
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        kept = [{k: v for k, v in r.items() if k not in ("dataset", "split", "backbone", "version")} for r in rows]
-        path.write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
-    old = load_runs(older)
-    assert old.version.isna().all()
-    pandas.testing.assert_frame_equal(old.drop(columns="version"), new.drop(columns="version"))
-    assert {cell.version for cell in result_rows(older)} == {""}
 
 
 def test_the_documents_two_lines_run(runs: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

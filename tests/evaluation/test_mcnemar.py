@@ -70,7 +70,7 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
     assert f"than Ensemble with {named}" in as_markdown(result_rows(runs))
     run_evaluate(runs, *few, "--methods", "ensemble")
     right = {
-        (header["columns"]["method"], header["knobs"]["ensemble_weight"]): {r["picture"]: r["right"] for r in rows}
+        (header["columns"]["method"], header["settings"]["ensemble_weight"]): {r["picture"]: r["right"] for r in rows}
         for header, rows in zip(headers(runs), rows_of(runs).values(), strict=True)
     }
     plain, matching, rita = (right[key] for key in (("ensemble", "uniform"), ("ensemble", "area"), ("rita", "area")))

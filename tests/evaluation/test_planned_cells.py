@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import add_plugin
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet, collect
@@ -23,7 +22,7 @@ from rita_demo.evaluation.planned_cells import (
 )
 from rita_demo.evaluation.request import Request, points
 from rita_demo.records.errors import SettingError
-from rita_demo.settings.stored import FIRST
+from rita_demo.settings import RECOMMENDED
 
 MODEL = ModelIdentity("tiny", "weights")
 PROMPTED = {"clip", "ensemble", "mta"}  # methods that use the hand-written prompt
@@ -64,12 +63,12 @@ def dtd(data_root: Path) -> PictureSet:
     [
         ("pgd", "attack_views=4,8", 1),
         ("eot", "attack_views=4,8", 2),
-        ("defence", "attack_views=4,8", 2),
+        ("adaptive:rita", "attack_views=4,8", 2),
         ("eot", "view_scale=0.1,0.5", 2),
         ("pgd", "view_scale=0.1,0.5", 1),
         ("eot", "entropy_weight=0.01,0.1", 1),
-        ("defence", "entropy_weight=0.01,0.1", 2),
-        ("defence", "views=16,32", 1),
+        ("adaptive:rita", "entropy_weight=0.01,0.1", 2),
+        ("adaptive:rita", "views_augmix=true,false", 1),
         ("autoattack", "autoattack=standard,rand", 2),
         ("autoattack", "attack_views=4,8", 1),
         ("cw_l2", "budget=1,4", 1),
@@ -84,7 +83,7 @@ def test_attacks_are_recomputed_exactly_when_they_depend_on_a_setting(pictures, 
 
 
 def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures: PictureSet) -> None:
-    found = {(c.method, c.settings.protocol): c for c in cells("defence", protocols="off,reset,stream")}
+    found = {(c.method, c.settings.protocol): c for c in cells("adaptive:rita", protocols="off,reset,stream")}
     assert set(found) == {("clip", "off"), ("rita", "off"), ("rita", "reset"), ("rita", "stream")}
     by, fewer = (
         {name: attack_key(cell, some, MODEL) for name, cell in found.items()}
@@ -97,7 +96,13 @@ def test_an_attack_that_uses_the_cache_shares_no_pictures_between_cells(pictures
 
 @pytest.mark.parametrize(
     ("attack", "twice", "squares"),
-    [("none", PROMPTED, 1), ("noise", PROMPTED, 1), ("defence", PROMPTED, 1), ("pgd", METHODS, 2), ("eot", METHODS, 2)],
+    [
+        ("none", PROMPTED, 1),
+        ("noise", PROMPTED, 1),
+        ("adaptive:rita", PROMPTED, 1),
+        ("pgd", METHODS, 2),
+        ("eot", METHODS, 2),
+    ],
 )
 def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, attack, twice, squares) -> None:
     found = cells(attack, METHODS, pictures=dtd, sweeps=["hand_prompt=photo,dataset"])
@@ -115,16 +120,6 @@ def test_a_dataset_with_the_default_template_is_measured_once(pictures: PictureS
     assert {c.requested.hand_prompt for c in found} == {"photo"}
 
 
-def test_runs_stored_before_the_template_setting_are_found(dtd: PictureSet) -> None:
-    (usual,) = cells("pgd", ("clip",), pictures=dtd)
-    names = {name for name in FIRST if "." not in name} - {*planned_cells.COLUMNS, "hand_prompt"}
-    settings = {name: getattr(usual.settings, name) for name in names}
-    settings["descriptions"] = planned_cells._description_content(usual, dtd)
-    then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
-    then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items)), "weights": MODEL.weights}
-    assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
-
-
 def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, no_plugins_afterwards) -> None:
     file = tmp_path / "own.py"
     file.write_text(
@@ -135,7 +130,7 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
     )
     add_plugin(f"{file}:DEFENCE")
     (usual,) = cells("none", ("own",), pictures=dtd)
-    names = {name for name in FIRST if "." not in name} - {*planned_cells.COLUMNS, "hand_prompt"}
+    names = RECOMMENDED.as_dict().keys() - {*planned_cells.COLUMNS}
     settings = {name: getattr(usual.settings, name) for name in {*names, "own.factor"}}
     settings["descriptions"] = planned_cells._description_content(usual, dtd)
     then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
@@ -145,37 +140,36 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
     assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
 
 
-def test_hashes_of_measurements_from_before_a_view_had_another_cost_are_the_same() -> None:
-    """RITA on ten drawn textures: the column settings, the attacked pictures and the cell, as they were stored then."""
+def test_another_cost_of_a_view_is_measured_again_and_its_pictures_only_where_the_attack_knows_it() -> None:
     drawn = collect("textures", None, "val", limit=10, allow_partial=False)
-    stored = {
-        "pgd": ("8fba60dc6ac5", "ae2907f45c23", "41bf9a982392"),
-        "defence": ("8fba60dc6ac5", "bb6d134c49c5", "0cb1b15321e4"),
-    }
-    for attack, keys in stored.items():
+    for attack in ("pgd", "adaptive:rita"):
         usual, other = cells(attack, ("rita",), pictures=drawn, sweeps=["cost=cosine,loglik"])
-        assert tuple(key(usual, drawn, MODEL) for key in (settings_hash, attack_key, cell_key)) == keys
-        assert settings_hash(other, drawn, MODEL) != keys[0]
-        assert (attack_key(other, drawn, MODEL) == keys[1]) == (attack == "pgd")
-    (tuned,) = cells("pgd", ("rita",), pictures=drawn, assignments=["tuning_loss=transport"])
-    assert planned_cells.tuned_prompts_key(tuned, drawn, MODEL) == "f64b6c22449f"
+        assert settings_hash(other, drawn, MODEL) != settings_hash(usual, drawn, MODEL)
+        assert cell_key(other, drawn, MODEL) != cell_key(usual, drawn, MODEL)
+        assert (attack_key(other, drawn, MODEL) == attack_key(usual, drawn, MODEL)) == (attack == "pgd")
+    tuned = cells(
+        "pgd", ("rita",), pictures=drawn, assignments=["tuning_loss=transport"], sweeps=["cost=cosine,loglik"]
+    )
+    assert len({planned_cells.tuned_prompts_key(one, drawn, MODEL) for one in tuned}) == 2
 
 
-def test_another_form_of_an_attack_is_measured_again_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = collect("textures", None, "val", limit=10, allow_partial=False)
-
-    def keys() -> dict[str, tuple[str, ...]]:
-        found = cells("none,pgd,adaptive", ("rita",), pictures=drawn)
-        return {
-            c.settings.attack: tuple(k(c, drawn, MODEL) for k in (settings_hash, attack_key, cell_key)) for c in found
-        }
-
-    now = keys()
-    monkeypatch.setitem(ATTACKS, "adaptive", replace(ATTACKS["adaptive"], earlier=()))
-    first = keys()
-    assert first["adaptive"] == ("8fba60dc6ac5", "a7c961155705", "c00350a3ca67"), "as it was stored then"
-    assert {attack: now[attack] == first[attack] for attack in now} == {"none": True, "pgd": True, "adaptive": False}
-    assert not set(now["adaptive"]) & set(first["adaptive"])
+@pytest.mark.parametrize(
+    ("group", "attack", "again"),
+    [
+        ("attack", "pgd", True),
+        ("views", "pgd", False),
+        ("views", "eot", True),
+        ("transport", "eot", False),
+        ("transport", "adaptive:rita", True),
+    ],
+)
+def test_a_setting_that_is_added_to_a_group_is_in_the_hashes_of_what_reads_it(
+    add_setting, pictures, group, attack, again
+) -> None:  # type: ignore[no-untyped-def]
+    name = add_setting(group)
+    one, other = cells(attack, ("rita",), pictures=pictures, sweeps=[f"{name}=0.1,0.2"])
+    assert settings_hash(one, pictures, MODEL) != settings_hash(other, pictures, MODEL)
+    assert (attack_key(one, pictures, MODEL) != attack_key(other, pictures, MODEL)) == again
 
 
 def test_keys_depend_on_the_target_except_for_clean_pictures(pictures: PictureSet) -> None:

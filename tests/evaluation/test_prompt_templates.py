@@ -111,7 +111,7 @@ def test_a_run_with_the_dataset_template_names_it_everywhere(run_evaluate, tmp_p
     more = ("--dataset", "dtd", "--allow-partial", "--methods", "clip", "--limit", "2")
     out = run_evaluate(tmp_path / "runs", *more, "--sweep", "hand_prompt=photo,dataset")
     found_headers = headers(out)
-    said = {h["knobs"]["hand_prompt"]: " ".join(h["threat_model"]["sentences"]) for h in found_headers}
+    said = {h["settings"]["hand_prompt"]: " ".join(h["threat_model"]["sentences"]) for h in found_headers}
     assert set(said) == {"photo", "{} texture."}
     assert "“a photo of a …”" in said["photo"]
     assert "“… texture”" in said["{} texture."]

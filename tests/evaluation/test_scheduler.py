@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 
 MIXED = ["--methods", "clip,ensemble,rita,rita_untuned", "--attack", "none,pgd"]
 BOTH = ["--protocols", "off,stream", "--limit", "6"]
+QUICK_ADAPTIVE = ["--set", "adaptive.steps=2", "--set", "adaptive.restarts=1", "--set", "attack_views=2"]
 
 
 def scheduled(words: list[str]) -> tuple[Scheduler, PictureEvaluator]:
@@ -54,7 +55,7 @@ def run_out_of_order(words: list[str], seed: int, workers: int = 3, most: int = 
     [
         ([*MIXED, *BOTH], 72),
         (["--attacked-share", "50", "--methods", "clip,rita", *BOTH], 18),
-        (["--attack", "defence", "--methods", "clip,rita", *BOTH, "--limit", "5"], 15),
+        (["--attack", "adaptive:rita", "--methods", "clip,rita", *BOTH, *QUICK_ADAPTIVE, "--limit", "5"], 15),
         (["--dataset", "caltech101,dtd:present", "--seeds", "0,1", "--methods", "rita", "--limit", "4"], 16),
         (["--dataset", "caltech101,caltech101:present", "--methods", "rita", *BOTH], 24),
         (["--methods", "rita", "--sweep", "views=4,6", "--sweep", "cache_weight=0,1", "--limit", "6"], 24),

@@ -36,8 +36,10 @@ from rita_demo.evaluation.stream_trajectory import (
 )
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory, method_and_memory
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.stream_history import answering
 from rita_demo.ui.session.stream_state import StreamState
+from tests.evaluation.conftest import stored_header
 
 
 @pytest.fixture(scope="module")
@@ -105,12 +107,10 @@ def test_exactly_the_share_that_was_asked_for_is_attacked(count: int, share: int
     assert [turned.attacked(seed, share) for seed in range(20)] == drawn
 
 
-def test_a_stored_run_of_before_in_which_every_picture_was_drawn_by_itself_is_not_taken_for_an_exact_one() -> None:
-    assert Traffic.from_header({"share": 50, "order": "random"}) != Traffic(50)
-    for traffic in (Traffic(), Traffic(50), Traffic(30, "classes"), Traffic(30, exact=False)):
+def test_traffic_is_read_back_from_a_header() -> None:
+    for traffic in (Traffic(), Traffic(50), Traffic(30, "classes")):
         assert Traffic.from_header(traffic.as_header()) == traffic
-    assert Traffic().as_header() == {"share": 100, "order": "random"}, "as before"
-    assert Traffic.from_header({}) == Traffic()
+    assert Traffic().as_header() == {"share": 100, "order": "random"}
 
 
 def test_a_picture_is_the_same_in_mixed_and_pure_traffic(stream_run, engine, request_, tmp_path) -> None:
@@ -139,8 +139,10 @@ def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine,
 
 def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
     methods = ("clip", "rita", "rita_memory")
-    wish = request_(tmp_path / "one", "defence", methods=methods, limit=6)
-    wish = replace(wish, points=(*wish.points, wish.points[0].replace(protocol="reset")))
+    wish = request_(tmp_path / "one", "adaptive", methods=methods, limit=6)
+    few = {"adaptive.against": "rita", "adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2}
+    known = [one.replace(**few) for one in wish.points]
+    wish = replace(wish, points=(*known, known[0].replace(protocol="reset")))
     for _ in range(2):  # closed and resumed: all groups advance together
         interrupt(wish, engine)
         counts = {len(read_lines(cell / "rows.jsonl")) for cell in (tmp_path / "one/cells").iterdir()}
@@ -151,7 +153,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
     course = trajectory_of(found)
     assert all((given >= 0).all() for given in course.answers.values())
     rows = found.rows()
-    assert [row["linf"] > 0 for row in rows] == [row["attack"] == "defence" for row in rows]
+    assert [row["linf"] > 0 for row in rows] == [row["attack"] == "adaptive" for row in rows]
     assert sum(row["linf"] > 0 for row in rows) == 3
     empty = engine.empty_cache(engine.encode_classes(found.names, found.header.requested), found.header.requested)
     collected = collect("caltech101", data_root, "val", limit=6, allow_partial=False)
@@ -161,7 +163,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
         class_prompts = engine.encode_classes(found.names, own)
         entry = entries[row["picture"]]
         picture = open_picture(entry.source(), square=own.square, side=engine.info.side)
-        if row["attack"] == "defence":  # attacked again with the cache of that moment
+        if row["attack"] == "adaptive":  # attacked again with the cache of that moment
             trace = engine.attack(picture, class_prompts, own, entry.label, cache=found.cache_after(empty, t))
             assert (trace.linf, trace.l2) == pytest.approx((row["linf"], row["l2"]))
 
@@ -250,14 +252,13 @@ def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> StreamRun:
         folder = root / "run/cells" / method
         folder.mkdir(parents=True)
         protocol = "stream" if method == "rita" else "off"
-        header = {
+        changed = {
             "columns": columns | {"method": method, "protocol": protocol},
             "pool": method,
-            "seed": 0,
-            "special": {},
+            "settings": RECOMMENDED.replace(slots=slots).as_dict(),
         }
-        header |= {"pictures": 60, "names": names, "knobs": {"slots": slots}, "weights": "w", "width": width}
-        (folder / "header.json").write_text(json.dumps(header))
+        changed |= {"pictures": 60, "names": names, "weights": "w", "width": width}
+        (folder / "header.json").write_text(json.dumps(stored_header(**changed)))
         written = rows if method == "rita" else rows[5:30][::-1]
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
         (folder / "memory.f32").write_bytes(np.array(vectors, "<f4").tobytes())

@@ -54,11 +54,10 @@ def test_the_model_note_is_above_its_numbers(runs: Path, tmp_path: Path, capsys:
     note = "Runs with plain GELU in its text tower, as its open_clip_config.json says."
     for form in ("markdown", "latex"):
         assert note in read(runs, form, capsys).replace("\\_", "_")
-    older = Path(shutil.copytree(runs, tmp_path / "runs"))  # of a version without notes
-    for header in older.glob("cells/*/header.json"):
-        known = json.loads(header.read_text())
-        header.write_text(json.dumps({name: value for name, value in known.items() if name != "note"}))
-    text = read(older, "markdown", capsys)
+    silent = Path(shutil.copytree(runs, tmp_path / "runs"))
+    for header in silent.glob("cells/*/header.json"):
+        header.write_text(json.dumps(json.loads(header.read_text()) | {"note": ""}))
+    text = read(silent, "markdown", capsys)
     assert "Model weights" in text
     assert note not in text
 
@@ -244,3 +243,21 @@ def test_signs_of_masking_name_the_rows_settings_and_compare_the_same_pictures_o
         assert said(knows, other) == said(knows)
     usual = row("adaptive", 10.0)
     assert said(usual)[0].startswith("RITA, 4/255, memory stream, recommended settings: ")
+
+
+def test_tables_show_an_emptied_memory_only_where_it_is_asked_for(run_evaluate, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    few = ("--methods", "rita", "--attack", "none", "--limit", "2", "--protocols")
+    out = run_evaluate(tmp_path / "runs", *few, "off,reset")
+    capsys.readouterr()
+    assert cli.main(["tables", str(out)]) == 0
+    said = capsys.readouterr()
+    assert "| reset |" not in said.out
+    assert "1 of 2 measured cells are not shown: --protocols off,reset shows them." in said.err
+    assert cli.main(["tables", str(out), "--protocols", "off,reset"]) == 0
+    assert "| reset |" in capsys.readouterr().out
+    assert ",reset," in read(out, "csv", capsys)
+    assert cli.main(["tables", str(out), "--protocols", "sometimes"]) == 2
+    alone = run_evaluate(tmp_path / "alone", *few, "reset")
+    capsys.readouterr()
+    assert cli.main(["tables", str(alone)]) == 0
+    assert "| reset |" in capsys.readouterr().out, "there is nothing else"

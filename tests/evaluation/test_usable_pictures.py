@@ -1,6 +1,5 @@
 """Pictures that cannot be opened are found before the run, named at once, and left out where that is allowed."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -155,19 +154,6 @@ def test_a_broken_file_beside_the_same_pictures_is_added_to_the_header_alone(
     (root / "mine/cup/6.png").unlink()
     assert cli.main(command) == 0
     assert headers(tmp_path / "runs")[0] == first
-
-
-def test_a_header_of_an_older_version_stays_as_it_is(root: Path, tmp_path: Path, tiny_model_dir: Path) -> None:
-    command = command_line_of(root, tmp_path / "runs", tiny_model_dir)
-    assert cli.main(command) == 0
-    for path in (tmp_path / "runs").glob("cells/*/header.json"):
-        header = json.loads(path.read_text())
-        assert header.pop("left_out") == {}
-        path.write_text(json.dumps(header))
-    texts = [path.read_text() for path in sorted((tmp_path / "runs").glob("cells/*/header.json"))]
-    assert cli.main(command) == 0
-    assert [path.read_text() for path in sorted((tmp_path / "runs").glob("cells/*/header.json"))] == texts
-    assert cli.main(["tables", str(tmp_path / "runs")]) == 0
 
 
 def test_a_limit_is_filled_with_pictures_that_can_be_used(root: Path) -> None:

@@ -38,4 +38,4 @@ assert "torch" not in sys.modules
 from rita_demo.ui.widgets.setting_controls import attack_choices
 assert attack_choices()[-1] == ("Many steps, not only signs", "normalised")
 """
-    assert "eot, defence, adaptive, normalised" in " ".join(output_with(file, code).split())
+    assert "eot, adaptive, normalised" in " ".join(output_with(file, code).split())

@@ -36,7 +36,7 @@ def test_a_setting_of_one_defence_is_in_its_file(folder: Path, rita) -> None:
 
 
 @pytest.mark.nightly
-def test_a_setting_of_several_parts_is_one_field_and_what_was_stored_before_goes_on(folder: Path, rita) -> None:
+def test_a_setting_of_several_parts_is_one_field_and_what_was_stored_before_is_refused(folder: Path, rita) -> None:
     square = SAMPLES["coffee"].load(square="model", side=128)
     run = run_picture(Engine(), square, ("cup", "crab"), RECOMMENDED.replace(views=4, steps=1), label=0)
     (folder / "run.zip").write_bytes(write_bundle(run, "page"))
@@ -53,7 +53,9 @@ def test_a_setting_of_several_parts_is_one_field_and_what_was_stored_before_goes
 from pathlib import Path
 import gradio as gr
 from rita_demo.cli.main import main
+from rita_demo import stored_views
 from rita_demo.pipeline import bundle_read, example, run_request
+from rita_demo.records.errors import DemoError
 from rita_demo.settings import Settings, parse_assignment
 from rita_demo.settings.__main__ import as_markdown
 from rita_demo.ui.attack_defend.form import Form
@@ -61,10 +63,16 @@ assert Settings(**dict([parse_assignment("view_margin=0.25")])).as_dict()["view_
 assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
 with gr.Blocks():
     assert Form(None).fields["view_margin"].maximum == 0.4
-assert bundle_read.read_file(Path("run.zip")).settings.view_margin == 0.0
-assert run_request.read_settings(Path("r.json"))["view_margin"] == 0.0
+for old in (lambda: bundle_read.read_file(Path("run.zip")), lambda: stored_views("runs")):
+    try:
+        old()
+    except DemoError as error:
+        assert "was made by an earlier version" in str(error)
+    else:
+        raise AssertionError
+assert "view_margin" not in run_request.read_settings(Path("r.json"))
 assert example.stored()[1].settings.view_margin == 0.0
-assert main({words}) == 0
-assert main({[*words, "--set", "view_margin=0.1", "--methods", "rita"]}) == 0
+assert main({words}) == 1
+assert main({[*words[:-1], "new", "--set", "view_margin=0.1"]}) == 0
 """
-    assert re.findall(r"(\d+) of them new", output_with(file, code)) == ["0", "6"]
+    assert re.findall(r"(\d+) of them new", output_with(file, code)) == ["12"]

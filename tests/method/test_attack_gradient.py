@@ -1,4 +1,4 @@
-"""RITA's differentiable decision: exact values, gradients with the plan fixed."""
+"""RITA's differentiable decision: exact values, and gradients."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,9 @@ CASES = {
 
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_forward_equals_the_decision_and_backward_uses_the_fixed_plan(case: str, padded: bool) -> None:
+def test_forward_equals_the_decision_and_backward_of_an_entropic_value_uses_the_fixed_plan(
+    case: str, padded: bool
+) -> None:
     toy, settings = make_toy_model(padded=padded), CASES[case].replace(**TIGHT)
     prompts, cache = toy.prompts(), cache_after(toy, settings)
     x = torch.tensor(toy.pictures[4], requires_grad=True)
@@ -47,6 +49,8 @@ def test_forward_equals_the_decision_and_backward_uses_the_fixed_plan(case: str,
     assert torch.allclose(answer, -trace.total / ((1 + alpha) * TAU), atol=1e-9)
     judges = trace.prompt_features if settings.cache_text == "tuned" else prompts.features
     atoms, _ = cache_atoms(trace.cache, trace.alignment, text_mean(judges, prompts.weight), settings.empty_class)
+    settings = settings.replace(objective="entropic")  # the plans are the same
+    answer = decision_logits(x, prompts, cache, settings)
     for k in range(len(answer)):
         (slope,) = torch.autograd.grad(answer[k], x, retain_graph=True)
         plans, shares = [trace.prompt_transport.plan[k].numpy()], [1.0]
@@ -89,7 +93,7 @@ def test_gradient_through_the_plans_of_prompts_and_memory_is_that_of_the_linear_
     assert 0 < (cache.count > 0).sum() < len(cache.count)
     x = torch.tensor(toy.pictures[4], requires_grad=True)
     along = torch.tensor(np.random.default_rng(1).normal(size=x.shape))
-    answer = decision_logits(x, prompts, cache, settings, shown, through_plan=True)
+    answer = decision_logits(x, prompts, cache, settings, shown)
     decided = [
         decide(x.detach() + h * along, prompts, cache, settings, area_fraction=shown)[0].total for h in (0, 1e-5, -1e-5)
     ]
@@ -100,12 +104,11 @@ def test_gradient_through_the_plans_of_prompts_and_memory_is_that_of_the_linear_
         assert float((gradient * along).sum()) == pytest.approx(float(slope), rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.parametrize("through_plan", [False, True])
-def test_one_view_of_likelihood_cost_is_that_views_own_answer(through_plan: bool) -> None:
+def test_one_view_of_likelihood_cost_is_that_views_own_answer() -> None:
     """With one view the plan is fixed, and RITA's probability is p_n(k) itself."""
     toy, settings = make_toy_model(), RECOMMENDED.replace(cost="loglik", tuning_steps=0, protocol="off")
     prompts, x = toy.prompts(), torch.tensor(toy.pictures[0][:1])
-    answer = decision_logits(x, prompts, empty(5, 3, x.shape[1], dtype=x.dtype), settings, None, through_plan)
+    answer = decision_logits(x, prompts, empty(5, 3, x.shape[1], dtype=x.dtype), settings)
     p = view_probabilities(x.numpy(), toy.encode(toy.context), toy.z_weight, TAU)[0]
     np.testing.assert_allclose(answer.softmax(0), p, atol=1e-9)
 

@@ -45,7 +45,6 @@ def test_what_is_not_set_or_empty_has_its_default() -> None:
         ("RITA_DEBUG", "0", False),
         ("RITA_DEBUG", "True", True),
         ("RITA_GRACE", "0", 0),
-        ("RITA_LOG", "json", "json"),
         ("RITA_RUNS", "/srv/runs", Path("/srv/runs")),
         ("RITA_AUTH", "me:a:b", (("me", "a:b"),)),
         ("RITA_AUTH", "me:one, you:two", (("me", "one"), ("you", "two"))),
@@ -66,7 +65,6 @@ def test_a_good_value_is_read(name: str, text: str, read: object) -> None:
         ("RITA_DEBUG", "maybe", "1 .yes. or 0 .no.; got 'maybe'"),
         ("RITA_GRACE", "-1", "from 0 to 600"),
         ("RITA_GRACE", "1.5", "from 0 to 600"),
-        ("RITA_LOG", "xml", "text or json; got 'xml'"),
     ],
 )
 def test_a_bad_value_gives_an_error_message(name: str, text: str, said: str) -> None:

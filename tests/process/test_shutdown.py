@@ -5,6 +5,7 @@ The process is ``app.py``, or the same page with the toy engine.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 
 class ServerProcess:
-    """``python`` with these arguments, and a log of JSON lines."""
+    """``python`` with these arguments, and its log."""
 
     def __init__(self, folder: Path, *arguments: str, cwd: Path = ROOT, **environment: str) -> None:
         port = free_port()
@@ -37,7 +38,6 @@ class ServerProcess:
         variables = os.environ | {
             "RITA_PORT": str(port),
             "RITA_HOST": "127.0.0.1",
-            "RITA_LOG": "json",
             "RITA_RUNS": str(folder / "runs"),
             "RITA_DATA": str(folder / "data"),
             "HF_HUB_OFFLINE": "1",
@@ -59,10 +59,11 @@ class ServerProcess:
         except OSError:
             return 0, ""
 
-    def log(self) -> list[dict[str, Any]]:
-        """All lines; one that is not a JSON object is an error."""
+    def log(self) -> list[dict[str, str]]:
+        """Event and fields of the lines that are of an event."""
         text = (self.folder / "err.txt").read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines()]
+        lines = [re.fullmatch(r"\d\d:\d\d:\d\d \w+ (\w+)((?: \w+=\S*)*)", line) for line in text.splitlines()]
+        return [{"event": one[1]} | dict(re.findall(r" (\w+)=(\S*)", one[2])) for one in lines if one]
 
     def events(self) -> dict[str, str]:
         """The outcomes of events by their names."""

@@ -16,6 +16,7 @@ from rita_demo.process.text_file import decode_text, read_text, text_kind
 from rita_demo.records.errors import DataError
 from rita_demo.vlm.registry import load
 from tests.conftest import TINY_CONFIG
+from tests.evaluation.conftest import stored_header
 from tools.train.corpus import captioned_pictures
 
 ENCODINGS: dict[str, Callable[[str], bytes]] = {
@@ -26,17 +27,11 @@ ENCODINGS: dict[str, Callable[[str], bytes]] = {
     "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
 }
 CLASSES = "n01 fly agaric\nn02 crème brûlée\n"
-CELL = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version\n"
-CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0\n"
-HEADER = {
-    "columns": {"method": "gone"},
-    "pool": "é",
-    "seed": 0,
-    "knobs": {},
-    "special": {},
-    "pictures": 1,
-    "weights": "",
-}
+CELL = (
+    "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,"
+)
+CELL += "title,missing\n"
+CELL += "dtd,embedded,rita,pgd,4,7,stream,val,60.00,10,31.27,83.18,0,abc,47,0.1.0,,0\n"
 
 
 def pictures_of_classes(path: Path) -> Any:
@@ -58,7 +53,7 @@ READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "class names": ("classnames.txt", CLASSES, pictures_of_classes),
     "measured table": ("cells.csv", CELL, shipped_results.read),
     "ablation points": ("points.json", "[]\n", read_points),
-    "header of a cell": ("header.json", json.dumps(HEADER), lambda path: CellHeader.read(path.parent, current=True)),
+    "header of a cell": ("header.json", json.dumps(stored_header(pool="é")), lambda path: CellHeader.read(path.parent)),
     "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
     "settings of a saved run": ("settings.json", '{"format": "é"}', lambda path: _json_object(path.read_bytes(), "")),
 }

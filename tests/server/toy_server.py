@@ -11,7 +11,7 @@ from tests.ui.http_client import build_toy_page
 if __name__ == "__main__":
     signal_handler, get_variable = SignalHandler(), environment.value
     signal_handler.install()
-    process_logging.configure(get_variable("RITA_LOG"))
+    process_logging.configure()
     engine = ToyEngine(spread=0.2)
     page = build_toy_page(engine, folders=DataFolders(get_variable("RITA_DATA"), get_variable("RITA_RUNS")))
     engine.step_seconds = 0.05  # seconds a step of an attack

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any
 
 from rita_demo.process.lazy import Tensor
@@ -53,8 +52,6 @@ class AttackRequest:
     params: Mapping[str, Any] = field(default_factory=dict)
     names: Sequence[str] = ()
     start: Tensor | None = None
-
-    own = property(attrgetter("params"))  # its name in plugins that were written before the renaming
 
 
 #: (steps done, steps), and the loss of the first picture where the loop knows it.

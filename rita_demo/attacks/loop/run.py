@@ -54,7 +54,7 @@ def attack_steps(
         labels: the classes to leave; all None: the model's own answers on the clean squares.
         seeds: fix the random starts; the same on every device, alone and in a batch.
         targets: the classes to reach, instead of only leaving the label; all or none.
-        sampled_logits: what the attacker differentiates; ``eot`` and ``defence`` need it, with it ``autoattack`` is its
+        sampled_logits: what the attacker differentiates; ``eot`` needs it, with it ``autoattack`` is its
             version ``rand``.
         names: of the K classes, for an attack that writes one.
         second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.

@@ -61,7 +61,7 @@ def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Path, Cel
     for cell in _find(folders, name).cells:
         for row in read_lines(cell / "rows.jsonl"):
             if row["picture"] == picture and row["right"]:
-                return cell, CellHeader.read(cell, current=True), row
+                return cell, CellHeader.read(cell), row
     raise DataError(f"The picture {picture[:80]!r} is not right in this run.", "Choose the runs again.")
 
 
@@ -76,8 +76,8 @@ def _measured_in(name: str, place: Path) -> Iterator[Measured]:
     measured = []
     for cell in sorted((place / "cells").glob("*")):
         with suppress(DataError, OSError, KeyError):
-            header = CellHeader.read(cell, current=True)
-            if (cell / "rows.jsonl").stat().st_size and header.names:
+            header = CellHeader.read(cell)
+            if (cell / "rows.jsonl").stat().st_size:
                 measured.append((cell, header, title_of(header)))
     for pool, same in group_by(measured, lambda one: one[1].pool).items():
         header, cells = same[0][1], tuple(cell for cell, _, _ in same)
@@ -87,5 +87,5 @@ def _measured_in(name: str, place: Path) -> Iterator[Measured]:
 
 
 def _read(one: Measured) -> SeedGroup:
-    headers = tuple(CellHeader.read(cell, current=True) for cell in one.cells)
+    headers = tuple(CellHeader.read(cell) for cell in one.cells)
     return SeedGroup(headers, tuple(read_lines(cell / "rows.jsonl") for cell in one.cells))

@@ -23,7 +23,6 @@ from rita_demo.records import Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
-from rita_demo.settings.stored import hashed
 
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
 NAMES = ("all", "present")  # the class names that are asked
@@ -116,7 +115,7 @@ def request_for(
     settings = settings.replace(protocol="stream", square="model", attack=attack)
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
     stored = settings.replace(**usual)
-    key = [dataset, traffic, order, number, count, backbone, hashed(stored, stored.as_dict())]
+    key = [dataset, traffic, order, number, count, backbone, stored.as_dict()]
     key += [] if chosen is None else [sorted(chosen.ids), chosen.names]
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
     return Request(
@@ -149,7 +148,7 @@ def chosen_request(
     dataset = chosen.place.removesuffix(PRESENT_SUFFIX)
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
     stored = settings.replace(protocol="off", square="model", **usual)
-    key = [chosen.place, sorted(chosen.ids), chosen.names, backbone, hashed(stored, stored.as_dict())]
+    key = [chosen.place, sorted(chosen.ids), chosen.names, backbone, stored.as_dict()]
     return Request(
         datasets=(dataset,),
         split=find_split(dataset, chosen.ids, folders.root),
@@ -200,7 +199,7 @@ def open_row(engine: Engine, folders: DataFolders, header: CellHeader, row: Row,
         DataError, PictureError: the picture is missing.
     """
     check_model(engine, header)
-    names, settings = tuple(header.names or ()), header.settings_for(row)
+    names, settings = tuple(header.names), header.settings_for(row)
     source = find_picture(header.place, row["picture"], folders.root)
     picture = open_picture(source, square=settings.square, side=engine.info.side)
     target = names.index(row["target"]) if row.get("target") else None

@@ -104,7 +104,7 @@ def compare_with_ensembles(group: SeedGroup, others: Sequence[SeedGroup]) -> dic
     if method not in ENSEMBLES or _ensemble_settings(header) != PLAIN_ENSEMBLE:
         comparisons["vs_plain"] = _compare_with(group, others, PLAIN_ENSEMBLE, exact=method in ENSEMBLES)
     if method in DEFENCES and not DEFENCES[method].baseline:  # a user's own is not loaded by tables
-        weight, step_back = (header.settings.get(name, SETTINGS[name].before) for name in ("view_weight", "step_back"))
+        weight, step_back = (header.settings[name] for name in ("view_weight", "step_back"))
         if weight not in SETTINGS["ensemble_weight"].choices:
             weight = "uniform"
         wanted = PLAIN_ENSEMBLE | {"ensemble_weight": weight, "ensemble_step_back": step_back}
@@ -148,6 +148,6 @@ def _compare_with(
 
 
 def _ensemble_settings(header: CellHeader) -> dict[str, Any]:
-    """Which Ensemble a cell is; a run may be older than one of these settings."""
-    stated = {name: header.settings.get(name, SETTINGS[name].before) for name in PLAIN_ENSEMBLE}
+    """Which Ensemble a cell is."""
+    stated = {name: header.settings[name] for name in PLAIN_ENSEMBLE}
     return stated | ENSEMBLES.get(header.method, {})

@@ -164,7 +164,7 @@ def compare(first: SeedGroup, second: SeedGroup) -> OnlyRight:
         tuple(_won_picture(name, shared[name], theirs[name]) for name in won),
         PairedComparison(len(rights), len(won), lost),
         header.place,
-        tuple(header.names or ()),
+        tuple(header.names),
     )
 
 

@@ -15,14 +15,13 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
 from rita_demo.evaluation.request import SEEDS, Traffic
-from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, seed_groups
+from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup, seed_groups
 from rita_demo.evaluation.store.failed import NO_COUNT, cell_folders, failures
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
@@ -30,7 +29,7 @@ from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.grouping import group_by
 from rita_demo.records.intervals import wilson
 from rita_demo.records.json_value import JsonValue
-from rita_demo.records.measurement import EARLIER_ATTACK, AblationPoint, RunTime
+from rita_demo.records.measurement import AblationPoint, RunTime
 from rita_demo.settings import RECOMMENDED, SETTINGS, in_groups
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 
 COLUMNS = tuple(field.name for field in fields(MeasuredCell))  # of the CSV
-ADDED = ("dataset", "split", "backbone")  # rows before version 0.1.0 have them in the header of their cell alone
 
 
 @dataclass(frozen=True)
@@ -120,17 +118,9 @@ def _scope(header: CellHeader) -> str:
     if header.classes_present < header.classes:
         prompts += f" ({header.classes_present} of these classes have pictures)"
     sentences = [f"Accuracy on {pictures}, among {prompts}."]
-    if header.names is not None and not any(descriptions_for(header.names, BUILT_IN_ALL)):
+    if not any(descriptions_for(header.names, BUILT_IN_ALL)):
         sentences.append("There are no class descriptions for these classes.")
     return " ".join([*sentences, header.omission]).rstrip()
-
-
-def _version_text(header: CellHeader, rows: Iterable[Row]) -> str:
-    """The versions of this package that measured, and whether the attack was replaced since."""
-    versions = " ".join(sorted({row["version"] for row in rows if "version" in row}))
-    attack = ATTACKS.get(header.columns["attack"].partition(":")[0].partition("@")[0])
-    replaced = attack is not None and header.attack_revision < attack.revision
-    return ", ".join(filter(None, [versions, EARLIER_ATTACK if replaced else ""]))
 
 
 def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
@@ -150,13 +140,13 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
         high=100 * high,
         seeds=" ".join(map(str, sorted({one.seed for one in group.headers}))),
         class_names=header.classes,
-        version=_version_text(header, rows),
+        version=" ".join(sorted({row["version"] for row in rows})),
         title=header.title,
         expected_answers=expected,
         answers=len(rows),
         seconds=median(row["seconds"]["method"] for row in rows),
         view_seconds=median(row["seconds"]["views"] for row in rows),
-        views=header.settings.get("views", 0),
+        views=header.settings["views"],
         non_default=settings_text(header.non_default),
         threat_model=tuple(header.threat_model["sentences"]),
         scope=_scope(header),
@@ -184,7 +174,7 @@ def settings_text(settings: Mapping[str, JsonValue]) -> str:
 def _settings_by_part(header: CellHeader) -> tuple[dict[str, JsonValue], ...]:
     """As :func:`planned_cells.settings_by_part`; of code that is not loaded by the names of the settings alone."""
     try:
-        return planned_cells.settings_by_part(header.cell, header.names or ())
+        return planned_cells.settings_by_part(header.cell, header.names)
     except SettingError:
         attack = re.split("[:@]", header.columns["attack"])[0]
         of_attack = {
@@ -210,8 +200,8 @@ def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:
 def ablation_points(*folders: Path) -> tuple[AblationPoint, ...]:
     """Every measured cell of run folders or folders of them, seeds pooled.
 
-    Cells of another version's settings, of mixed traffic and of targeted attacks are left out; a user's own method that is
-    not loaded has the settings that were not the recommended ones.
+    Cells of mixed traffic and of targeted attacks are left out; a user's own method that is not loaded has the settings
+    that were not the recommended ones.
 
     Raises:
         DataError: not a run folder, or a damaged one.
@@ -265,9 +255,8 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
             raise TypeError
         return tuple(
             AblationPoint(
-                MeasuredCell(**{name: row[name] for name in COLUMNS if name in row}),
-                {name: SETTINGS[name].before for name in _relevant(row["method"])}
-                | {name: value for name, value in row["knobs"].items() if name in SETTINGS},
+                MeasuredCell(**{name: row[name] for name in COLUMNS}),
+                {name: value for name, value in row["knobs"].items() if name in SETTINGS},
             )
             for row in rows
         )
@@ -282,7 +271,7 @@ def load_runs(*folders: str | Path) -> pandas.DataFrame:
 
     The columns are those of ``rows.jsonl`` (docs/result-files.md has units), with ``seconds`` as three columns, and of
     the cell ``weights`` and ``non_default``. ``attack`` is what the tables call it, such as ``adaptive:rita``; in mixed
-    traffic a clean picture has ``none``. What a row of an older version does not have is missing (NaN). Where a method was
+    traffic a clean picture has ``none``. Where a method was
     measured under several settings, as in a sweep, a warning says so: a mean that does not group by them is of all. Another
     one says which pictures have no row, because the user's own code failed.
 
@@ -299,11 +288,10 @@ def load_runs(*folders: str | Path) -> pandas.DataFrame:
         warnings.warn(sentence, stacklevel=2)
     for group in groups:
         for header, found in zip(group.headers, group.rows_by_seed):
-            before = {name: header.columns[name] for name in ADDED} | {"version": None}
             after = {"weights": header.weights, "non_default": settings_text(header.non_default)}
             for row in found:
                 attack = "none" if row["attack"] == "none" else header.columns["attack"]
-                rows.append(before | row | after | {"attack": attack})
+                rows.append(row | after | {"attack": attack})
     return pandas.json_normalize(rows, sep="_")
 
 

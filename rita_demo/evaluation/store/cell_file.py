@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,29 +38,28 @@ from rita_demo.evaluation.store import files
 from rita_demo.process.output_file import replace_file
 from rita_demo.process.text_file import read_text
 from rita_demo.records import CacheState, CacheUpdate, DefenceFault, ThreatModel, Trace
-from rita_demo.records.errors import DataError, SettingError, join_names
+from rita_demo.records.errors import DataError, SettingError, join_names, refuse_earlier
 from rita_demo.records.grouping import group_by
-from rita_demo.records.json_value import Json, JsonValue
-from rita_demo.settings import SETTINGS, Settings, in_groups
-from rita_demo.settings.stored import settings_of
+from rita_demo.records.json_value import JsonValue
+from rita_demo.settings import SETTINGS, Settings, in_groups, is_complete
 
 UNTARGETED_GOAL = "away from the true class of every picture"
 FAILED = "failed.jsonl"  # instead of a row: ``picture``, ``fault``, ``detail``
+MEASURE_AGAIN = "Measure again into a new folder, with --out; this one stays as it is."
 MAX_NAMED = 5  # pictures that were left out
 NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
-IN_FILE = {"settings": "knobs", "non_default": "special"}  # names of the file that are others here
 Row = dict[str, Any]  # one line of rows.jsonl
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellHeader:
-    """What was measured: ``header.json``, in its order. Fields with a default are missing in files of some version.
+    """What was measured: ``header.json``, in its order.
 
     ``columns``: of the tables. ``pool``: the same for cells that differ in the seed alone. ``settings``: as they were
     requested, without the seeds that every picture has of its own. ``non_default``: what differs from the recommended
     settings. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened.
     ``missing``: number of pictures that are not there of the ``listed`` ones, both 0 where all are.
-    ``names``: the K ``classes``, None where the file does not have them. ``width``: D, of the features. ``folder``: the
+    ``names``: the K ``classes``. ``width``: D, of the features. ``folder``: the
     dataset's, below the data folder, where it is not its name. ``method_title``: what people read, also where a user's own
     method is not loaded.
     """
@@ -68,27 +68,26 @@ class CellHeader:
     columns: dict[str, Any]
     pool: str
     seed: int
-    traffic: dict[str, JsonValue] = field(default_factory=dict)
-    target: str = ""
-    attack_revision: int = 0
-    seeds: str = ""
-    threat_model: dict[str, Any] = field(default_factory=dict)
+    traffic: dict[str, JsonValue]
+    target: str
+    seeds: str
+    threat_model: dict[str, Any]
     settings: dict[str, Any]
     non_default: dict[str, JsonValue]
     pictures: int
-    available: int = 0
-    left_out: dict[str, str] = field(default_factory=dict)
-    missing: int = 0
-    listed: int = 0
-    classes: int = 0
-    classes_present: int = 0
-    names: Sequence[str] | None = None
+    available: int
+    left_out: dict[str, str]
+    missing: int
+    listed: int
+    classes: int
+    classes_present: int
+    names: Sequence[str]
     weights: str
-    note: str = ""
-    width: int | None = None
-    machine: dict[str, str] = field(default_factory=dict)
-    folder: str = ""
-    method_title: str = ""
+    note: str
+    width: int
+    machine: dict[str, str]
+    folder: str
+    method_title: str
 
     @classmethod
     def of(cls, cell: Cell, picture_set: PictureSet, model: ModelFacts) -> CellHeader:
@@ -111,7 +110,6 @@ class CellHeader:
             seed=cell.seed,
             traffic=cell.traffic.as_header(),
             target=cell.target,
-            attack_revision=get_attack(cell.requested.attack).revision,
             seeds="every picture has its own, made from the seed and its name" if free else "given by hand",
             threat_model=asdict(threat_of(cell, info.side)),
             settings={n: v for n, v in requested.as_dict().items() if n not in free},
@@ -133,28 +131,20 @@ class CellHeader:
         )
 
     @classmethod
-    def read(cls, folder: Path, *, current: bool = False) -> CellHeader:
-        """The header of a cell's folder, as it is stored.
-
-        ``current``: with the non-default settings and the threat model's sentences of this version, so that cells
-        measured with an older one are in the same tables.
+    def read(cls, folder: Path) -> CellHeader:
+        """The header of a cell's folder.
 
         Raises:
-            DataError: it is missing or damaged.
+            DataError: it is missing or damaged, or of an earlier version.
         """
-        here = {IN_FILE.get(one.name, one.name): one.name for one in fields(cls)}
         try:
             stored = json.loads(read_text(folder / "header.json"))
-            header = cls(**{here[name]: value for name, value in stored.items() if name in here})
-            return header._of_this_version() if current else header
+            _refuse_earlier_header(stored, folder.absolute().parents[1].name)
+            return cls(**stored)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The header of {folder.name} is damaged.", "Delete that folder and evaluate again."
             ) from error
-
-    def as_json(self) -> dict[str, Json]:
-        """What :meth:`read` reads."""
-        return {IN_FILE.get(name, name): value for name, value in asdict(self).items()}
 
     @property
     def method(self) -> str:
@@ -162,19 +152,19 @@ class CellHeader:
 
     @property
     def title(self) -> str:
-        """The method's title in this version, or the stored one where this version does not have the method."""
+        """The method's title, or the stored one where the method is not loaded."""
         defence = DEFENCES.get(self.method)
         return defence.full_title if defence is not None else self.method_title or self.method
 
     @property
     def requested(self) -> Settings:
-        """The settings that this version has; seeds count only where they were given explicitly.
+        """The settings that are loaded; seeds count only where they were given explicitly.
 
         Raises:
             SettingError: the code of its attack, or of the defence that this knows, is not loaded.
         """
         try:
-            return settings_of({n: v for n, v in self.settings.items() if n in SETTINGS})
+            return Settings(**{n: v for n, v in self.settings.items() if n in SETTINGS})
         except SettingError as error:
             _ = self.requested_clean  # where more than the attack is wrong, this says it
             attack = re.sub(r":\d+$", "", str(self.columns["attack"]))  # without its share of the pictures
@@ -188,18 +178,18 @@ class CellHeader:
     def requested_clean(self) -> Settings:
         """The settings without those of the attack, whose code need not be loaded."""
         known = {n: v for n, v in self.settings.items() if n in SETTINGS and n != AGAINST}
-        return settings_of(known | {"attack": "none"})
+        return Settings(**(known | {"attack": "none"}))
 
     @property
     def cell(self) -> Cell:
         """The cell that was measured.
 
         Raises:
-            SettingError: it names a method or setting that this version does not have.
+            SettingError: it names a method or setting that is not loaded.
         """
         if self.method not in DEFENCES or not set(self.settings) <= set(SETTINGS):
-            raise SettingError("This run was made by another version.", "Measure it again.")
-        requested = with_used_descriptions(self.requested, self.names or ())
+            raise SettingError("This run has a method or a setting that is not loaded here.", "Measure it again.")
+        requested = with_used_descriptions(self.requested, self.names)
         fixed = frozenset(name for name in SEEDS if name in self.settings)
         settings = planned_cells.canonical_settings(self.method, requested, fixed)
         return Cell(self.method, self.seed, requested, settings, fixed, Traffic.from_header(self.traffic), self.target)
@@ -217,9 +207,8 @@ class CellHeader:
     def view_settings_for(self, row: Row) -> Settings:
         """The settings that cut the views of one of its rows; others are the defaults, so that no attack need be loaded."""
         views = in_groups("views")
-        return settings_of(
-            {n: self.settings.get(n, row["picture_seed"]) for n in views if n in self.settings or n in SEEDS}
-        )
+        seeds = {n: row["picture_seed"] for n in views if n in SEEDS}
+        return Settings(**(seeds | {n: self.settings[n] for n in views if n in self.settings}))
 
     @property
     def omission(self) -> str:
@@ -230,20 +219,9 @@ class CellHeader:
         sentences += [f"Left out, because they cannot be opened: {join_names(names, MAX_NAMED)}."] if names else []
         return " ".join(filter(None, sentences))
 
-    def _of_this_version(self) -> CellHeader:
-        try:
-            cell = self.cell
-        except SettingError:  # settings of another version stay as they were stored
-            return self
-        sentences = threat_of(cell, self.threat_model["side"], int(self.attack_revision)).sentences
-        threat_model = self.threat_model | {"sentences": sentences}
-        non_default = planned_cells.non_default(cell, self.names or ())
-        return replace(self, non_default=non_default, threat_model=threat_model)
 
-
-def threat_of(cell: Cell, side: int, revision: int | None = None) -> ThreatModel:
-    """What is attacked, with which knowledge and budget. ``side``: of the model's input, in pixels. ``revision``: of the
-    attack that made it; None: the present one."""
+def threat_of(cell: Cell, side: int) -> ThreatModel:
+    """What is attacked, with which knowledge and budget. ``side``: of the model's input, in pixels."""
     row, settings = get_attack(cell.requested.attack), cell.settings
     attacked = row.name != "none"
     return ThreatModel(
@@ -257,7 +235,6 @@ def threat_of(cell: Cell, side: int, revision: int | None = None) -> ThreatModel
         knows=row.knows,
         does_not_know=row.does_not_know,
         sentences=(_sentences(cell, side) if attacked else ("No attack: clean pictures.",))
-        + tuple(filter(None, [row.replaced_since(row.revision if revision is None else revision)]))
         + plugin_sentences([cell.method], cell.attack_settings),
     )
 
@@ -348,13 +325,12 @@ class CellFile(RowWriter):
 def _write_header(path: Path, header: CellHeader) -> None:
     """Write the header of a new cell. A stored one stays, apart from the pictures that are left out or missing: a broken
     file may have been added or removed beside the same pictures."""
-    content = header.as_json()
-    before: dict[str, Json] = {"left_out": {}, "missing": 0, "listed": 0}  # in a header that does not have them
-    beside = {name: content[name] for name in before}
+    content = asdict(header)
+    beside = {name: content[name] for name in ("left_out", "missing", "listed")}
     if path.is_file():
         try:
             stored = json.loads(path.read_text("utf-8"))
-            unchanged = {name: stored.get(name, empty) for name, empty in before.items()} == beside
+            unchanged = beside.items() <= stored.items()
         except (OSError, ValueError, AttributeError):  # its readers say that it is damaged
             return
         if unchanged:
@@ -385,8 +361,8 @@ class SeedGroup:
 
 
 def seed_groups(*folders: Path) -> list[SeedGroup]:
-    """The cells that have rows, of :func:`run_folders`, with headers as this version writes them. A cell that several
-    folders have counts once: the one with most rows.
+    """The cells that have rows, of :func:`run_folders`. A cell that several folders have counts once: the one with most
+    rows.
 
     Raises:
         DataError: a folder is not a run folder, or one of its files is damaged.
@@ -397,7 +373,7 @@ def seed_groups(*folders: Path) -> list[SeedGroup]:
             rows = files.read_lines(place / "rows.jsonl") if (place / "header.json").is_file() else []
             if len(rows) > (len(cells[place.name][1]) if place.name in cells else 0):
                 failed = files.count_lines(place / FAILED)
-                cells[place.name] = CellHeader.read(place, current=True), rows, failed
+                cells[place.name] = CellHeader.read(place), rows, failed
     return [SeedGroup(*zip(*same)) for same in group_by(cells.values(), lambda cell: cell[0].pool).values()]
 
 
@@ -417,6 +393,19 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
             )
         folders += [path] if (path / "cells").is_dir() else below
     return list(dict.fromkeys(folders))
+
+
+def refuse_run_of_before(run: Path) -> None:
+    """Raises DataError where a run folder has cells of an earlier version: the new ones would stand beside them, measured
+    again. A damaged header says so to its readers."""
+    for path in run.glob("cells/*/header.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            _refuse_earlier_header(json.loads(read_text(path)), run.name)
+
+
+def _refuse_earlier_header(stored: dict[str, Any], run: str) -> None:
+    if stored["format"] != FORMAT or not is_complete(stored["settings"]):
+        refuse_earlier(f"The run folder {run}", MEASURE_AGAIN)
 
 
 def cache_after_rows(folder: Path, empty: CacheState, rows: list[Row]) -> CacheState:

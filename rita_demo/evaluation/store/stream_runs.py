@@ -57,7 +57,7 @@ class StreamRun:
     @property
     def names(self) -> tuple[str, ...]:
         """The K class names."""
-        return tuple(self.header.names or ())
+        return tuple(self.header.names)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -133,23 +133,14 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
     return tuple(sorted(streams, key=lambda one: -one.last_modified))
 
 
-def recorded_streams(run: Path) -> tuple[tuple[StreamRun, ...], tuple[str, ...]]:
+def recorded_streams(run: Path) -> tuple[StreamRun, ...]:
     """Every stream with rows of a run folder, also where the code of its attack is not loaded: what was stored needs none.
-    And a sentence on each that cannot be read.
 
     Raises:
         DataError: a header is damaged.
     """
     with_rows = (file.parent for file in sorted((run / "cells").glob("*/rows.jsonl")) if file.stat().st_size > 0)
-    headers = {place: CellHeader.read(place) for place in with_rows if (place / "header.json").is_file()}
-    lacking = {place: found for place, header in headers.items() if (found := _lacking(header))}
-    faults = (
-        f"The stream {place.name} is left out: its header has no {', '.join(found)}. Measure it again."
-        for place, found in lacking.items()
-        if headers[place].columns.get("method") == "rita" and headers[place].columns.get("protocol") == "stream"
-    )
-    complete = {place: header for place, header in headers.items() if place not in lacking}
-    return _streams(run, complete), tuple(faults)
+    return _streams(run, {place: CellHeader.read(place) for place in with_rows if (place / "header.json").is_file()})
 
 
 def _streams(root: Path, headers: dict[Path, CellHeader]) -> tuple[StreamRun, ...]:
@@ -163,12 +154,6 @@ def _streams(root: Path, headers: dict[Path, CellHeader]) -> tuple[StreamRun, ..
             name = place.relative_to(root).as_posix()
             streams.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
     return tuple(streams)
-
-
-def _lacking(header: CellHeader) -> list[str]:
-    """What a header of an early version does not have and a stream needs."""
-    missing = [name for name in (*STREAM_COLUMNS, "method", "protocol") if name not in header.columns]
-    return missing + ["class names"] * (header.names is None)
 
 
 def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
@@ -199,7 +184,7 @@ def _headers(run: Path) -> dict[Path, CellHeader]:
     for place in sorted((run / "cells").glob("*")):
         try:
             header = CellHeader.read(place)
-            if not _lacking(header) and header.requested_clean and (place / "rows.jsonl").stat().st_size > 0:
+            if header.requested_clean and (place / "rows.jsonl").stat().st_size > 0:
                 headers[place] = header
         except (OSError, AttributeError, TypeError, DataError, SettingError):
             continue
@@ -233,7 +218,7 @@ def _same_conditions(header: CellHeader, other: CellHeader) -> bool:
     that method is stochastic."""
     try:
         stream, cell = header.cell, other.cell
-    except SettingError:  # of another version, or of code that is not loaded: only what was asked for alike
+    except SettingError:  # code that is not loaded: only what was asked for alike
         asked, also = ({n: v for n, v in one.settings.items() if n != "protocol"} for one in (header, other))
         return (asked, header.seed, header.traffic, header.target) == (also, other.seed, other.traffic, other.target)
     asked_for = stream.requested.replace(protocol=cell.settings.protocol)

@@ -78,7 +78,7 @@ def _loss_description(run: Run, attack: AttackTrace) -> str:
     if attack.loss_unit != "nats":
         return "its own goal"
     if attack.target is None:
-        return {"eot": "CLIP’s loss on crops", "defence": "RITA’s loss"}.get(attack.name, "CLIP’s loss")
+        return "CLIP’s loss on crops" if attack.name == "eot" else "CLIP’s loss"
     return f"log probability of {escaped(run.class_prompts.names[attack.target], 24)}"
 
 

@@ -16,8 +16,6 @@ from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import BackboneInfo, Verdict
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.arena.budgets import BudgetSection
-from rita_demo.ui.arena.filling import fill
 from rita_demo.ui.arena.table import arena_html, measured_html, measured_summary, says
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
@@ -65,7 +63,6 @@ class ArenaTab:
         self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
         self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
-        self.budgets = BudgetSection(context)
         with build_fold("The same table over many pictures", elem_id="arena-measured"):
             self.runs = build_menu([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")
@@ -83,7 +80,6 @@ class ArenaTab:
         self.export.click(safe(self.on_export), visitor, [banner, self.export], **immediate_event(self.on_export))
         self.runs.input(safe(self.show_stored), self.runs, [banner, self.measured], **IMMEDIATE_EVENT)
         self.opener.bind_event(self.table.click, self.open_cell, *shown)
-        self.budgets.bind_events(**ARENA_QUEUE)
 
     def on_open(self, session: Session) -> Updates:
         """The tab is opened: the server may have other run folders. The worked example comes with its table."""
@@ -112,14 +108,20 @@ class ArenaTab:
         if known is not None and (known.stored or not known.fits(run)):  # a stored table is measured anew
             known = None
 
-        def show(table: ArenaTable) -> Updates:
-            session.arena = table
-            return context.panels.redraw(session, "arena", tab="arena")
-
-        steps = arena_steps([context.models.get(name) for name in names], run, asked, known)
-        if (yield from fill(context, session, steps, time_left, show)):
-            spent = wording.format_seconds(time_left.elapsed)
-            yield Finished(context.done(f"The arena is filled after {spent}."))
+        shown: ArenaTable | None = None
+        for at in arena_steps([context.models.get(name) for name in names], run, asked, known):
+            for _ in context.activity.wait_until_idle():  # between two steps the engine is left to other visitors
+                yield {context.error_banner: gr.skip()}
+            if not at.table.fits(session.run):
+                yield context.done("Stopped: another run is on screen.")
+                return
+            update = context.progress(at.sentence, at.fraction, time_left)
+            if at.table is not shown:
+                session.arena = shown = at.table
+                update |= context.panels.redraw(session, "arena", tab="arena")
+            yield update
+        context.sessions.evict()
+        yield Finished(context.done(f"The arena is filled after {wording.format_seconds(time_left.elapsed)}."))
 
     def on_stopped(self, session: Session) -> Updates:
         stopped = self.context.done("Stopped. The answers that are there stay.")

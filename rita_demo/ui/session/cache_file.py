@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from safetensors import SafetensorError
@@ -20,6 +20,7 @@ from rita_demo.data.descriptions import with_used_descriptions
 from rita_demo.data.vocabularies import MOST_NAMES
 from rita_demo.pipeline.bundle_read import RETRY_HINT, FileError, read_limited, require
 from rita_demo.records import CacheEvent, ClassPrompts
+from rita_demo.records.errors import refuse_earlier
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.settings import SETTINGS, Settings
@@ -61,9 +62,7 @@ ARRAYS: dict[str, tuple[str, tuple[int | str, ...]]] = {
 
 
 class MemoryAbout(TypedDict):
-    """The metadata of a file: ``key`` and ``names`` of the classes, ``pictures`` that were decided, and the log. Not in a
-    file of before: how many rows are ``items`` of the exported moment, the ``moments``, what every row's picture is called and
-    its true class; nor in an older one: the picture's file, whether it arrived attacked, and the view's box."""
+    """The metadata of a cache: ``key`` and ``names`` of the classes, ``pictures`` that were decided, and the log."""
 
     format: str
     model: str
@@ -74,13 +73,19 @@ class MemoryAbout(TypedDict):
     pictures: int
     settings: dict[str, JsonValue]
     log: list[dict[str, JsonValue]]
-    items: NotRequired[int]
-    moments: NotRequired[list[dict[str, Any]]]
-    files: NotRequired[list[str]]
-    truths: NotRequired[list[str]]
-    sources: NotRequired[list[str]]
-    attacked: NotRequired[list[bool | None]]
-    boxes: NotRequired[list[list[float]]]
+
+
+class FileAbout(MemoryAbout):
+    """The metadata of a file: also how many rows are ``items`` of the exported moment, the ``moments``, and of every row what
+    its picture is called, its true class, the picture's file, whether it arrived attacked, and the view's box."""
+
+    items: int
+    moments: list[dict[str, Any]]
+    files: list[str]
+    truths: list[str]
+    sources: list[str]
+    attacked: list[bool | None]
+    boxes: list[list[float]]
 
 
 def describe(snapshot: CacheSnapshot, model: str, settings: Settings, entries: Sequence[HistoryEntry]) -> MemoryAbout:
@@ -168,9 +173,8 @@ def unpack(data: bytes, class_prompts: ClassPrompts, model: str) -> CacheSnapsho
 def unpack_history(
     data: bytes, class_prompts: ClassPrompts | None, model: str, width: int = 0
 ) -> tuple[HistoryEntry, ...]:
-    """The moments of a file up to the exported one, and the import of it, checked as :func:`unpack` does. A file of before
-    has the import alone. Without ``class_prompts`` the class names are the file's own, of a model whose features have this
-    ``width``."""
+    """The moments of a file up to the exported one, and the import of it, checked as :func:`unpack` does. Without
+    ``class_prompts`` the class names are the file's own, of a model whose features have this ``width``."""
     require(len(data) <= MAX_FILE_BYTES, TOO_LARGE)
     require(len(data) >= 10, "This file is too short to be a memory.")
     (length,) = struct.unpack("<Q", data[:8])
@@ -187,10 +191,12 @@ def unpack_history(
         raise FileError("This file is truncated or damaged: no memory in it.", RETRY_HINT) from e
 
 
-def _metadata(header: dict[str, Any], class_prompts: ClassPrompts | None, model: str) -> MemoryAbout:
+def _metadata(header: dict[str, Any], class_prompts: ClassPrompts | None, model: str) -> FileAbout:
     about = json.loads(header.get("__metadata__", {}).get("rita", "null"))
     ours = isinstance(about, dict) and about.get("format") == FORMAT
     require(ours, "This safetensors file is not a memory of this page.")
+    if not FileAbout.__required_keys__ <= about.keys():
+        refuse_earlier("This memory", "Export it again on the page.", FileError)
     other = f"This memory belongs to another model ({str(about.get('model'))[:60]}); in use is {model}."
     require(about.get("model") == model, other, "Choose that model first, then run a picture.")
     names = about["names"]
@@ -218,7 +224,7 @@ def _check_arrays(header: dict[str, Any], width: int) -> None:
         require(same, f"This memory was changed: {name} has another kind or shape.")
 
 
-def _entries(arrays: dict[str, np.ndarray], metadata: MemoryAbout) -> tuple[HistoryEntry, ...]:
+def _entries(arrays: dict[str, np.ndarray], metadata: FileAbout) -> tuple[HistoryEntry, ...]:
     K, pictures, feature = len(metadata["names"]), metadata["pictures"], arrays["feature"]
     entropy, label, born, view = (arrays[name] for name in ("entropy", "label", "born", "view"))
     length, most = np.linalg.norm(feature.astype(np.float64), axis=1), math.log(K) + 1e-3
@@ -233,10 +239,10 @@ def _entries(arrays: dict[str, np.ndarray], metadata: MemoryAbout) -> tuple[Hist
     )
     for sentence, holds in checks:
         require(np.all(holds()), f"This memory was changed: {sentence}.")
-    files, truths, sources = (_texts(metadata.get(name), len(label)) for name in ("files", "truths", "sources"))
-    attacked = metadata.get("attacked", [None] * len(label))
-    no_box: list[list[float]] = [[]]
-    boxes = metadata.get("boxes", no_box * len(label))
+    files, truths, sources = (
+        _texts(given, len(label)) for given in (metadata["files"], metadata["truths"], metadata["sources"])
+    )
+    attacked, boxes = metadata["attacked"], metadata["boxes"]
     known = len(attacked) == len(boxes) == len(label) and all(one is None or isinstance(one, bool) for one in attacked)
     require(known and all(map(_is_box, boxes)), "This memory was changed: a view's box or its attack is none.")
     items = [
@@ -265,7 +271,7 @@ def _entries(arrays: dict[str, np.ndarray], metadata: MemoryAbout) -> tuple[Hist
         names, sizes = tuple(metadata["names"]), (metadata["slots"], metadata["width"])
         return CacheSnapshot(metadata["key"], names, *sizes, seen, by_class)
 
-    held, moments = metadata.get("items", len(items)), metadata.get("moments", [])
+    held, moments = metadata["items"], metadata["moments"]
     whole = _whole(held, len(items) + 1) and isinstance(moments, list) and len(moments) <= MAX_ENTRIES
     require(whole, "This memory was changed: its moments are not a list of them.")
     past = tuple(_entry(one, snapshot, pictures, K, metadata["slots"]) for one in moments)
@@ -302,9 +308,7 @@ def _is_box(box: Any) -> bool:
 
 
 def _texts(given: Any, count: int) -> list[str]:
-    """So many texts, at most 300 characters of each; a file of before has none of them."""
-    if given is None:
-        return [""] * count
+    """So many texts, at most 300 characters of each."""
     known = isinstance(given, list) and len(given) == count and all(isinstance(text, str) for text in given)
     require(known, "This memory was changed: the names of its pictures are not texts.")
     return [text[:MAX_TEXT] for text in given]

@@ -45,7 +45,7 @@ def memory_csv(title: str, entries: Sequence[HistoryEntry]) -> bytes:
     """The views of a memory's moments, with the columns of :func:`rita_demo.stored_views`. ``title`` fills the column
     ``stream``. Moments before the class names or the model changed belong to another memory and are left out.
 
-    What is not known of a view from a file of before (its box, whether its picture was attacked) is an empty field, and so are
+    What is not known of a view (its box, whether its picture was attacked) is an empty field, and so are
     ``replaced`` of a view that was there before the first moment, and ``replaced_by`` of one that was taken out by hand."""
     now = entries[-1].snapshot
     begin = next((n for n in range(len(entries), 0, -1) if entries[n - 1].snapshot.key != now.key), 0)

@@ -15,7 +15,6 @@ import numpy as np
 from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
-from rita_demo.pipeline.smallest_budget import BudgetTable
 from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, Trace
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
@@ -123,8 +122,7 @@ class Session:
     pictures. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8; ``image_cache``
     holds pictures already encoded for the screen. ``memories`` has the cache over time.
     ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened.
-    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*,
-    ``budgets`` that of its smallest strengths.
+    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
     """
 
     model: str = ""
@@ -145,7 +143,6 @@ class Session:
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
     arena: ArenaTable | None = None
-    budgets: BudgetTable | None = None
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)

@@ -115,7 +115,7 @@ def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example
     held = load(data)
     many = {name: np.concatenate([array] * 20) for name, array in held.items()}
     count = len(many["label"])
-    named = {"items": count, "files": None, "truths": None, "sources": None}
+    named = {"items": count, **dict.fromkeys(("files", "truths", "sources"), [""] * count)}
     named |= {"attacked": [None] * count, "boxes": [[]] * count}
     assert_refused(with_changes(data, many, **named), example_run, "more than its places")
     for arrays in (
@@ -233,16 +233,15 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
         assert_refused(with_changes(data, **changed), run)
 
 
-def test_a_file_of_before_opens_without_names_and_moments(snapshot: CacheSnapshot, example_run: Run) -> None:
+def test_a_file_of_before_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
     older = with_changes(make_cache_file(snapshot))
     header = header_of(older)
-    about = json.loads(header["__metadata__"]["rita"])
     for name in ("items", "moments", "files", "truths", "sources", "attacked", "boxes"):
+        about = json.loads(header["__metadata__"]["rita"])
         del about[name]
-    data = with_header(older, json.dumps(header | {"__metadata__": {"rita": json.dumps(about)}}).encode())
-    (entry,) = cache_file.unpack_history(data, example_run.class_prompts, MODEL)
-    assert states_equal(entry.snapshot.to_cache_state(), snapshot.to_cache_state())
-    assert {i.picture for items in entry.snapshot.items_by_class.values() for i in items} == {""}
+        data = with_header(older, json.dumps(header | {"__metadata__": {"rita": json.dumps(about)}}).encode())
+        with pytest.raises(CacheFileError, match=r"This memory was made by an earlier version.*Export it again"):
+            cache_file.unpack_history(data, example_run.class_prompts, MODEL)
 
 
 def test_a_history_that_is_too_large_for_a_file_is_left_out(
