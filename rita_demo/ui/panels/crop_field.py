@@ -52,7 +52,7 @@ def crop_field_value(session: Session) -> str | None:
         "reach": field.reach,
         "names": [truncated(run.class_prompts.names[k], 24) for k in labels],  # the reference class, its rival, others
         "boxes": field.boxes.round(4).tolist(),
-        "picture": jpeg_uri(run.attacked.picture.pixels),
+        "picture": jpeg_uri(run.attacked.picture.pixels, side=264),  # as large as its canvas
         "methods": [
             {"name": n, "title": DEFENCES[n].title, "colour": f"var(--rita-{DEFENCES[n].role or 'text'})"}
             for n in run.answered
