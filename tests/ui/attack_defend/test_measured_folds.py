@@ -68,7 +68,7 @@ def test_a_cell_of_other_pictures_is_no_sign_and_without_any_comparison_nothing_
 
 
 def test_a_number_of_an_earlier_form_of_the_attack_is_marked_until_it_is_measured_anew(monkeypatch) -> None:
-    before, now = (replace(cell("dtd", "rita", "adaptive", 40.0), version=text) for text in ("", "0.1.0"))
+    before, now = (replace(cell("dtd", "rita", "adaptive", 40.0), version=text) for text in ("earlier attack", "0.1.0"))
     for cells, marked in (((*CELLS, before), True), ((*CELLS, now), False)):
         monkeypatch.setattr(measured_folds, "_measured_cells", lambda _, cells=cells: cells)
         html = attacker_table(cells)

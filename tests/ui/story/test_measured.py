@@ -127,9 +127,9 @@ def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
 def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipped: Path) -> None:
     head = ",".join(columns(shipped_results.BUDGET_CURVES["picture"]))
     lines = [
-        f"caltech101,embedded,{method},{attack},4,7,off,test,50.00,10,20.00,80.00,0,x"
+        f"caltech101,embedded,{method},{attack},4,7,off,test,50.00,10,20.00,80.00,0,x,,{version},,0"
         for method in METHODS
-        for attack in ("pgd", "adaptive")
+        for attack, version in (("pgd", ""), ("adaptive", "earlier attack"))
     ]
     (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
     found = measured()
@@ -217,7 +217,7 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
     for clip, weighted, said in (("0", (14, 13), True), ("49", (14, 13), False), ("0", (20, 2), False)):
         write_differences(shipped, (28, 6), weighted)
         lines = [
-            f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x"
+            f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x,,,,0"
             for tower, rita in (("embedded", "0"), ("embedded-robust", "60"))
             for method, attack, accuracy in (
                 ("clip", "pgd", clip),
