@@ -88,12 +88,10 @@ def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) ->
         cloud = run_to_end(steps, lambda at: report(f"Attacking and deciding picture {at[0] + 1} of {at[1]}"))
         yield from _drawn(cloud, engine, asked, report, "")
         return
-    streams, left_out = longest_streams(folders)
-    streams = [
-        one for one in streams if not one.attack_uses_cache
-    ]  # what it stored is found by the memory's state alone
+    # what a stream whose attack uses the memory has stored is found by the memory's state alone
+    streams = [one for one in longest_streams(folders) if not one.attack_uses_cache]
     if not streams:
-        text = left_out or "No stream was measured: evaluate --methods rita --protocols stream, or name a --dataset."
+        text = "No stream was measured: evaluate --methods rita --protocols stream, or name a --dataset."
         yield from (Item(name, text) for name in (catalogue.CLOUD, catalogue.KL))
         return
     engine = load_engine(asked.backbone)

@@ -119,7 +119,7 @@ def test_the_cloud_of_a_run_is_of_the_pictures_that_its_streams_have_stored(
 
 
 def test_a_run_without_a_stream_says_what_to_measure_for_its_cloud(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(files, "longest_streams", lambda folders: ([], ""))
+    monkeypatch.setattr(files, "longest_streams", lambda folders: [])
     asked = Namespace(data_root=None, dataset=None)
     found = list(files._cloud_figures(asked, [tmp_path], print))
     assert [one.name for one in found] == ["feature-cloud", "kl-to-one-hot"]

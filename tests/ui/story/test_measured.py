@@ -123,9 +123,9 @@ def test_what_was_not_measured_is_left_out(shipped: Path) -> None:
 def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipped: Path) -> None:
     head = ",".join(columns(STRENGTH))
     lines = [
-        f"caltech101,embedded,{method},{attack},4,7,off,test,50.00,10,20.00,80.00,0,x"
+        f"caltech101,embedded,{method},{attack},4,7,off,test,50.00,10,20.00,80.00,0,x,,{version},,0"
         for method in METHODS
-        for attack in ("pgd", "adaptive")
+        for attack, version in (("pgd", ""), ("adaptive", "earlier attack"))
     ]
     (shipped / "ARENA.csv").write_text("\n".join([head, *lines, ""]))
     found = measured()
@@ -178,7 +178,7 @@ def test_the_table_in_short_has_the_tables_numbers_and_is_said_only_where_the_in
     head = ",".join(columns(STRENGTH))
     for clip, said in (("0", True), ("49", False)):
         lines = [
-            f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x"
+            f"caltech101,{tower},{method},{attack},4,7,off,test,{accuracy},100,20.00,80.00,0,x,,,,0"
             for tower, rita in (("embedded", "0"), ("embedded-robust", "60"))
             for method, attack, accuracy in (
                 ("clip", "pgd", clip),
