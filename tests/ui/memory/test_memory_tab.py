@@ -154,6 +154,14 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     assert panels.decide_button(session)["visible"]
     request = own_picture_request(session, engine, None, session.history)
     assert (request.names, session.history) == (names, session.memories.histories[1])
+    shown = session.run
+    client.run(tab.decide_own(client.name))
+    assert session.run.class_prompts.names == names
+    assert panels.says(session).startswith(
+        "<p class='says'>The memory of an imported file (memory.safetensors) after 2 pictures"
+    )
+    assert session.memories.histories == (mine, session.history), "the picture went into the imported one"
+    session.show(shown)
     tab.pick_memory(client.name, "0")
     assert session.history is mine
     assert not panels.decide_button(session)["visible"]
