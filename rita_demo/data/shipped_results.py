@@ -28,7 +28,7 @@ EXAMPLES = _FOLDER / "examples.csv"
 DRIFT = _FOLDER / "drift.csv"
 #: On how many pictures only RITA is right, or only an average; written by ``python -m tools.story.counts``.
 DIFFERENCES = _FOLDER / "differences.csv"
-#: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
+#: Ablations on DTD and Caltech101, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("steps", "n", "only_method", "only_other"), int),

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 import numpy as np
 
 from rita_demo.analysis.crop_law import CropBank, crop_weight
-from rita_demo.data import textures
+from rita_demo.data.datasets import class_names, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.records import Picture
@@ -31,7 +31,8 @@ def bank_steps(
 
 def texture_bank_steps(engine: Engine) -> Generator[float, None, CropBank]:
     """A bank of any model from drawn textures, for one that has none stored: 24 pictures of as many classes."""
-    names = textures.CLASSES[:: len(textures.CLASSES) // TEXTURES][:TEXTURES]
-    seed = textures.seeds("val")[0]
-    pictures = [open_picture(textures.draw(name, seed)) for name in names]
+    names = class_names("textures", None)
+    names = names[:: len(names) // TEXTURES][:TEXTURES]
+    first = {name: path for path, _, name in reversed(load_split("textures", None, "val"))}
+    pictures = [open_picture(first[name]) for name in names]
     return (yield from bank_steps(engine, pictures, [0] * len(names), range(len(names))))

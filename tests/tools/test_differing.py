@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from rita_demo import Engine
-from rita_demo.data import samples, textures
+from rita_demo.data import samples
 from rita_demo.pipeline.differing import Source, stored
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
+from tools import textures
 from tools.story import differing
 
 SOURCE = Source("motorcycle", "motorbike", None)

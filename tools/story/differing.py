@@ -16,7 +16,7 @@ import numpy as np
 
 from rita_demo.analysis.crop_field import margins
 from rita_demo.analysis.rules import rules
-from rita_demo.data import samples, textures
+from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.engine.engine import Engine
@@ -24,6 +24,7 @@ from rita_demo.pipeline.differing import STORED, Differing, Source, stored, trie
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture, Run
 from rita_demo.settings import RECOMMENDED
+from tools import textures
 
 BUDGETS = (4, 3, 5, 2, 6, 1, 7, 8)  # in 1/255: those nearest to the page's own first
 CLEAR = {"average": 0.02, "rita": 0.002}  # the least lead that another processor's rounding does not turn
