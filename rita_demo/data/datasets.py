@@ -2,7 +2,8 @@
 
 A row of :data:`DATASETS` is all that a dataset needs: files, prompt, class names, download, exceptions of the preset
 ``paper``. :mod:`rita_demo.data.split_files` reads its list of pictures. A folder per class needs no row: the classes lie in
-the folder itself (its only split is ``all``) or below the folders of its splits.
+the folder itself (its only split is ``all``) or below the folders of its splits. The drawn textures are such a folder, in
+``assets``; their row is for their prompt.
 """
 
 import json
@@ -26,7 +27,9 @@ from rita_demo.data.split_files import (
     class_folders,
     random_split,
     split_file,
+    split_folders,
 )
+from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE
@@ -57,7 +60,7 @@ class Dataset:
     pictures: str  # folder of the pictures, below ``folder``
     listing: str = ""  # the list of pictures or classes, below ``folder``
     read: Reader = split_file  # the function that reads it
-    procedural: bool = False  # drawn by the program; there are no files
+    shipped: bool = False  # lies in ``assets``, not below the data root
     template: str = DEFAULT_PROMPT_TEMPLATE  # CoOp's for its classes (``CUSTOM_TEMPLATES`` of its zero-shot CLIP)
     list_title: str = ""  # of its ready list of class names (:mod:`rita_demo.data.vocabularies`), if it has one
     archive: Archive | None = None  # what the page downloads
@@ -130,8 +133,8 @@ _ROWS = (
         list_title="DTD: 47 textures",  # Cimpoi et al. 2014
         archive=Archive(_DTD_URL, "fff73e5086ae6bdbea199a49dfb8a4c1", 600, "dtd/images"),
     ),
-    # they have DTD's class names, and so its prompt
-    Dataset("textures", "Procedural textures", "", "", procedural=True, template="{} texture."),
+    # they have DTD's class names, and so its prompt; tools/textures draws them
+    Dataset("textures", "Drawn textures", "textures", "", "", split_folders, shipped=True, template="{} texture."),
     _coop("pets", "Oxford Pets", "oxford_pets", "images", "OxfordPets", template=_KIND + "pet."),
     _coop("cars", "Stanford Cars", "stanford_cars", "", "StanfordCars"),
     _coop("flowers102", "Oxford Flowers", "oxford_flowers", "jpg", "OxfordFlowers", template=_KIND + "flower."),
@@ -215,7 +218,7 @@ def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple
         DataError: the root is not a folder.
     """
     root = None if data_root is None else _root(data_root)
-    rows = [_status(dataset, root, look) for dataset in DATASETS.values()]
+    rows = [_status(dataset, root_of(dataset.name, root), look) for dataset in DATASETS.values()]
     known = {dataset.folder for dataset in DATASETS.values()}
     for folder in _folders(root):
         if folder.name not in known and (found := read_folder_set(folder)).splits:
@@ -235,10 +238,10 @@ def _folder_status(folder: Path, found: FolderSet) -> DatasetStatus:
 
 
 def _status(dataset: Dataset, root: Path | None, look: bool) -> DatasetStatus:
-    usable, sentence, skipped = True, "drawn by the program itself; no files needed.", ""
-    if missing := "" if dataset.procedural else _missing(dataset, root):
+    usable, sentence, skipped = True, "", ""
+    if (missing := _missing(dataset, root)) or root is None:
         usable, sentence = False, f"missing: {missing}."
-    elif root is not None and not dataset.procedural:
+    else:
         try:
             listing = _read(dataset, root)
             sentence, skipped = _counts(dataset, listing, root, look), skipped_text(listing.skipped)
@@ -277,13 +280,24 @@ def uses_random_split(name: str, data_root: Path | None) -> bool:
     return not here and bool(classes_in(data_root / dataset.folder / dataset.pictures).pictures)
 
 
-def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: bool = False) -> list[Item]:
+def is_shipped(name: str) -> bool:
+    """Whether a dataset comes with the program, in ``assets``."""
+    return name in DATASETS and DATASETS[name].shipped
+
+
+def root_of(name: str, data_root: Path | None) -> Path | None:
+    """The folder that holds a dataset's folder: the data root, or ``assets`` for one that comes with the program."""
+    return ASSETS if is_shipped(name) else data_root
+
+
+def load_split(name: str, data_root: str | Path | None, split: str, *, allow_partial: bool = False) -> list[Item]:
     """The pictures of one split as (path, label, class name), in the order of the dataset's list. Labels are indices of
     :func:`class_names`.
 
     Args:
         name: a key of :data:`DATASETS`, or a folder (absolute, or below ``data_root``) with a folder per class, whose
             labels are the class folders of all splits in alphabetical order.
+        data_root: None is the working folder, and no matter for a dataset that comes with the program.
         split: ``train``, ``val`` or ``test``; ``all`` for a folder without splits.
         allow_partial: leave out listed pictures that are missing, instead of raising.
 
@@ -294,11 +308,11 @@ def load_split(name: str, data_root: str | Path, split: str, *, allow_partial: b
 
 
 def load_present(
-    name: str, data_root: str | Path, split: str, *, allow_partial: bool = False
+    name: str, data_root: str | Path | None, split: str, *, allow_partial: bool = False
 ) -> tuple[list[Item], tuple[str, ...]]:
     """The pictures of :func:`load_split`, and the listed ones that are left out because they are missing, as paths below
     the data root. Arguments and errors are those of :func:`load_split`."""
-    root = _root(data_root)
+    root = _root(data_root, name)
     if name not in DATASETS:
         return _load_folder(name, root, split), ()
     dataset, listing = DATASETS[name], _listing(name, root)
@@ -325,25 +339,25 @@ def _empty_split(name: str, split: str, listing: Listing) -> DataError:
     return DataError(message, "Choose another split." if counts else "Complete the dataset.")
 
 
-def skipped_of(name: str, data_root: str | Path) -> Skipped:
+def skipped_of(name: str, data_root: str | Path | None) -> Skipped:
     """What the folders of a dataset hold beside its pictures; nothing where a list names them.
 
     Raises:
         DataError: as :func:`load_split`.
     """
-    root = _root(data_root)
+    root = _root(data_root, name)
     if name in DATASETS:
         return _listing(name, root).skipped
     return _skipped(*_read_folder(name, root))
 
 
-def class_names(name: str, data_root: str | Path) -> tuple[str, ...]:
+def class_names(name: str, data_root: str | Path | None) -> tuple[str, ...]:
     """The class names of a dataset in label order: of its list, with or without pictures here, or of its class folders.
 
     Raises:
         DataError: as :func:`load_split`.
     """
-    root = _root(data_root)
+    root = _root(data_root, name)
     return _listing(name, root).names if name in DATASETS else tuple(_read_folder(name, root)[1].names.values())
 
 
@@ -386,16 +400,15 @@ def list_files(name: str, data_root: str | Path) -> dict[str, bytes]:
 
 def _listing(name: str, root: Path) -> Listing:
     dataset = DATASETS[name]
-    if dataset.procedural:
-        raise DataError(f"{name!r} is drawn by the program and has no files.", "Choose another one.")
     if missing := _missing(dataset, root):
         hint = "Put it below the data folder, laid out as CoOp describes."
         raise DataError(f"The dataset {name!r} is incomplete; missing: {missing}.", hint)
     return _read(dataset, root)
 
 
-def _root(data_root: str | Path) -> Path:
-    root = Path(data_root)
+def _root(data_root: str | Path | None, name: str = "") -> Path:
+    root = root_of(name, Path(data_root or ""))
+    assert root is not None  # nor is the one given
     if not root.is_dir():
         message = f"The data folder {str(data_root)[:200]!r} does not exist."
         raise DataError(message, "Say where the datasets are with --data-root.")
@@ -410,7 +423,7 @@ def _missing(dataset: Dataset, root: Path | None) -> str:
         return f"{folder}; expected: {listing}, and pictures below {pictures}"
     if not (root / pictures).is_dir():
         return pictures
-    return "" if (root / listing).is_file() or uses_random_split(dataset.name, root) else listing
+    return "" if not dataset.listing or (root / listing).is_file() or uses_random_split(dataset.name, root) else listing
 
 
 def _read(dataset: Dataset, root: Path) -> Listing:

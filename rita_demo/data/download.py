@@ -101,7 +101,7 @@ def _fetch_steps(title: str, archive: Archive, part: Path) -> Iterator[DownloadP
             message = f"The connection to the server of {title} broke after {have / 1e6:.1f} MB."
             raise DataError(message, "Press the button again: it goes on where it stopped.") from error
         message = f"The server of {title} cannot be reached from here."
-        raise DataError(message, "Check the connection; the procedural textures need none.") from error
+        raise DataError(message, "Check the connection; the drawn textures need none.") from error
 
 
 def _check(archive: Archive, part: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sample pictures: files of the packages scikit-image and scikit-learn, or drawn textures. No network."""
+"""Sample pictures: files of the packages scikit-image and scikit-learn, or drawn textures of ``assets``. No network."""
 
 import importlib.util
 from dataclasses import dataclass
@@ -6,15 +6,16 @@ from pathlib import Path
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import VOCABULARIES
+from rita_demo.process.assets import ASSETS
 from rita_demo.records import Picture
 from rita_demo.records.errors import PictureError, check_known
 
-_SKIMAGE, _SKLEARN = ("skimage", "data"), ("sklearn", "datasets/images")
+_SKIMAGE, _SKLEARN, _OWN = ("skimage", "data"), ("sklearn", "datasets/images"), ("", "textures/val")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A picture with its true class: a file of a package, or with ``seed`` a drawn texture of the class ``label``.
+    """A picture with its true class: a file of a package, or of ``assets``.
 
     ``classes`` is a key of :data:`VOCABULARIES` or the class names; ``label`` is one of them; ``credit`` names the
     author and the licence.
@@ -26,8 +27,7 @@ class Sample:
     label: str
     classes: str | tuple[str, ...]
     credit: str
-    place: tuple[str, str] = _SKIMAGE  # (package, folder inside it)
-    seed: int | None = None
+    place: tuple[str, str] = _SKIMAGE  # (package, folder inside it); package "": ``assets``
 
     @property
     def vocabulary(self) -> str | None:
@@ -41,25 +41,22 @@ class Sample:
 
     @property
     def path(self) -> Path | None:
-        """The sample's file; None when it is drawn, or the package or the file is missing."""
-        if self.seed is not None:
-            return None
-        package = importlib.util.find_spec(self.place[0])  # finds it without importing it
-        if package is None or package.origin is None:
-            return None
-        path = Path(package.origin).parent / self.place[1] / self.file
+        """The sample's file; None when the package or the file is missing."""
+        package, folder = self.place
+        home = ASSETS
+        if package:
+            found = importlib.util.find_spec(package)  # finds it without importing it
+            if found is None or found.origin is None:
+                return None
+            home = Path(found.origin).parent
+        path = home / folder / self.file
         return path if path.is_file() else None
 
     def load(self, *, square: str = "picture", side: int | None = None) -> Picture:
         """The picture, opened like an upload; :class:`PictureError` when its file is missing."""
-        if self.seed is not None:
-            from rita_demo.data import textures  # loads scipy
-
-            return open_picture(textures.draw(self.label, self.seed), square=square, side=side)
         if self.path is None:
-            message = (
-                f"The sample {self.title!r} comes with the package {self.place[0]}, which is missing or incomplete."
-            )
+            source = f"the package {self.place[0]}" if self.place[0] else "this program"
+            message = f"The sample {self.title!r} comes with {source}, which is missing or incomplete."
             raise PictureError(message, "Install the requirements, or use a picture of your own.")
         return open_picture(self.path, square=square, side=side)
 
@@ -72,7 +69,7 @@ _MOTORBIKE_CREDIT = "Middlebury stereo benchmark, Scharstein et al. 2014; scikit
 _COFFEE_CREDIT = "Rachel Michetti, courtesy of Pikolo Espresso Bar, CC0; scikit-image"
 _CLOCK_CREDIT = "Stefan van der Walt, public domain; scikit-image"
 _PALACE_CREDIT = "danielbuechele, CC BY 2.0; scikit-learn"
-_OWN_CREDIT = "drawn by this project, rita_demo/data/textures"
+_OWN_CREDIT = "drawn by this project, tools/textures"
 _ANIMALS = ("tabby cat", "golden retriever", "red fox", "tiger", "rabbit", "panda", "monkey", "horse")
 _DIALS = ("clock", "watch", "compass", "pizza", "plate", "wheel", "camera", "fan")
 _THINGS = ("flower", "cat", "dog", "bird", "car", "pizza", "strawberry", "boat")
@@ -88,8 +85,8 @@ _ROWS = (
     Sample("clock", "clock_motion.png", "A clock, blurred", "clock", _DIALS, _CLOCK_CREDIT),
     Sample("flower", "flower.jpg", "A dahlia", "flower", _THINGS, "vultilion, CC BY 2.0; scikit-learn", _SKLEARN),
     Sample("palace", "china.jpg", "A Chinese palace", "palace", _BUILDINGS, _PALACE_CREDIT, _SKLEARN),
-    Sample("honeycombed", "", "Honeycomb, drawn", "honeycombed", "dtd", _OWN_CREDIT, seed=1_000_000),
-    Sample("knitted", "", "Knitwear, drawn", "knitted", "dtd", _OWN_CREDIT, seed=1_000_001),
+    Sample("honeycombed", "honeycombed/1000000.png", "Honeycomb, drawn", "honeycombed", "dtd", _OWN_CREDIT, _OWN),
+    Sample("knitted", "knitted/1000001.png", "Knitwear, drawn", "knitted", "dtd", _OWN_CREDIT, _OWN),
     Sample("rocket", "rocket.jpg", "A rocket", "rocket", _FLYING, "SpaceX, public domain; scikit-image"),
 )
 SAMPLES: dict[str, Sample] = {row.key: row for row in _ROWS}
@@ -103,4 +100,4 @@ def sample(key: str) -> Sample:
 
 def available() -> dict[str, Sample]:
     """The samples that can be loaded."""
-    return {key: one for key, one in SAMPLES.items() if one.seed is not None or one.path is not None}
+    return {key: one for key, one in SAMPLES.items() if one.path is not None}

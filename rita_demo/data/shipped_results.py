@@ -23,7 +23,7 @@ ARENA = _FOLDER / "arena.csv"
 EXAMPLES = _FOLDER / "examples.csv"
 #: Drift of features without and with an attack, written by ``python -m tools.story.drift``.
 DRIFT = _FOLDER / "drift.csv"
-#: Ablations on drawn textures, written by ``tables RUNS --format points``; docs/results.md has the commands.
+#: Ablations on DTD and Caltech101, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("steps", "n", "missing"), int),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data.folder_sets import SPLITS, ClassFolders, class_folders_in
+from rita_demo.data.folder_sets import SPLITS, ClassFolders, class_folders_in, read_folder_set
 from rita_demo.data.folders import Skipped, fault_of_name, skipped_below
 from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError
@@ -41,6 +41,20 @@ class Listing:
 
 
 Reader = Callable[[Path, str, str], Listing]
+
+
+def split_folders(folder: Path, pictures: str, listing: str) -> Listing:
+    """No list: a folder per class below a folder per split."""
+    found = read_folder_set(folder / pictures)
+    rows = {
+        split: [
+            (f"{found.places[split]}/{name}/{file}", label)
+            for label, name in enumerate(found.classes)
+            for file in one.pictures.get(name, ())
+        ]
+        for split, one in found.splits.items()
+    }
+    return Listing(check_unique(found.classes, folder.name), rows, found.skipped)
 
 
 def split_file(folder: Path, pictures: str, listing: str) -> Listing:

@@ -9,20 +9,18 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rita_demo.data import textures
-from rita_demo.data.datasets import DATASETS, list_files
+from rita_demo.data.datasets import DATASETS, is_shipped, list_files
 from rita_demo.data.folder_sets import ALL, FEWEST_CLASSES
 from rita_demo.data.picture_sources import file_bytes
-from rita_demo.data.pictures import png_bytes
 from rita_demo.data.vocabularies import vocabulary
 from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.evaluation.pick import TEXTURES, find_split, texture_of
+from rita_demo.evaluation.pick import find_split
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.records.errors import DataError
 
 NAME = "rita-pictures"  # of the folder inside the zip
-DRAWN = "drawn-textures"  # the folder of drawn textures; the name ``textures`` draws them anew
+DRAWN = "drawn-textures"  # the folder of drawn textures: the name ``textures`` is all that come with the program
 MAX_BYTES = 64 << 20  # of all pictures together
 README = """{count} chosen pictures of {dataset}. To measure exactly these:
 
@@ -86,22 +84,19 @@ def picture_folder(chosen: ChosenPictures, root: Path | None) -> PictureFolder:
     """
     base, files = chosen.place.removesuffix(PRESENT_SUFFIX), dict[str, bytes]()
     split = find_split(base, chosen.ids, root)
-    if base == TEXTURES:
-        for word, seed in filter(None, map(texture_of, chosen.ids)):
-            files[f"{DRAWN}/{word}/{seed}.png"] = png_bytes(textures.draw(word, seed))
-        base, split = DRAWN, ALL
-    else:
-        size = 0
-        for name in chosen.ids:
-            source = find_picture(base, name, root)
-            assert isinstance(source, Path)  # only a drawn texture is none
-            files[name if base in DATASETS else f"{base}/{name}"] = data = file_bytes(source)
-            if (size := size + len(data)) > MAX_BYTES:
-                raise DataError(
-                    f"The chosen pictures are larger than {MAX_BYTES >> 20} MB together.", "Choose fewer of them."
-                )
+    shipped, size = is_shipped(base), 0
+    for name in chosen.ids:
+        source = find_picture(base, name, root)
+        place = f"{DRAWN}/{name}{source.suffix}" if shipped else name if base in DATASETS else f"{base}/{name}"
+        files[place] = data = file_bytes(source)
+        if (size := size + len(data)) > MAX_BYTES:
+            raise DataError(
+                f"The chosen pictures are larger than {MAX_BYTES >> 20} MB together.", "Choose fewer of them."
+            )
     classes = len({Path(name).parent.name for name in files})
-    if base != DRAWN and root is not None:
+    if shipped:
+        base, split = DRAWN, ALL
+    elif root is not None:
         files |= list_files(base, root)
     now = len(vocabulary(base).names) if base in DATASETS else classes
     return PictureFolder(files, base, split, len(chosen.ids), classes, len(chosen.names) or now, now)

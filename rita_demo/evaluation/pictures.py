@@ -17,16 +17,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
-from rita_demo.data import textures
 from rita_demo.data.datasets import (
     DATASETS,
     class_names,
+    is_shipped,
     load_present,
     load_split,
     names_of_folders,
     random_split_note,
+    root_of,
     skipped_of,
     unknown_dataset,
     uses_random_split,
@@ -43,27 +42,25 @@ from rita_demo.settings.setting import short_repr
 
 PRESENT_SUFFIX = ":present"  # "dtd:present": prompts for the classes that have pictures, and no others
 RANDOM_SPLIT_SUFFIX = ":own"  # "test:own": a random split made here, because CoOp's file is missing
-MAX_DIGITS = 20  # of a texture's seed in a stored run; int() raises an error of its own beyond some thousands
 THREADS = 2  # as many pictures as are decoded at once
 REPORT_EVERY = 500  # pictures
 MAX_REMEMBERED = 1 << 16
 MAX_NAMED = 200  # pictures with the same fault that a message lists
-TEXTURES_PER_CLASS = 10  # of the generated textures, without a limit
+SHIPPED_SUFFIXES = (".png", ".jpg")  # of the pictures that come with the program
 
 
 @dataclass(frozen=True)
 class DatasetItem:
     """One picture; ``id`` identifies it on every machine, ``label`` is the index of its class name.
 
-    Its source is a file at ``path``, a generated ``texture`` (class, seed), or the file's bytes as ``data``. ``size`` in
-    bytes detects a file that was replaced under the same name (0 for a texture).
+    Its source is a file at ``path``, or the file's bytes as ``data``. ``size`` in bytes detects a file that was replaced
+    under the same name (0 for one that comes with the program, which is not).
     """
 
     id: str
     label: int
     size: int
     path: Path | None = None
-    texture: tuple[str, int] | None = None
     data: bytes | None = None
 
     @property
@@ -79,13 +76,11 @@ class DatasetItem:
         """
         return self if self.path is None else replace(self, path=None, data=file_bytes(self.path))
 
-    def source(self) -> Path | bytes | np.ndarray:
+    def source(self) -> Path | bytes:
         """What :func:`rita_demo.data.pictures.open_picture` takes."""
         if self.data is not None:
             return self.data
-        if self.texture is not None:
-            return textures.draw(*self.texture)
-        assert self.path is not None  # one of the three is always given
+        assert self.path is not None  # one of the two is always given
         return self.path
 
 
@@ -167,9 +162,17 @@ def picture_seed(seed: int, item: DatasetItem) -> int:
     return int.from_bytes(_hashed_seed("picture", seed, item.id)[:4], "big") & 0x7FFFFFFF
 
 
-def find_picture(dataset: str, picture: str, root: Path | None) -> Path | np.ndarray:
-    """A picture of a stored run by its id, as :func:`rita_demo.data.pictures.open_picture` takes it. ``dataset``: its name, or
-    its folder below the data folder.
+def picture_id(base: str, root: Path, path: Path) -> str:
+    """What a picture is called on every machine: its path below the data folder, or below its folder with a folder per class.
+    One that comes with the program is called by its class and number, whatever its split and format: it was drawn under
+    that name, and its seeds are made of it."""
+    if is_shipped(base):
+        return f"{path.parent.name}/{path.stem}"
+    return path.relative_to(root if base in DATASETS else root / base).as_posix()
+
+
+def find_picture(dataset: str, picture: str, root: Path | None) -> Path:
+    """The file of a picture of a stored run by its id. ``dataset``: its name, or its folder below the data folder.
 
     The run is untrusted: its names are plain names below the data folder. Links there are followed.
 
@@ -177,14 +180,13 @@ def find_picture(dataset: str, picture: str, root: Path | None) -> Path | np.nda
         DataError: it is not in the data folder ``root``.
     """
     base = dataset.removesuffix(PRESENT_SUFFIX)
-    if base == "textures":
-        name, _, seed = picture.rpartition("/")
-        if seed.isdecimal() and len(seed) < MAX_DIGITS:
-            return textures.draw(name, int(seed))
-    elif root is not None:
-        names = ("" if base in DATASETS else base, picture)
-        path = root.joinpath(*names)
-        if not any(map(fault_of_name, names)) and path.is_file():
+    if (root := root_of(base, root)) is not None:
+        names = ["" if base in DATASETS else base, picture]
+        places = [root.joinpath(*names)]
+        if is_shipped(base):
+            folder = root / DATASETS[base].folder
+            places = [folder / split / f"{picture}{suffix}" for split in SPLITS for suffix in SHIPPED_SUFFIXES]
+        if not any(map(fault_of_name, names)) and (path := next(filter(Path.is_file, places), None)):
             return path
     raise DataError(
         f"The picture {picture[:100]!r} of this run is not in the server's data folder.",
@@ -206,7 +208,7 @@ def collect(
     """The pictures of a dataset, each of them opened once.
 
     Args:
-        dataset: a name of ``DATASETS``, a folder with a folder per class (below ``root``, or any path), or ``textures``; with the suffix
+        dataset: a name of ``DATASETS``, or a folder with a folder per class (below ``root``, or any path); with the suffix
             ``:present`` only classes that have pictures become prompts.
         limit: at most so many pictures, spread over the classes; a smaller choice is part of every larger one and
             does not depend on the seeds of the run.
@@ -219,8 +221,9 @@ def collect(
     Raises:
         DataError: something is missing, or cannot be opened. VocabularyError: no such class.
     """
-    whole = pick(list_pictures(dataset, root, split, limit=limit, allow_partial=allow_partial, exclusions=exclusions))
-    items, unusable = choose_usable(whole.items, lambda usable: _spread_over_classes(usable, limit), report)
+    whole = pick(list_pictures(dataset, root, split, allow_partial=allow_partial, exclusions=exclusions))
+    by_class = is_shipped(dataset.removesuffix(PRESENT_SUFFIX))
+    items, unusable = choose_usable(whole.items, lambda usable: spread_over_classes(usable, limit, by_class), report)
     if unusable and not (items and allow_partial):
         hint = "Repair or remove them, or leave them out with --allow-partial." if items else "Choose another dataset."
         raise DataError(f"{whole.dataset} ({split}): {unusable_text(unusable, len(items))}", hint)
@@ -235,32 +238,27 @@ def collect(
 
 
 def list_pictures(
-    dataset: str, root: Path | None, split: str, *, limit: int | None, allow_partial: bool, exclusions: str = ""
+    dataset: str, root: Path | None, split: str, *, allow_partial: bool, exclusions: str = ""
 ) -> PictureSet:
-    """All pictures of a dataset as they are listed, without opening any; ``limit`` counts for drawn textures alone, which
-    have no end. Arguments and errors are those of :func:`collect`."""
+    """All pictures of a dataset as they are listed, without opening any. Arguments and errors are those of
+    :func:`collect`."""
     base, only_present = dataset.removesuffix(PRESENT_SUFFIX), dataset.endswith(PRESENT_SUFFIX)
-    skipped, folder, named = "", "", FolderNames({})
-    missing, listed = tuple[str, ...](), 0
-    if base == "textures":
-        names, items = _texture_set(split, limit, exclusions)
-        present = len(names)
-    else:
-        if root is None and base in DATASETS:
-            raise DataError(f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root.")
-        root = root or Path()
-        if base not in DATASETS and not (root / base).is_dir() and Path(base).is_dir():
-            base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
-        if base not in DATASETS and not (root / base).is_dir():
-            raise unknown_dataset(dataset, root, PRESENT_SUFFIX)
-        names, items, present, missing = _split_set(base, root, split, allow_partial, only_present)
-        listed = len(items) + len(missing) if missing else 0
-        items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
-        skipped = skipped_text(skipped_of(base, root))
-        named = named if base in DATASETS else names_of_folders(base, root)
-        home = Path(os.path.abspath(root / base))
-        if base not in DATASETS and home.parent.is_relative_to(above := Path(os.path.abspath(root))):
-            folder = home.relative_to(above).as_posix() if home.parent != above else ""
+    folder, root = "", root_of(base, root)
+    if root is None and base in DATASETS:
+        raise DataError(f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root.")
+    root = root or Path()
+    if base not in DATASETS and not (root / base).is_dir() and Path(base).is_dir():
+        base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
+    if base not in DATASETS and not (root / base).is_dir():
+        raise unknown_dataset(dataset, root, PRESENT_SUFFIX)
+    names, items, present, missing = _split_set(base, root, split, allow_partial, only_present)
+    listed = len(items) + len(missing) if missing else 0
+    items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
+    skipped = skipped_text(skipped_of(base, root))
+    named = FolderNames({}) if base in DATASETS else names_of_folders(base, root)
+    home = Path(os.path.abspath(root / base))
+    if base not in DATASETS and home.parent.is_relative_to(above := Path(os.path.abspath(root))):
+        folder = home.relative_to(above).as_posix() if home.parent != above else ""
     title = (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present
     if not items:
         raise DataError(
@@ -297,21 +295,7 @@ def own_pictures(
     if not items:
         raise DataError("The dataset has no pictures.", "Pass (picture, label) pairs.")
     present = len({item.label for item in items})
-    return PictureSet(name, "all", names, _spread_over_classes(items, limit), len(items), present)
-
-
-def _texture_set(split: str, limit: int | None, exclusions: str) -> tuple[tuple[str, ...], list[DatasetItem]]:
-    names = textures.CLASSES
-    left_out = index_of(names, exclusions) if exclusions else None
-    labels = sorted(range(len(names)), key=lambda label: _hashed_seed("subset", 0, names[label]))
-    labels = [label for label in labels if label != left_out]
-    each = TEXTURES_PER_CLASS if limit is None else -(-limit // len(labels))
-    items = [
-        DatasetItem(f"{names[label]}/{seed}", label, 0, texture=(names[label], seed))
-        for seed in textures.seeds(split)[:each]
-        for label in labels
-    ]
-    return names, items[:limit]
+    return PictureSet(name, "all", names, spread_over_classes(items, limit), len(items), present)
 
 
 def _split_set(
@@ -338,8 +322,9 @@ def _split_set(
             f"Add --allow-partial to measure them among all {len(names)} class names, or name the "
             f"dataset {base + PRESENT_SUFFIX} to use these {len(present)} alone.",
         )
-    label, home = {name: index for index, name in enumerate(names)}, root if base in DATASETS else root / base
-    chosen = [DatasetItem(path.relative_to(home).as_posix(), label[name], _size(path), path) for path, _, name in items]
+    label = {name: index for index, name in enumerate(names)}
+    size = (lambda _: 0) if is_shipped(base) else _size
+    chosen = [DatasetItem(picture_id(base, root, path), label[name], size(path), path) for path, _, name in items]
     return names, chosen, len(present), missing
 
 
@@ -351,13 +336,17 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _spread_over_classes(items: Sequence[DatasetItem], limit: int | None) -> tuple[DatasetItem, ...]:
-    """One picture of every class, then a second one, ...: the first ``limit`` of them; None: all as they are."""
+def spread_over_classes(
+    items: Sequence[DatasetItem], limit: int | None, by_class: bool = False
+) -> tuple[DatasetItem, ...]:
+    """One picture of every class, then a second one, ...: the first ``limit`` of them; None: all as they are. ``by_class``:
+    of a class those with the lowest numbers first, and the classes in one order."""
     if limit is None:
         return tuple(items)
     taken: Counter[int] = Counter()
     ranked = []
-    for item in sorted(items, key=lambda item: _hashed_seed("subset", 0, item.id)):
+    names = {item.id: item.id.rpartition("/")[0] if by_class else item.id for item in items}
+    for item in sorted(items, key=lambda item: _hashed_seed("subset", 0, names[item.id])):
         taken[item.label] += 1
         ranked.append((taken[item.label], item))
     return tuple(item for _, item in sorted(ranked, key=lambda one: one[0])[:limit])  # a stable sort

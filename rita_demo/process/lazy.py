@@ -1,5 +1,5 @@
 """Modules that are imported when they are first used: torch for the files of attacks and defences, whose names, texts and
-settings are read without it, and scipy for the drawings."""
+settings are read without it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

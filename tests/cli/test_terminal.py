@@ -16,11 +16,11 @@ from rita_demo.cli import main as cli
 from rita_demo.cli import terminal
 from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import run_request_of
-from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.live_server import ROOT
+from tests.textures import texture
 
 EVALUATE = "evaluate --dataset textures --methods clip --attack pgd --budget 2 --out runs"
 EXPLAIN = "explain photo.png --classes a,b"
@@ -157,7 +157,7 @@ def class_folders(tmp_path: Path) -> Path:
     for name in ("banded", "dotted"):
         (tmp_path / "mine" / name).mkdir(parents=True)
         for number in range(2):
-            (tmp_path / "mine" / name / f"{number}.png").write_bytes(png_bytes(textures.draw(name, number, 64)))
+            (tmp_path / "mine" / name / f"{number}.png").write_bytes(png_bytes(texture(name, number, 64)))
     return tmp_path / "mine"
 
 

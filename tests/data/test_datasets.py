@@ -15,7 +15,7 @@ from tests.data.hostile import encoded, photo
 _CONTRACT = """caltech101 dtd textures pets cars flowers102 aircraft eurosat ucf101 sun397 food101 imagenet imagenet_a
 imagenet_v2 imagenet_r imagenet_sketch"""
 CONTRACT = _CONTRACT.split()
-FILES = [name for name in CONTRACT if not DATASETS[name].procedural]
+FILES = [name for name in CONTRACT if not DATASETS[name].shipped]
 SPLIT = {
     "train": [["cup/1.png", 3, "cup"], ["sea_horse/1.png", 8, "sea_horse"]],
     "val": [["cup/2.png", 3, "cup"]],
@@ -53,6 +53,19 @@ def test_dataset_status_lists_present_and_missing_files(root: Path) -> None:
     )
     (root / "dtd/images").mkdir(parents=True)
     assert status("dtd", root).sentence == "missing: dtd/split_zhou_DescribableTextures.json."
+
+
+def test_the_drawn_textures_come_with_the_program_and_need_no_data_folder(tmp_path: Path) -> None:
+    assert class_names("textures", None) == vocabularies.VOCABULARIES["dtd"].names
+    (tmp_path / "textures").mkdir()  # no dataset of that name below the data folder
+    for root in (None, tmp_path):
+        row = next(row for row in dataset_status(root) if row.name == "textures")
+        assert (row.usable, row.skipped) == (True, "")
+        assert row.sentence.startswith("47 classes; pictures: val ")
+    for split in ("val", "test"):
+        pictures = load_split("textures", None, split)
+        assert {label for _, label, _ in pictures} == set(range(47))
+        assert all(path.parent.name == name for path, _, name in pictures)
 
 
 @pytest.mark.parametrize(("name", "split"), [("mine", "all"), ("ours", "val")])
@@ -115,7 +128,7 @@ def test_a_broken_link_is_a_missing_picture_of_a_list(root: Path) -> None:
         ("flat", "all", "should hold a folder of pictures per class"),
         ("pets", "val", "'pets' is incomplete; missing: oxford_pets"),
         ("nothing", "val", "no dataset and no folder 'nothing'"),
-        ("textures", "val", "drawn by the program"),
+        ("textures", "train", "'textures' has the splits val, test; got 'train'"),
     ],
 )
 def test_a_missing_dataset_gives_an_error_message(root: Path, name: str, split: str, words: str) -> None:

@@ -27,7 +27,7 @@ def make_classes(folder: Path, *classes: str) -> None:
 
 
 def listed(root: Path, split: str = "all") -> PictureSet:
-    return list_pictures("mine", root, split, limit=None, allow_partial=False)
+    return list_pictures("mine", root, split, allow_partial=False)
 
 
 def test_a_wordnet_number_gets_its_name_in_imagenet(tmp_path: Path) -> None:

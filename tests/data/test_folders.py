@@ -237,7 +237,7 @@ def test_a_split_with_one_of_the_classes_is_asked_among_all_of_them(tmp_path: Pa
     make_file(tmp_path / "ours/test/cup/1.png")
     assert status("ours", tmp_path).sentence == "2 classes; splits: train, test."
     for asked in ("ours", "ours:present"):
-        found = list_pictures(asked, tmp_path, "test", limit=None, allow_partial=False)
+        found = list_pictures(asked, tmp_path, "test", allow_partial=False)
         assert found.names == ("crab", "cup")
         assert [(item.id, item.label) for item in found.items] == [("test/cup/1.png", 1)]
 

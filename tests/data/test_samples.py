@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from rita_demo.data import textures
 from rita_demo.data.samples import SAMPLES, available, sample
 from rita_demo.records.errors import PictureError
 
@@ -21,15 +19,11 @@ def test_a_sample_opens_and_its_label_is_one_of_its_names(key: str) -> None:
     assert one.load(square="model", side=112).pixels.shape == (112, 112, 3)
 
 
-def test_a_texture_sample_is_never_in_the_training_set() -> None:
-    for one in (sample("honeycombed"), sample("knitted")):
-        assert one.seed not in textures.seeds("train")
-        assert np.array_equal(one.load().pixels, textures.draw(one.label, one.seed))
-
-
 def test_a_missing_package_or_an_unknown_key_gives_an_error_message() -> None:
     gone = replace(sample("coffee"), place=("no_such_package", "data"))
     with pytest.raises(PictureError, match="comes with the package no_such_package"):
         gone.load()
+    with pytest.raises(PictureError, match="comes with this program, which is missing or incomplete"):
+        replace(sample("knitted"), file="nothing.png").load()
     with pytest.raises(PictureError, match=r"The sample is one of motorcycle, .*; got 'tea'"):
         sample("tea")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
+from tests.textures import texture
 
 DEFENCE = """\
 from rita_demo.defences.contract import Defence, answer_of
@@ -42,7 +42,7 @@ def install(site: Path, **factors: object) -> None:
 def test_an_edited_package_is_measured_again_and_the_same_one_is_not(tmp_path: Path, tiny_model_dir: Path) -> None:
     for name in ("cup", "crab"):
         (tmp_path / "toys" / name).mkdir(parents=True)
-        (tmp_path / "toys" / name / "1.png").write_bytes(png_bytes(textures.draw("dotted", len(name), 64)))
+        (tmp_path / "toys" / name / "1.png").write_bytes(png_bytes(texture("dotted", len(name), 64)))
 
     def evaluate(methods: str, **edited: object) -> subprocess.CompletedProcess[str]:
         install(tmp_path / "site", **edited)

@@ -13,14 +13,14 @@ import pytest
 from rita_demo import evaluate, only_right
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
-from rita_demo.data.textures import draw
 from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
 from rita_demo.evaluation.pick import find_split, pick
 from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
-from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.spreadsheet import csv_bytes
 from tests.evaluation.conftest import Run, headers
+from tests.textures import texture
 
 CHOSEN = ("caltech-101/101_ObjectCategories/cup/2.png", "caltech-101/101_ObjectCategories/cat/1.png")
 STREAM_FREE = ("--protocols", "off", "--split", "test")
@@ -67,17 +67,17 @@ def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir
     with pytest.raises(SettingError, match="Chosen pictures are measured all"):
         evaluate("dtd", methods="clip", attack="none", budget=0, limit=1, pictures=CHOSEN, data_root=data_root)
     with pytest.raises(DataError, match="in a named dataset"):
-        evaluate([(draw("dotted", 1), 0)], "dotted,lined", methods="clip", attack="none", budget=0, pictures=CHOSEN)
+        evaluate([(texture("dotted", 1), 0)], "dotted,lined", methods="clip", attack="none", budget=0, pictures=CHOSEN)
 
 
-def test_drawn_textures_far_beyond_the_first_ones_are_chosen_by_name_and_others_are_refused() -> None:
-    chosen = ChosenPictures(("lined/1000500", "dotted/1000007"))
+def test_drawn_textures_are_chosen_by_name_and_others_are_refused() -> None:
+    chosen = ChosenPictures(("lined/1000005", "dotted/1000007"))
     found = collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, chosen))
-    assert [(found.names[item.label], item.texture) for item in found.items] == [
-        ("lined", ("lined", 1000500)),
-        ("dotted", ("dotted", 1000007)),
+    assert [(found.names[item.label], item.id) for item in found.items] == [
+        ("dotted", "dotted/1000007"),
+        ("lined", "lined/1000005"),
     ]
-    for name in ("lined/7", "nothing/1000001", "lined/x", "../lined/1000001", "lined/" + "9" * 30):
+    for name in ("lined/7", "lined/1000500", "nothing/1000001", "lined/x", "../lined/1000001", "lined/" + "9" * 30):
         with pytest.raises(DataError, match="1 of 1 chosen pictures are not in textures"):
             collect(
                 "textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, ChosenPictures((name,)))
@@ -150,7 +150,7 @@ def test_names_as_windows_writes_them_are_found(names: str, data_root: Path, tmp
     chosen = ChosenPictures(read_pictures(tmp_path / "list.txt"))
     found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
     assert {item.id for item in found.items} == set(CHOSEN)
-    drawn = ChosenPictures(("lined\\1000500",))
+    drawn = ChosenPictures(("lined\\1000005",))
     assert len(collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, drawn)).items) == 1
 
 
@@ -158,7 +158,7 @@ def test_a_name_with_a_backslash_of_its_own_is_meant_first(tmp_path: Path) -> No
     for name in ("a/x\\1.png", "b/1.png"):
         path = tmp_path / "mine" / name
         path.parent.mkdir(parents=True)
-        path.write_bytes(png_bytes(draw("dotted", 1)))
+        path.write_bytes(png_bytes(texture("dotted", 1)))
     chosen = ChosenPictures(("a/x\\1.png", "b\\1.png"))
     found = collect("mine", tmp_path, "all", limit=None, allow_partial=False, pick=partial(pick, chosen))
     assert [item.id for item in found.items] == ["a/x\\1.png", "b/1.png"]
@@ -185,13 +185,13 @@ def test_a_list_that_fits_nothing_says_why(data_root: Path, tmp_path: Path) -> N
 
 
 def test_the_split_of_chosen_pictures_is_found_and_nothing_outside_the_data_folder(data_root: Path) -> None:
-    assert find_split("textures", ["lined/3", "dotted/9"], None) == "train"
+    assert find_split("textures", ["lined/1000003", "dotted/1000009"], None) == "val"
     assert find_split("caltech101:present", CHOSEN, data_root) == "test"
     for place, ids in (
         ("caltech101", ["caltech-101/nothing.png"]),
         ("../" + data_root.name, ["x"]),
         (str(data_root / "dtd"), ["images/dotted/0.png"]),
-        ("textures", ["lined/3", "lined/1000000"]),
+        ("textures", ["lined/2000000", "lined/1000000"]),
     ):
         with pytest.raises(DataError, match="not in one split"):
             find_split(place, ids, data_root)
@@ -226,7 +226,7 @@ def test_a_folder_set_and_drawn_textures_become_folders_of_classes(tmp_path: Pat
     for name in names:
         path = tmp_path / "data/below/mine" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png_bytes(draw(name.split("/")[0], ord(name[-5]))))
+        path.write_bytes(png_bytes(texture(name.split("/")[0], ord(name[-5]))))
     chosen = ChosenPictures(names[:2], place="below/mine")
     picture_folder(chosen, tmp_path / "data").write(tmp_path / "own")
     found = collect("below/mine", tmp_path / "own", "all", limit=None, allow_partial=False)
@@ -236,7 +236,7 @@ def test_a_folder_set_and_drawn_textures_become_folders_of_classes(tmp_path: Pat
     found = collect(textures.dataset, tmp_path / "drawn", textures.split, limit=None, allow_partial=False)
     assert found.names == ("dotted", "lined")
     assert found.items[0].path is not None
-    assert found.items[0].path.read_bytes() == png_bytes(draw("dotted", 1000002))
+    assert found.items[0].path.read_bytes() == find_picture("textures", "dotted/1000002", None).read_bytes()
     assert textures.fault == ""
     one = picture_folder(ChosenPictures(names[1:], place="below/mine"), tmp_path / "data")
     assert "all of one class" in one.fault

@@ -8,7 +8,6 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import run_request_of
-from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
 from rita_demo.evaluation.report.render import as_markdown
@@ -17,6 +16,7 @@ from rita_demo.evaluation.request import Request
 from rita_demo.settings import PAPER
 from tests.data.test_datasets import CONTRACT
 from tests.evaluation.conftest import headers
+from tests.textures import texture
 
 LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是鲜艳的"
 IMAGENET = ("imagenet", "imagenet_a", "imagenet_v2", "imagenet_r", "imagenet_sketch")
@@ -87,7 +87,7 @@ def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
 def test_class_folders_whose_names_are_cut_to_one_prompt_are_named(command_line, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     for name in ("dotted", "striped", LONG + "红", LONG + "蓝"):
         (tmp_path / "mine" / name).mkdir(parents=True)
-        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(textures.draw("dotted", 1, 64)))
+        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
     more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
     more += ["--attack", "none", "--protocols", "off"]
     assert cli.main(command_line(tmp_path / "runs", *more)) == 0
@@ -104,7 +104,7 @@ def test_rows_and_header_have_the_names_of_numbered_folders_and_stderr_says_once
 ) -> None:
     for name in ("1", "2"):
         (tmp_path / "mine" / name).mkdir(parents=True)
-        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(textures.draw("dotted", 1, 64)))
+        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
     more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
     more += ["--attack", "none", "--protocols", "off"]
     assert cli.main(command_line(tmp_path / "runs", *more)) == 0

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.data import textures
+from rita_demo.data.datasets import class_names
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.executors import evaluate_picture
 from rita_demo.settings import RECOMMENDED
+from tests.textures import texture
 
 BATCH = 3
 
@@ -72,8 +73,8 @@ def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tm
 @pytest.mark.parametrize("attack", ["pgd", "di", "reverse"])
 def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attack: str) -> None:
     settings = RECOMMENDED.replace(attack=attack, square="model", steps=3)
-    prompts = engine.encode_classes(textures.CLASSES, settings)
-    pictures = [picture_of(textures.draw("dotted", seed)[:128, :128]) for seed in range(3)]
+    prompts = engine.encode_classes(class_names("textures", None), settings)
+    pictures = [picture_of(texture("dotted", seed)[:128, :128]) for seed in range(3)]
     together = engine.attack_batch(pictures, prompts, settings, [10, 11, 12], [5, 6, 7])
     for picture, label, seed, one in zip(pictures, [10, 11, 12], [5, 6, 7], together, strict=True):
         alone = engine.attack(picture, prompts, settings.replace(attack_seed=seed), label)

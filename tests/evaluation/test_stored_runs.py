@@ -125,7 +125,7 @@ def test_the_classes_of_a_cloud_are_named_or_counted_on_the_page_and_in_the_term
     assert named.names == ("dog", "cup"), "in the order of the dataset's names"
     assert {item.id.split("/")[-2] for item in named.items} == {"cup", "dog"}
     drawn = stored_runs.live_set(places, "textures", ("zigzagged", "banded"), 1)
-    assert [item.texture[0] for item in drawn.items] == ["banded", "zigzagged"]
+    assert [item.id for item in drawn.items] == ["banded/1000000", "zigzagged/1000000"]
     with pytest.raises(VocabularyError, match="parrot"):
         stored_runs.live_set(places, "caltech101", ("cup", "parrot"), 2)
     with pytest.raises(SettingError, match="2 to 3 classes"):

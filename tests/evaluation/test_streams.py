@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from rita_demo.cli import main as cli
-from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture, picture_of
@@ -40,6 +39,7 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.stream_history import answering
 from rita_demo.ui.session.stream_state import StreamState
 from tests.evaluation.conftest import stored_header
+from tests.textures import texture
 
 
 @pytest.fixture(scope="module")
@@ -342,10 +342,8 @@ def test_terminal_runs_are_found_and_a_damaged_run_hides_no_other(command_line, 
 
 def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) -> None:
     path = find_picture("caltech101", "caltech-101/101_ObjectCategories/cat/0.png", data_root)
-    assert isinstance(path, Path)
     assert path.is_file()
-    drawn = find_picture("textures", "dotted/7", None)
-    assert isinstance(drawn, np.ndarray)
+    assert find_picture("textures", "dotted/1000007", None).is_file(), "it comes with the program"
     with pytest.raises(DataError, match="not in the server's data folder"):
         find_picture("dtd", "dtd/images/dotted/0.png", None)
 
@@ -364,6 +362,8 @@ def test_pictures_are_found_again_below_the_data_folder_only(data_root: Path) ->
         ("caltech101", "caltech-101/none.png"),
         ("mine:present", "../secret/1.png"),
         ("textures", "dotted/" + "9" * 5000),
+        ("textures", "../val/dotted/1000000"),
+        ("textures", "dotted/7"),
     ],
 )
 def test_no_name_in_a_stored_run_leads_out_of_the_data_folder(tmp_path: Path, dataset: str, picture: str) -> None:
@@ -413,7 +413,7 @@ def test_the_pictures_of_a_set_below_a_subfolder_are_shown_and_not_those_of_anot
     for folder in ("sub/mine", "mine"):
         for name in ("cup/1.png", "cup/2.png", "owl/1.png", "owl/2.png"):
             (data / folder / name).parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(textures.draw(textures.CLASSES[0], next(seeds))).save(data / folder / name)
+            Image.fromarray(texture("banded", next(seeds))).save(data / folder / name)
     for number, folder in enumerate(("sub/mine", "mine")):
         asked = replace(request_(tmp_path / f"runs{number}/one"), data_root=data, datasets=(folder,), split="all")
         stream = run_all(asked, engine)

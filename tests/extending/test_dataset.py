@@ -9,21 +9,22 @@ from pathlib import Path
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.data import datasets, textures
+from rita_demo.data import datasets
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.ui.stream.dataset_download import missing_datasets
 from tests.extending.page import code_blocks
+from tests.textures import texture
 
 FOLDER_COMMAND, ROW, LISTING, COMMANDS, _ = code_blocks("A dataset")
 
 
 def draw_classes(folder: Path) -> None:
     """Two folders with two drawn pictures each."""
-    for name, texture in (("chanterelle", "pleated"), ("fly_agaric", "polka-dotted")):
+    for name, word in (("chanterelle", "pleated"), ("fly_agaric", "polka-dotted")):
         (folder / name).mkdir(parents=True)
         for number in (1, 2):
-            (folder / name / f"{number}.png").write_bytes(png_bytes(textures.draw(texture, number, 64)))
+            (folder / name / f"{number}.png").write_bytes(png_bytes(texture(word, number, 64)))
 
 
 def run(commands: str, tmp_path: Path) -> None:

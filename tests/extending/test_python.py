@@ -9,12 +9,12 @@ import torch
 from PIL import Image
 
 from rita_demo import Engine, evaluate, own_model, run
-from rita_demo.data import textures
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine as EngineType
 from rita_demo.records.errors import BackboneError, DataError, SettingError, VocabularyError
 from rita_demo.vlm.registry import load
 from tests.extending.page import code_blocks, picture
+from tests.textures import texture
 
 pytestmark = pytest.mark.slow
 LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是"
@@ -30,9 +30,7 @@ def test_an_array_is_a_picture(folder: Path, output_of) -> None:
 
 def test_functions_of_a_notebook_are_rows_and_columns(output_of) -> None:
     (code,) = code_blocks("From a notebook")
-    quick = code.replace("(1, 2)", "(1,)").replace(
-        '.steps": 3', '.steps": 1, "attack_views": 2, "adaptive.restarts": 1'
-    )
+    quick = code.replace("[:2]", "[:1]").replace('.steps": 3', '.steps": 1, "attack_views": 2, "adaptive.restarts": 1')
     answers, rows = output_of(quick).split("method    attack")
     assert "\nmedian " in answers
     assert all(word in rows for word in ("median", "ensemble", "adaptive", "halved_step"))
@@ -83,7 +81,7 @@ def test_the_embedded_model_as_a_module_gives_its_own_numbers(monkeypatch: pytes
     side = model.visual.image_size[0] if isinstance(model.visual.image_size, tuple) else model.visual.image_size
     own = own_model(Wrapped(model), tokenizer, name="mine", side=side, temperature=temperature, device="cpu", **known)
     asked = {"label": "woven", "methods": ["tpt"], "settings": {"views": 8, "steps": 3}}
-    pixels = textures.draw("woven", 3)
+    pixels = texture("woven", 3)
     mine, theirs = (
         run(pixels, ["banded", "dotted", "woven"], engine=Engine(one), **asked)
         for one in (own, load("embedded", "cpu"))
@@ -122,7 +120,7 @@ def test_pairs_have_the_answers_of_a_folder_with_the_same_pictures(engine: Engin
     """Seeds follow from the pictures' names, which differ: with fixed seeds every number is the same."""
     fixed = {"view_seed": 1, "attack_seed": 2}
     asked = ASKED | {"protocols": "off", "engine": engine, "settings": ASKED["settings"] | fixed}
-    pairs = [(textures.draw(name, seed, 96), name) for seed in (1, 2) for name in ("dotted", "woven")]
+    pairs = [(texture(name, seed, 96), name) for seed in (1, 2) for name in ("dotted", "woven")]
     for number, (pixels, name) in enumerate(pairs):
         (tmp_path / "toys" / name).mkdir(parents=True, exist_ok=True)
         (tmp_path / "toys" / name / f"{number}.png").write_bytes(png_bytes(pixels))
@@ -179,7 +177,7 @@ def test_a_label_may_be_an_index_and_the_picture_a_tensor_or_an_open_file(engine
 
 def test_pairs_may_be_tensors_files_and_pil_pictures(engine: EngineType, tmp_path: Path) -> None:
     asked = ASKED | {"attack": "none", "protocols": "off", "engine": engine}
-    arrays = [textures.draw(name, 1, 96) for name in ("dotted", "woven")]
+    arrays = [texture(name, 1, 96) for name in ("dotted", "woven")]
     paths = [tmp_path / f"{number}.png" for number in range(2)]
     for path, pixels in zip(paths, arrays):
         path.write_bytes(png_bytes(pixels))
@@ -197,7 +195,7 @@ def test_pairs_may_be_tensors_files_and_pil_pictures(engine: EngineType, tmp_pat
 
 def test_the_target_of_pairs_may_be_an_index_and_that_of_a_dataset_is_a_name(engine: EngineType) -> None:
     asked = ASKED | {"attack": "pgd", "protocols": "off", "engine": engine}
-    pairs = [(textures.draw("dotted", 1, 96), 0)]
+    pairs = [(texture("dotted", 1, 96), 0)]
     by_name, by_index = (evaluate(pairs, ["dotted", "woven"], target=one, **asked) for one in ("woven", 1))
     assert by_index["target"].tolist() == by_name["target"].tolist() == ["woven"] * 3
     with pytest.raises(SettingError, match="target is a class name, or a whole number from 0 to 1; got 2"):
@@ -212,7 +210,7 @@ def test_names_that_the_model_cannot_tell_apart_are_a_warning(engine: EngineType
     with pytest.warns(UserWarning, match="are cut at 77 tokens, and their prompts are the same") as caught:
         run(picture(tmp_path), names, **asked)
     assert caught[0].filename == __file__
-    pairs = [(textures.draw("dotted", 1, 64), 0)]
+    pairs = [(texture("dotted", 1, 64), 0)]
     with pytest.warns(UserWarning, match="own: The names .* are cut at 77 tokens") as caught:
         evaluate(pairs, names, **(ASKED | {"attack": "none", "engine": engine}))
     assert caught[0].filename == __file__

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from rita_demo import Engine, run
-from rita_demo.data import textures
 from rita_demo.vlm.prompts import encode_sentences
 from tests.extending.page import code_blocks
+from tests.textures import texture
 from tools.convert_clip import convert
 
 transformers = pytest.importorskip("transformers")
@@ -57,7 +57,7 @@ def test_its_attack_and_its_learned_prompts_are_those_of_its_weights_in_open_cli
     convert(tmp_path / "downloaded", tmp_path / "folder")
     asked: dict[str, Any] = {"label": "woven", "methods": ["tpt"], "settings": {"views": 8, "steps": 3}}
     runs = [
-        run(textures.draw("woven", 3), ["banded", "dotted", "woven"], engine=one, **asked).run
+        run(texture("woven", 3), ["banded", "dotted", "woven"], engine=one, **asked).run
         for one in (engine, Engine(f"local-dir:{tmp_path / 'folder'}"))
     ]
     for side, tolerance in (("clean", 2e-5), ("attacked", 1e-3)):  # PGD takes signs of gradients near zero

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from rita_demo.data import textures
 from rita_demo.vlm.words import word_list
 from tests.tools.drawn_data import TINY, draw_data
+from tools import textures
 from tools.train import Recipe
 from tools.train.batches import Sampler, random_box
 from tools.train.corpus import DTD_NAMES, Corpus, display_name, load_corpus, seen_words, write_seen_words

@@ -16,9 +16,9 @@ import pytest
 
 from rita_demo import Engine, stored_views
 from rita_demo.data.pictures import open_picture
-from rita_demo.data.textures import draw
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.evaluation.pictures import find_picture
 from rita_demo.pipeline import example
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.tab import ArenaTab
@@ -66,7 +66,7 @@ def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[An
     assert shown.t == len(shown.trajectory.pictures) == 40
     assert "Stored example." in text
     assert f"RITA has {right} right with its memory" in text
-    assert stream_panels.latest_pictures(shown).count("<img") == 8, "textures are drawn, wherever the page runs"
+    assert stream_panels.latest_pictures(shown).count("<img") == 8, "textures come with the program"
     for title, value in tab._stored_choices(session)[tab.stored_menu]["choices"]:
         assert title.startswith("Stored example: ")
         tab.open_stored(name, value)
@@ -205,8 +205,9 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
 
 
 def drawn_square(file: str, run: Any) -> np.ndarray:
-    drawn, _, seed = file.rpartition("/")
-    return open_picture(draw(drawn, int(seed)), square="model", side=run.clean.picture.pixels.shape[0]).pixels
+    return open_picture(
+        find_picture("textures", file, None), square="model", side=run.clean.picture.pixels.shape[0]
+    ).pixels
 
 
 def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_opens_again(tabs) -> None:
@@ -322,7 +323,7 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
     ]
     with pytest.raises(DemoError, match="no stored example"):
         tab.pick_source(name, "example:../x", "pgd")
-    list(tab.jobs.collect(name, "textures", 2, 1, "pgd", 4, 8))
+    list(tab.jobs.collect(name, "dataset:textures", 2, 1, "pgd", 4, 8))
     assert "Stored example." not in feature_cloud.says(session)
 
 
@@ -344,8 +345,8 @@ def test_points_inside_the_lasso_leave_as_a_csv_file_and_their_pictures_as_a_fol
         assert (row["file"], row["true_class"]) == (placed.cloud.ids[n], row["file"].split("/")[0])
     assert rows[2]["stored_as"] in placed.cloud.class_prompts.names
     with zipfile.ZipFile(io.BytesIO(saved(buttons, name, "zip"))) as file:
-        pictures = {one.removeprefix("rita-pictures/drawn-textures/") for one in file.namelist() if one.endswith("png")}
-    assert pictures == {f"{row['file']}.png" for row in rows}
+        pictures = {one.removeprefix("rita-pictures/drawn-textures/") for one in file.namelist() if "drawn" in one}
+    assert {one.rpartition(".")[0] for one in pictures} == {row["file"] for row in rows}
     session.figures = replace(session.figures, lasso_points=(chosen[3],))
     drawn = buttons.draw(session)
     assert drawn.pop(buttons.measured) == ""
@@ -393,7 +394,7 @@ def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_th
     first = session.figures.compared
     assert first.found.titles[0].startswith("RITA (PGD 4/255 on 50 %, memory kept")
     assert len(first.found.won) == len(first.images) > 0
-    assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures are always there"
+    assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures come with the program"
     shown = won_pictures.won_html(session)
     assert escape(first.found.sentence) in shown
     assert all(one.picture in shown for one in first.found.won)

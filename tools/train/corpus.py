@@ -17,7 +17,7 @@ import numpy as np
 import open_clip
 from PIL import Image
 
-from rita_demo.data import descriptions, textures
+from rita_demo.data import descriptions
 from rita_demo.data.datasets import DATASETS, load_split
 from rita_demo.data.folders import pictures_below, read_folder
 from rita_demo.data.vocabularies import VOCABULARIES
@@ -25,6 +25,7 @@ from rita_demo.process.text_file import read_text
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.spreadsheet import read_columns
 from rita_demo.vlm.words import word_list
+from tools import textures
 
 LONGEST_SHORT_SIDE = 160
 DTD_NAMES = VOCABULARIES["dtd"].names

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torchvision.transforms import v2
 
-from rita_demo.data import textures
 from rita_demo.records.intervals import wilson
+from tools import textures
 from tools.train.corpus import DTD_NAMES, coop_split
 from tools.train.model_config import device_of, encode_image, encode_text, normalised
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from rita_demo.attacks import get_attack
-from rita_demo.data import textures
 from rita_demo.data.pictures import open_picture, picture_of
 from rita_demo.data.vocabularies import index_of
 from rita_demo.engine.protocol import Engine
@@ -34,8 +33,9 @@ def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequen
         SettingError: too few or too many of them. VocabularyError: no such class. DataError: too few pictures.
     """
     drawn = dataset == TEXTURES
-    whole = None if drawn else list_pictures(dataset, root, split, limit=None, allow_partial=True)
-    names = textures.CLASSES if whole is None else whole.names
+    split = "val" if drawn else split
+    whole = list_pictures(dataset, root, split, allow_partial=True)
+    names = whole.names
     named = () if isinstance(classes, int) else sorted({index_of(names, name) for name in classes})
     count = classes if isinstance(classes, int) else len(named)
     if not 2 <= count <= len(names) or per_class < 1 or count * per_class > MAX_PICTURES:
@@ -43,13 +43,6 @@ def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequen
             f"A cloud has 2 to {len(names)} classes and at most {MAX_PICTURES} pictures; got {count} classes with "
             f"{per_class} pictures each."
         )
-    if whole is None:
-        words = [names[k] for k in named or (i * len(names) // count for i in range(count))]
-        seeds = textures.seeds("val")[:per_class]
-        items = [
-            DatasetItem(f"{name}/{seed}", k, 0, texture=(name, seed)) for seed in seeds for k, name in enumerate(words)
-        ]
-        return PictureSet(TEXTURES, "val", tuple(words), tuple(items), len(items), count)
 
     def fullest(items: Sequence[DatasetItem]) -> list[DatasetItem]:
         by_class = group_by(items, lambda item: item.label)
@@ -61,8 +54,10 @@ def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequen
                 + (" have fewer." if named else "."),
                 "Choose fewer classes, or fewer pictures of each.",
             )
-        most = sorted(full, key=lambda k: (-len(by_class[k]), k))
-        return [item for k in sorted(most[:count]) for item in by_class[k][:per_class]]
+        most = sorted(full, key=lambda k: (-len(by_class[k]), k))[:count]
+        if drawn:
+            most = [full[i * len(full) // count] for i in range(count)]
+        return [item for k in sorted(most) for item in by_class[k][:per_class]]
 
     taken, unusable = choose_usable(whole.items, fullest)
     chosen = sorted({item.label for item in taken})

@@ -1,4 +1,4 @@
-"""The paper's ablations as small requests, measured in minutes on generated textures."""
+"""The paper's ablations as small requests, measured in minutes on drawn textures."""
 
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.request import Request, points
@@ -22,7 +22,7 @@ MAX_PICTURES = 94
 
 
 def small_request(folders: DataFolders, setting: str, pictures: int, budget: int, backbone: str) -> Request:
-    """A request that varies one setting over :data:`VALUES` on generated textures, clean and under PGD, as a stream.
+    """A request that varies one setting over :data:`VALUES` on drawn textures, clean and under PGD, as a stream.
 
     ``tuning_steps`` is measured at every budget of ``BUDGETS``; the other settings at ``budget``.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rita_demo.data import shipped_results, textures
+from rita_demo.data import shipped_results
 from rita_demo.data.datasets import load_split
 from rita_demo.data.folders import read_folder
 from rita_demo.data.pictures import open_picture
@@ -89,25 +89,21 @@ def _run_folder(folders: DataFolders, run: str) -> Path:
 
 
 def class_counts(folders: DataFolders, source: str) -> dict[str, int]:
-    """Class name -> its pictures in the split that a cloud is of, in the order of the names; 0 for drawn textures, which have
-    no end. None of a source that is not here (untrusted)."""
-    if source == TEXTURES:
-        return dict.fromkeys(textures.CLASSES, 0)
-    if source not in {row.name for row in available(folders)} or folders.root is None:
+    """Class name -> its pictures in the split that a cloud is of, in the order of the names. None of a source that is not here
+    (untrusted)."""
+    if source not in {row.name for row in available(folders)}:
         return {}
-    items = load_split(source, folders.root, split_of(source, folders.root), allow_partial=True)
+    split = "val" if source == TEXTURES else split_of(source, folders.root)
+    items = load_split(source, folders.root, split, allow_partial=True)
     return dict(sorted(Counter(name for _, _, name in items).items()))
 
 
 def live_set(folders: DataFolders, source: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
-    """The pictures of a cloud that is collected now: drawn textures, or a dataset of :func:`available`; ``classes`` by their
-    number or names.
+    """The pictures of a cloud that is collected now, of a dataset of :func:`available`; ``classes`` by their number or names.
 
     Raises:
         SettingError, VocabularyError, DataError: a value that is not allowed.
     """
-    if source == TEXTURES:
-        return cloud_set(source, None, "val", classes, per_class)
     if source not in {row.name for row in available(folders)}:
         raise DataError("There is no such dataset here.", "Choose one from the list.")
     return cloud_set(source, folders.root, split_of(source, folders.root), classes, per_class)
@@ -122,7 +118,7 @@ def cloud_picture(folders: DataFolders, cloud: FeatureCloud, n: int, side: int) 
 def picture_called(folders: DataFolders, picture: str, square: str, side: int) -> Picture:
     """The clean square of a picture of any dataset here, by its id (untrusted). Raises DataError: there is none of that id;
     PictureError: it cannot be read."""
-    for dataset in (TEXTURES, *(row.name for row in available(folders))):
+    for dataset in (row.name for row in available(folders)):
         with suppress(DataError):
             source = find_picture(dataset, picture, folders.root)
             return open_picture(source, square=square, side=side)

@@ -107,7 +107,7 @@ def request_for(
     if chosen is None:
         split = split_of(dataset, folders.root)
         count = _whole_split(dataset, folders.root, split) if whole is True else _picture_count(pictures)
-        dataset += PRESENT_SUFFIX * (names == "present" and dataset != "textures")  # all of those have pictures
+        dataset += PRESENT_SUFFIX * (names == "present")
     else:
         split, count = find_split(dataset, chosen.ids, folders.root), _picture_count(len(chosen.ids))
     share = TRAFFIC[traffic]
@@ -225,11 +225,9 @@ def rows_text(one: StreamRun) -> str:
 
 def split_of(dataset: str, root: Path | None) -> str:
     """The split to stream: the test split if there is one."""
-    if dataset == "textures":
-        return "test"
     for split in ("test", "val", "all", "train"):
         with suppress(DataError):
-            load_split(dataset, root or Path(), split, allow_partial=True)
+            load_split(dataset, root, split, allow_partial=True)
             return split
     raise DataError("This dataset has no pictures here.", "Choose another one.")
 
@@ -247,7 +245,7 @@ def _whole_split(dataset: str, root: Path | None, split: str) -> int:
     Raises:
         SettingError: too many for the page.
     """
-    count = len(list_pictures(dataset, root, split, limit=None, allow_partial=True).items)
+    count = len(list_pictures(dataset, root, split, allow_partial=True).items)
     if count > MAX_WHOLE:
         raise SettingError(
             f"{dataset} ({split}) has {count} pictures; the page streams at most {MAX_WHOLE}.",

@@ -27,7 +27,7 @@ from rita_demo.ui.framework.stoppable import Finished
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
-TEXTURES_SOURCE, DATASET_PREFIX = "textures", "dataset:"  # sources that need no stored run
+DATASET_PREFIX = "dataset:"  # of a source that needs no stored run
 EXAMPLE_PREFIX = "example:"  # of the name of a stored example
 
 
@@ -49,8 +49,8 @@ class FigureJobs:
         views: JsonValue,
         names: JsonValue = None,
     ) -> Iterator[Updates]:
-        """Attack and decide drawn textures or pictures of a dataset one after another, or load a stored stream. ``names``
-        of classes, if there are any, come before their number."""
+        """Attack and decide pictures of a dataset one after another, or load a stored stream. ``names`` of classes, if there
+        are any, come before their number."""
         context, session, time_left = self._context, self._context.sessions.get(visitor), TimeLeft()
         engine = context.engine_of(session)
         if example_of(source) is not None:
@@ -132,9 +132,8 @@ class FigureJobs:
 
 
 def is_stored(source: JsonValue) -> bool:
-    """Whether an untrusted source may name a stream or a stored example: it names neither the drawn textures nor a
-    dataset."""
-    return isinstance(source, str) and source != TEXTURES_SOURCE and not source.startswith(DATASET_PREFIX)
+    """Whether an untrusted source may name a stream or a stored example: it names no dataset."""
+    return isinstance(source, str) and not source.startswith(DATASET_PREFIX)
 
 
 def example_of(source: JsonValue) -> str | None:

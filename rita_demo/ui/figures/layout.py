@@ -10,7 +10,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures, won_pictures
-from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, TEXTURES_SOURCE
+from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts, Updates
@@ -21,7 +21,7 @@ from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
-TEXTURES_CHOICE = ("Drawn textures, attacked now", TEXTURES_SOURCE)
+TEXTURES_CHOICE = ("Drawn textures, attacked now", DATASET_PREFIX + evaluation_page.TEXTURES)  # always here
 EXAMPLE_CHOICES = [
     (f"Stored example: {DATASETS[name].title}", EXAMPLE_PREFIX + name) for name in evaluation_page.EXAMPLES
 ]
@@ -46,9 +46,9 @@ def build(context: AppContext, folders: DataFolders) -> Parts:
 
 
 def class_choices(folders: DataFolders, source: str) -> list[tuple[str, str]]:
-    """(text, name) of the classes of drawn textures or a dataset; none of a source that is not attacked now."""
+    """(text, name) of the classes of a dataset; none of a source that is not attacked now."""
     counts = evaluation_page.class_counts(folders, source.removeprefix(DATASET_PREFIX))
-    return [(f"{name} ({count})" if count else name, name) for name, count in counts.items()]
+    return [(f"{name} ({count})", name) for name, count in counts.items()]
 
 
 def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
@@ -58,7 +58,7 @@ def run_lists(parts: Parts, folders: DataFolders, chosen: str) -> Updates:
     datasets = [
         (f"{one.name}, attacked now. {one.skipped}".removesuffix(". "), DATASET_PREFIX + one.name)
         for one in evaluation_page.available(folders)
-        if one.name != TEXTURES_SOURCE
+        if one.name != evaluation_page.TEXTURES
     ]
     value = chosen if (chosen, chosen) in runs else evaluation_page.SHIPPED
     return {
@@ -102,7 +102,7 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
         info = "few: small groups; many: the overall shape"
         parts["neighbours"] = _slider("neighbours", "UMAP’s neighbours", 2, 50, 15, info)
     parts["names"] = build_menu(
-        class_choices(folders, TEXTURES_SOURCE),
+        class_choices(folders, TEXTURES_CHOICE[1]),
         value=[],
         multiselect=True,
         label="Classes by name",

@@ -17,7 +17,6 @@ from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.scripting.own import defence_names
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures import layout, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.page import build
@@ -41,7 +40,7 @@ class Page:
         self.session = self.context.sessions.get(self.name)
         open_tab(figures, self.name)
         if collected is None:
-            list(figures.jobs.collect(self.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+            list(figures.jobs.collect(self.name, "dataset:textures", 3, 2, "pgd", 4, 16))
         self.session.figures = collected or self.session.figures
 
     @property
@@ -182,14 +181,14 @@ def test_a_picture_attacked_again_from_the_lasso_is_asked_among_the_run_s_own_cl
 
 def test_the_classes_of_a_cloud_are_chosen_by_name(page: Page) -> None:
     parts, jobs = page.figures.parts, page.figures.jobs
-    list(jobs.collect(page.name, figures_jobs.TEXTURES_SOURCE, 6, 1, "none", 0, 16, ["zigzagged", "banded"]))
+    list(jobs.collect(page.name, "dataset:textures", 6, 1, "none", 0, 16, ["zigzagged", "banded"]))
     assert page.cloud.class_prompts.names == ("banded", "zigzagged")
     assert len(page.cloud.ids) == 2
     for wrong in (["banded", "nothing"], ["banded"], "banded", [1, 2], {"a": 1}):
         with pytest.raises(DemoError):
-            list(jobs.collect(page.name, figures_jobs.TEXTURES_SOURCE, 6, 1, "none", 0, 16, wrong))
+            list(jobs.collect(page.name, "dataset:textures", 6, 1, "none", 0, 16, wrong))
     assert page.cloud.class_prompts.names == ("banded", "zigzagged"), "what was there is kept"
-    live = page.figures.pick_source(page.name, figures_jobs.TEXTURES_SOURCE, "pgd")[parts["names"]]
+    live = page.figures.pick_source(page.name, "dataset:textures", "pgd")[parts["names"]]
     assert [value for _, value in live["choices"]] == list(class_counts(page.figures.folders, "textures"))
     assert len(live["choices"]) == 47
     assert page.figures.pick_source(page.name, "run/cells/x", "pgd")[parts["names"]]["choices"] == []

@@ -86,7 +86,7 @@ def client(tab: FiguresTab, tmp_path, monkeypatch) -> FiguresClient:
 
 def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_tabs(client: FiguresClient) -> None:
     jobs, parts = client.tab.jobs, client.tab.parts
-    updates = list(jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 3, 2, "pgd", 4, 16))
+    updates = list(jobs.collect(client.name, "dataset:textures", 3, 2, "pgd", 4, 16))
     assert "picture 1 of 6" in updates[0][client.context.status]
     cloud = client.session.figures.placed_cloud.cloud
     assert len(cloud.ids) == 6
@@ -112,7 +112,7 @@ def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_ta
 def test_a_failed_collection_keeps_the_previous_cloud(client: FiguresClient) -> None:
     client.collected()
     before = client.session.figures
-    for source, classes in (("../x/y", 3), (figures_jobs.TEXTURES_SOURCE, 1), (figures_jobs.TEXTURES_SOURCE, "many")):
+    for source, classes in (("../x/y", 3), ("dataset:textures", 1), ("dataset:textures", "many")):
         with pytest.raises(DemoError):
             list(client.tab.jobs.collect(client.name, source, classes, 2, "pgd", 4, 16))
     assert client.session.figures is before
@@ -178,7 +178,7 @@ def test_pictures_are_drawn_on_a_switch_that_rests_where_they_are_not_at_hand(cl
 
 
 def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
-    for source, live in ((figures_jobs.TEXTURES_SOURCE, True), ("dataset:dtd", True), ("run/cells/x", False)):
+    for source, live in (("dataset:textures", True), ("dataset:dtd", True), ("run/cells/x", False)):
         assert {update["interactive"] for update in client.tab.pick_source(client.name, source, "pgd").values()} == {
             live
         }
@@ -188,7 +188,7 @@ def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: Figur
         ("patch", setting_controls.RESTS),
         ("typographic", setting_controls.RESTS),
     ):
-        update = client.tab.pick_source(client.name, figures_jobs.TEXTURES_SOURCE, attack)[strength]
+        update = client.tab.pick_source(client.name, "dataset:textures", attack)[strength]
         assert update == gr.update(interactive=attack == "pgd", info=info)
     assert [figures_jobs._cloud_settings(name, 0, 32).attack for name in ("pgd", "patch")] == ["none", "patch"]
 
@@ -230,7 +230,7 @@ def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> Non
         "100 % can be reached",
     ):  # 5 pictures per class
         assert said in table
-    list(client.tab.jobs.collect(client.name, figures_jobs.TEXTURES_SOURCE, 4, 1, "pgd", 4, 16))
+    list(client.tab.jobs.collect(client.name, "dataset:textures", 4, 1, "pgd", 4, 16))
     assert "Cannot be measured: one picture per class" in feature_cloud.says(client.session)
 
 

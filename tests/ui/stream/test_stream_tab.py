@@ -19,7 +19,6 @@ import pytest
 from rita_demo.data import download
 from rita_demo.data.download import DownloadProgress
 from rita_demo.data.pictures import png_bytes
-from rita_demo.data.textures import draw
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
 from rita_demo.evaluation.pictures import collect
@@ -34,6 +33,7 @@ from rita_demo.ui.stream import dataset_download, memory_panels
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from tests.evaluation.conftest import single_threaded  # noqa: F401
+from tests.textures import texture
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab
 from tests.ui.memory_client import Event
@@ -116,7 +116,7 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
     store = tmp_path / "store"
     for name in ("dotted/1", "dotted/2", "striped/1", "striped/2"):
         (store / name).parent.mkdir(parents=True, exist_ok=True)
-        (store / f"{name}.jfif").write_bytes(png_bytes(draw(name.split("/")[0], int(name[-1]))))
+        (store / f"{name}.jfif").write_bytes(png_bytes(texture(name.split("/")[0], int(name[-1]))))
     (store / "dotted/2.jfif").write_bytes(b"")
     (store / "dotted/notes.txt").write_text("no picture")
     (tmp_path / "data").mkdir()
