@@ -32,9 +32,9 @@ TuningKey = tuple[Hashable, ...]  # of :func:`tuning_key`
 OF_PIXELS = frozenset(
     {"attack", "budget", "steps", "attack_seed", "attack_views", "adversarial_roundtrip", "square", "hand_prompt"}
 )
-NOT_OF_CROPS = frozenset(
-    {"views", "view_seed", "views_augmix"}
-)  # settings of views that an attack through crops does not use
+#: Settings of views that an attack through crops does not use; ``adaptive`` judges its pictures on as many ``views`` as the
+#: defence has.
+NOT_OF_CROPS = frozenset({"views", "view_seed", "views_augmix"})
 DEFENCE_GROUPS = frozenset({"prompts", "tuning", "transport", "cache"})  # what the attack through RITA depends on
 
 
@@ -181,6 +181,9 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
         irrelevant.add("steps")
     if through != "model":
         irrelevant -= _shared("views") - NOT_OF_CROPS
+        known = getattr(requested, AGAINST) if requested.attack == "adaptive" else EACH
+        if known != EACH and "views" in DEFENCES[known].groups:
+            irrelevant.discard("views")
     else:
         irrelevant.add("attack_views")
     irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
@@ -353,6 +356,7 @@ def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdenti
         if requested.attack == "adaptive":
             defence = DEFENCES[attacked_defence(cell.attack_settings)]
             defence_settings |= _values(requested, defence.setting_names)
+            defence_settings |= _values(requested, {"views"} & set(in_groups(*defence.groups)))
         memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
         code = {"code": code} if (code := _known_code(cell)) else {}
         parts |= {"defence": defence_settings, "memory": memory} | code
