@@ -22,12 +22,11 @@ def summary_bar(session: Session) -> str:
     what_if = ", what if" if session.inside.what_if.run else ""
     parts = _side_html(run, "clean", what_if)
     if run.attack is not None:
-        # the middle of the perturbation, not scaled down: that would average it to grey
+        # single pixels of it, not a smaller picture, which would average the perturbation to grey
         before, after = run.clean.picture.pixels, run.attacked.picture.pixels
-        edge = max((min(before.shape[:2]) - PIXELS) // 2, 0)
-        part = slice(edge, edge + PIXELS)
-        pixels = magnified_perturbation(before[part, part], after[part, part])
-        alt = "What the attack added, 20 times magnified, a part of it"
+        step = -(-min(before.shape[:2]) // PIXELS)
+        pixels = magnified_perturbation(before[::step, ::step], after[::step, ::step])
+        alt = "What the attack added, 20 times magnified"
         parts += f"<div class='added'><img src='{jpeg_uri(pixels)}' alt='{alt}' width='64' height='64'></div>"
         parts += _side_html(run, "attacked", what_if)
     return f"<div class='thread'>{parts}</div>"
