@@ -39,9 +39,11 @@ def says(session: Session) -> str:
         return ""
     names, trace, verdict = run.class_prompts.names, run.attacked.trace, run.attacked.verdicts["rita"]
     kind = "attacked" if run.attack is not None else "clean"
+    crops, what_if = len(run.attacked.encoded_views.features), session.inside.what_if
+    crops -= len(what_if.exclusions.views) if what_if.run else 0
     what = (
-        f"One decision of RITA, step by step: {len(run.attacked.encoded_views.features)} crops of the {kind} picture against "
-        f"{len(names)} class names{', what if' if session.inside.what_if.run else ''}."
+        f"One decision of RITA, step by step: {crops} crops of the {kind} picture against {len(names)} class names"
+        f"{', what if' if what_if.run else ''}."
     )
     second = int(np.argsort(np.asarray(trace.total), kind="stable")[1])
     found = f"It answers {names[verdict.label]}, {verdict.margin:.4f} cosine distance ahead of {names[second]}"

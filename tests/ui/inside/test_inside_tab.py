@@ -14,7 +14,7 @@ from rita_demo.ui.inside import cache_used, sections, what_if
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
-from rita_demo.ui.panels import selection_details
+from rita_demo.ui.panels import run_summary_bar, selection_details
 from rita_demo.ui.session.session import RUN_TAB, Selection, Session
 from tests.ui.conftest import NAMES, both_updates, open_tab
 from tests.ui.memory_client import Event
@@ -176,5 +176,8 @@ def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor, session) -
         (button,) = re.findall(rf'<button[^>]*data-index="{view}"[^>]*>', grid)
         assert " out" in button.split('"')[3]
         assert "left out of the decision" in button
+        crops = len(session.run.attacked.encoded_views.features)
+        assert f"{crops - 1} crops of the attacked picture" in run_summary_bar.says(session)
         tab.on_back(visitor)
+        assert f"{crops} crops of the attacked picture" in run_summary_bar.says(session)
     assert "left out" not in open_tab(tab, visitor)[tab.parts["grid_attacked"]]
