@@ -9,6 +9,7 @@ from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
+from rita_demo.records.measurement import EARLIER_ATTACK
 from rita_demo.ui.attack_defend.panels import knowing_attacker_text
 
 
@@ -53,7 +54,7 @@ def test_the_shipped_table_has_every_method_and_attack() -> None:
 def test_a_number_of_an_earlier_form_of_the_attack_is_marked_until_it_is_measured_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before, now = (replace(cell("dtd", "rita", "adaptive", 40.0), version=text) for text in ("", "0.1.0"))
+    before, now = (replace(cell("dtd", "rita", "adaptive", 40.0), version=text) for text in (EARLIER_ATTACK, "0.1.0"))
     for cells, form in (((*CELLS, before), "an earlier form of this attacker"), ((*CELLS, now), "this attacker")):
         monkeypatch.setattr(shipped_results, "read", lambda _, cells=cells: cells)
         table = analysis.attacker_table(cells)

@@ -136,7 +136,7 @@ def stored_header(**changes: Any) -> dict[str, Any]:
     """The content of a header.json."""
     empty: dict[str, Any] = {
         "format": FORMAT,
-        "columns": {},
+        "columns": {"method": "clip", "attack": "none"},
         "pool": "",
         "seed": 0,
         "traffic": {},

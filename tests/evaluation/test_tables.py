@@ -9,15 +9,18 @@ import shutil
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rita_demo.cli import main as cli
+from rita_demo.evaluation.report import results
 from rita_demo.evaluation.report.results import ResultRow, result_rows
 from rita_demo.evaluation.report.tables import measured_tables
+from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
 from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
-from tests.evaluation.conftest import result_row
+from tests.evaluation.conftest import result_row, stored_header
 
 COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
 
@@ -261,3 +264,14 @@ def test_tables_show_an_emptied_memory_only_where_it_is_asked_for(run_evaluate, 
     capsys.readouterr()
     assert cli.main(["tables", str(alone)]) == 0
     assert "| reset |" in capsys.readouterr().out, "there is nothing else"
+
+
+def test_a_defence_that_is_not_loaded_stands_in_the_column_of_its_attack_and_its_steps() -> None:
+    columns = {"dataset": "dtd", "split": "test", "backbone": "embedded", "method": "mine", "attack": "adaptive"}
+    columns |= {"budget": 4, "steps": 2, "protocol": "off", "settings": "x"}
+    header = stored_header(columns=columns, non_default={"views": 8, "adaptive.steps": 2, "attack_views": 3})
+    header["threat_model"] = {"sentences": []}
+    answer: dict[str, Any] = {"picture": "a", "right": True, "already_wrong": False, "version": "0.1.0"}
+    answer["seconds"] = {"method": 0.1, "views": 0.2}
+    row = results.result_row(SeedGroup((CellHeader(**header),), ([answer],)))
+    assert (row.variant, row.attack_settings, row.also) == ("views=8", "attack_views=3", "")

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
@@ -182,8 +183,9 @@ def _settings_by_part(header: CellHeader) -> tuple[dict[str, JsonValue], ...]:
             for name, value in header.non_default.items()
             if planned_cells.is_of_attacks(name) or name.partition(".")[0] == attack
         }
-        elsewhere = (*of_attack, "target", "attacked_share")
-        return {n: v for n, v in header.non_default.items() if n not in elsewhere}, of_attack, {}
+        steps = ATTACKS[attack].steps_setting if attack in ATTACKS else "steps"  # a column of its own
+        own = {n: v for n, v in header.non_default.items() if n not in (*of_attack, steps, "target", "attacked_share")}
+        return own, {n: v for n, v in of_attack.items() if n != steps}, {}
 
 
 def run_times(rows: Iterable[MeasuredCell]) -> tuple[RunTime, ...]:

@@ -132,7 +132,7 @@ class CellHeader:
 
     @classmethod
     def read(cls, folder: Path) -> CellHeader:
-        """The header of a cell's folder.
+        """The header of a cell's folder; its ``non_default`` settings are those that differ from what is recommended now.
 
         Raises:
             DataError: it is missing or damaged, or of an earlier version.
@@ -140,7 +140,10 @@ class CellHeader:
         try:
             stored = json.loads(read_text(folder / "header.json"))
             _refuse_earlier_header(stored, folder.absolute().parents[1].name)
-            return cls(**stored)
+            header = cls(**stored)
+            with suppress(SettingError):  # its method is not loaded: as it was stored
+                header = replace(header, non_default=planned_cells.non_default(header.cell, header.names))
+            return header
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The header of {folder.name} is damaged.", "Delete that folder and evaluate again."

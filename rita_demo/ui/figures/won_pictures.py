@@ -16,6 +16,7 @@ from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.measurement import MEMORY_TEXT
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Parts, Updates
@@ -116,8 +117,10 @@ def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:
 
 
 def _default(known: Sequence[Measured]) -> tuple[str, str]:
-    """The last measurement of RITA, and CLIP on the same pictures."""
-    first = next((one.name for one in reversed(known) if one.title.startswith("RITA (")), known[0].name)
+    """The last measurement of RITA with its memory kept, and CLIP on the same pictures."""
+    kept = MEMORY_TEXT["stream"]
+    found = (one.name for one in reversed(known) if one.title.startswith("RITA (") and kept in one.title)
+    first = next(found, known[0].name)
     return first, _beside(known, first)
 
 
