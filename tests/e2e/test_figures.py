@@ -81,8 +81,8 @@ def lasso(page: Page) -> None:
 
 def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_every_tab(figures_page: Page) -> None:
     page, status = figures_page, figures_page.locator("#status")
-    collect_cloud(page, 20, 20)
-    expect(status).to_contain_text("of 400", timeout=LONG_TIMEOUT_MS)
+    collect_cloud(page, 20, 10)
+    expect(status).to_contain_text("of 200", timeout=LONG_TIMEOUT_MS)
     page.locator("#fig-stop").click()
     expect(status).to_contain_text("Stopped", timeout=LONG_TIMEOUT_MS)
     expect(page.locator("#fig-stop")).to_be_hidden()

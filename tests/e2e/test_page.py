@@ -39,6 +39,7 @@ def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(story: 
     expect(story.get_by_role("alert")).to_be_hidden()
     open_lab(story, "This run")
     rows = story.locator("#verdicts tbody tr")
+    expect(rows).to_have_count(3)
     assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "Ensemble", "RITA"]
     expect(story.locator("#heading-views")).to_contain_text("Here are 64 crops")
     expect(story.locator("#heading-costs")).to_contain_text("costs least for")

@@ -66,8 +66,9 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
     )
     check_sums(toy)
     before = sums(toy)
-    box = toy.locator(".dot .disc").first.bounding_box()
-    page.mouse.move(box["x"] + 10, box["y"] + 10)
+    disc = toy.locator(".dot .disc").first
+    disc.hover(position={"x": 10, "y": 10})  # once nothing above it is drawn any more, which moves it
+    box = disc.bounding_box()
     page.mouse.down()
     page.mouse.move(box["x"] + 70, box["y"] + 30, steps=5)
     page.mouse.up()
