@@ -67,7 +67,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def preset_name(text: str) -> str:
-    """The type of the option with a preset's name: one of before is refused."""
+    """The type of the option with a preset's name; a former one is refused."""
     try:
         refuse_gone(f"preset {text}")
     except SettingError as error:

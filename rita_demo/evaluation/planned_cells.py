@@ -181,8 +181,8 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
         irrelevant.add("steps")
     if through != "model":
         irrelevant -= _shared("views") - NOT_OF_CROPS
-        known = getattr(requested, AGAINST) if requested.attack == "adaptive" else EACH
-        if known != EACH and "views" in DEFENCES[known].groups:
+        attacked = getattr(requested, AGAINST) if requested.attack == "adaptive" else EACH
+        if attacked != EACH and "views" in DEFENCES[attacked].groups:
             irrelevant.discard("views")
     else:
         irrelevant.add("attack_views")

@@ -19,7 +19,7 @@ from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.request import NEXT_CLASS, Request
 from rita_demo.evaluation.store import files
-from rita_demo.evaluation.store.cell_file import refuse_run_of_before
+from rita_demo.evaluation.store.cell_file import refuse_earlier_run
 from rita_demo.evaluation.store.failed import Failure
 from rita_demo.evaluation.store.run_folder import CellGroup, EvaluationStep, Pace, RunFolder
 from rita_demo.records.errors import DataError, DemoError
@@ -146,7 +146,7 @@ def _round_robin(groups: Iterable[Iterator[EvaluationStep]]) -> Iterator[Evaluat
 def _lock_run_folder(out: Path) -> Iterator[None]:
     try:
         with files.exclusive_lock(out):
-            refuse_run_of_before(out)
+            refuse_earlier_run(out)
             yield
     except OSError as error:
         raise DataError(

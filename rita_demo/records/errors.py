@@ -60,12 +60,12 @@ class DataError(DemoError):
     """A dataset or one of its files is missing or malformed."""
 
 
-#: Methods of before -> the ``protocol`` under which RITA is what they were.
+#: A former method -> the ``protocol`` under which RITA is the same.
 GONE_METHODS = {"rita_prompts": "off", "rita_reset": "reset"}
-#: Another name of before -> what to ask for instead.
+#: Another former name -> what to ask for instead.
 GONE = {
     "preset step_back": "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those.",
-    "--features": "The option --features is gone: numpy and umap draw your own: "
+    "--features": "The option --features is gone; numpy and umap draw your own features: "
     "umap.UMAP(metric='cosine').fit_transform(features).",
     "defence": "The attack defence is adaptive:rita, which is stronger: ask for that.",
     "out of smallest_budget": "The smallest strength keeps no attacks (--out, out=): write its table (--csv, to_csv).",
@@ -73,8 +73,8 @@ GONE = {
 
 
 def refuse_gone(name: object) -> None:
-    """Raises SettingError where ``name`` is a method of before, a setting of one, or another name of :data:`GONE`: what to
-    ask for instead."""
+    """Raises SettingError where ``name`` is a former method, a setting of one, or another name of :data:`GONE`: it says what
+    to ask for instead."""
     text = str(name)[:100].strip()
     method = text.partition(".")[0]
     if sentence := GONE.get(text.partition("=")[0], GONE.get(method)):

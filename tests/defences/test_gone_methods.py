@@ -45,7 +45,7 @@ def picture(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", GONE_METHODS)
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_method_of_before_is_refused_by_one_sentence_that_says_what_to_ask_for(
+def test_a_former_method_is_refused_by_one_sentence_that_says_what_to_ask_for(
     ask: str, name: str, picture: Path
 ) -> None:
     assert name not in DEFENCES
@@ -72,7 +72,7 @@ def test_the_command_line_refuses_one(name: str, picture: Path, capsys: pytest.C
         assert capsys.readouterr().err.strip().endswith(f"error: {sentence(name)}")
 
 
-def test_the_preset_of_before_is_refused_by_the_settings_that_it_was(
+def test_the_former_preset_is_refused_by_the_settings_that_it_was(
     picture: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those."

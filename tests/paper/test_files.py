@@ -129,7 +129,7 @@ def test_a_run_without_a_stream_says_what_to_measure_for_its_cloud(tmp_path: Pat
 def test_the_option_of_own_features_is_gone_and_says_what_to_use(tmp_path, capsys) -> None:
     for words in (["--features", "mine.npz"], ["--features=mine.npz"]):
         assert cli.main(["figures", *words, "--out", str(tmp_path / "x")]) == 2
-        assert "The option --features is gone: numpy and umap draw your own" in capsys.readouterr().err
+        assert "The option --features is gone; numpy and umap draw your own features" in capsys.readouterr().err
 
 
 def test_a_cloud_of_drawn_textures_is_said_to_be_one_before_it_is_drawn(tmp_path, capsys) -> None:

@@ -398,7 +398,7 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(folders))
 
 
-def refuse_run_of_before(run: Path) -> None:
+def refuse_earlier_run(run: Path) -> None:
     """Raises DataError where a run folder has cells of an earlier version: the new ones would stand beside them, measured
     again. A damaged header says so to its readers."""
     for path in run.glob("cells/*/header.json"):

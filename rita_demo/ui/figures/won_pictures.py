@@ -119,8 +119,8 @@ def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:
 def _default(known: Sequence[Measured]) -> tuple[str, str]:
     """The last measurement of RITA with its memory kept, and CLIP on the same pictures."""
     kept = MEMORY_TEXT["stream"]
-    found = (one.name for one in reversed(known) if one.title.startswith("RITA (") and kept in one.title)
-    first = next(found, known[0].name)
+    names = (one.name for one in reversed(known) if one.title.startswith("RITA (") and kept in one.title)
+    first = next(names, known[0].name)
     return first, _beside(known, first)
 
 

@@ -297,7 +297,7 @@ class MemoryTab(SelectionEvents):
         origin = f"{IMPORTED} ({Path(path).name[:MAX_NAME]})"
         entries = [replace(one, origin=origin) for one in cache_file.unpack_history(data, None, info.name, info.width)]
         message = f"Imported {wording.view_count(entries[-1].snapshot.count)}. The next picture with its class names is decided from it."
-        message += " The memory of before stays in the menu." * session.history.ever_held
+        message += " The earlier memory stays in the menu." * session.history.ever_held
         session.replace_history(History(tuple(entries[-MAX_ENTRIES:])))
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()

@@ -29,7 +29,7 @@ class Memories:
         return replace(self, histories=(*self.histories[:n], history, *self.histories[n + 1 :]))
 
     def another(self, history: History, *, opened: bool = False) -> Memories:
-        """From now on ``history`` is in use. The one of before stays, unless it never held anything, or opening a stream's
+        """From now on ``history`` is in use. The earlier one stays, unless it never held anything, or opening a stream's
         picture again brings it back; ``opened``: that is so of this one. Over the limit the oldest of the others leaves."""
         before, new = self.current, history if opened else None
         own = not self.in_use

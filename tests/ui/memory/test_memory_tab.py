@@ -138,7 +138,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     path.write_bytes(exported(engine, theirs))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
     assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
-    assert "The memory of before stays in the menu" in said
+    assert "The earlier memory stays in the menu" in said
     titles = [one.title for one in session.history.entries]
     assert titles == [*(one.title for one in theirs.entries), "Imported from a file"], "its own history alone"
     assert session.history.current.names == names

@@ -233,7 +233,7 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
         assert_refused(with_changes(data, **changed), run)
 
 
-def test_a_file_of_before_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
+def test_a_file_of_an_earlier_version_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
     older = with_changes(make_cache_file(snapshot))
     header = header_of(older)
     for name in ("items", "moments", "files", "truths", "sources", "attacked", "boxes"):

@@ -138,21 +138,21 @@ def test_a_number_of_an_earlier_attack_is_marked_and_the_mark_is_explained(shipp
 
 
 def test_the_count_over_many_pictures_has_the_numbers_of_the_results_and_the_points_of_the_table() -> None:
-    told = re.search(r'<p class="counted">(.+)</p>', TEMPLATE)[1]
+    sentence = re.search(r'<p class="counted">(.+)</p>', TEMPLATE)[1]
     written = (Path(__file__).parents[3] / "docs/results.md").read_text("utf-8")
     section = written.split("## A fair control", 1)[1].split("\n## ", 1)[0].replace("\n", " ")
     only, other, level, reverse = map(
-        int, re.search(r"(\d+) are right .+ (\d+) with the .+ (\d+) to (\d+):", told).groups()
+        int, re.search(r"(\d+) are right .+ (\d+) with the .+ (\d+) to (\d+):", sentence).groups()
     )
     assert f"{only} pictures are right under more seeds with RITA, {other} with Ensemble" in section
     assert f"against the average with RITA's crop weights it is {level} to {reverse}." in section
     assert "On the 300 `test` pictures" in section
-    assert told.startswith("Of 300 attacked test pictures")
+    assert sentence.startswith("Of 300 attacked test pictures")
     average, rita = (
         counted(rows(shipped_results.ARENA, backbone="embedded", method=m, attack="pgd", protocol="off"))
         for m in ("ensemble", "rita")
     )
-    points = int(re.search(r"RITA gains (\d+) points", told)[1])
+    points = int(re.search(r"RITA gains (\d+) points", sentence)[1])
     assert 100 * rita[0] / rita[1] - 100 * average[0] / average[1] == pytest.approx(points, abs=1.0)
 
 
