@@ -58,9 +58,10 @@ class MemoryTab(SelectionEvents):
         """The menu of memories, and the button that is seen where the one on screen has other class names."""
         add = self.context.panels.add
         info = f"What you put into one stays in it when you choose another (the last {MAX_MEMORIES} are kept)."
-        menu = build_menu([], label="Memory", info=info, filterable=False, elem_id="memory-menu")
+        menu = build_menu([], label="Memory", info=info, filterable=False, min_width=320, elem_id="memory-menu")
         self.menu = add(menu, lambda session: memory_panels.menu(session, self.stored), "memory")
-        self.decide_button = gr.Button("Decide my own picture with this memory", size="sm", elem_id="decide-own")
+        text = "Decide my own picture with this memory"
+        self.decide_button = gr.Button(text, size="sm", scale=0, min_width=290, elem_id="decide-own")
         add(self.decide_button, memory_panels.decide_button, "memory")
 
     def _build_contents(self) -> None:
