@@ -1,6 +1,6 @@
 """A Plotly figure as plain data.
 
-``plotly.graph_objects`` checks and copies every value when it is set, two thirds of the time to draw *Inside RITA*. Here
+``plotly.graph_objects`` checks and copies every value when it is set, two thirds of the time to draw *Inside*. Here
 the tests check the values instead (:attr:`Figure.checked`).
 """
 

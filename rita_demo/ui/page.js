@@ -104,7 +104,7 @@ if (new URLSearchParams(location.search).has("sample")) {
 }
 
 // Two levels: the Story is the first tab, the Lab all others. Each remembers nothing but the Lab's last tab.
-const LAB = { memory: "Memory (cache)", arena: "Arena" };
+const LAB = { memory: "Memory", arena: "Arena" };
 const tabs = () => [...document.querySelectorAll("#tabs > .tab-wrapper button[role=tab]")];
 let lab = null; // the name of the Lab's last tab
 let openTab, clickedTab; // their names

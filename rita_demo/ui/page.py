@@ -1,4 +1,4 @@
-"""The whole page: header, tabs, and what happens when it is opened, reloaded or closed."""
+"""The whole page: header, rooms, and what happens when it is opened, reloaded or closed."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPool
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPool, Signal
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
@@ -35,7 +35,6 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.story.view import loading
 from rita_demo.ui.stream.tab import StreamTab
-from rita_demo.ui.terms.tab import build_terms
 from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TABLES, TOUCH, font_face, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
@@ -78,6 +77,7 @@ def build(
             panels=PanelRegistry(),
             error_banner=ErrorBanner(elem_id="notice", elem_classes="notice-holder", apply_default_css=True),
             status=gr.HTML(elem_id="status"),
+            signal=Signal(elem_id="signal"),
             visitor=gr.State(""),
         )
         with corner:
@@ -91,28 +91,23 @@ def build(
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
-            opener = RunOpener(context, tabs, tab.run, tab.start_background_work, tab.run_form_updates, tab.form.shown)
-            with gr.Tab("This run", id="run") as run_part:
-                tab.build_panels()
-            with gr.Tab("Inside RITA", id="inside", elem_id="inside") as second:
+            opener = RunOpener(context, tabs, tab.story, tab.run, tab.start_background_work, tab.form_of)
+            with gr.Tab("Inside", id="inside", elem_id="inside") as second:
                 inside = InsideTab(context)
-            with gr.Tab("Arena", id="arena") as arena_part:
+            with gr.Tab("Arena", id="arena") as third:
                 arena = ArenaTab(context, folders, opener, menu.show_model)
-            with gr.Tab("Memory (cache)", id="memory") as third:
-                memory = MemoryTab(context, third, folders, opener)
-            with gr.Tab("Stream", id="stream") as fourth:
+            with gr.Tab("Memory", id="memory") as fourth:
+                memory = MemoryTab(context, folders, opener)
                 stream = StreamTab(context, folders, tab.form.fields, opener)
-            with gr.Tab("Figures of the paper", id="figures") as fifth:
+            with gr.Tab("Figures", id="figures") as fifth:
                 figures = FiguresTab(context, folders, opener)
-            with gr.Tab("Terms", id="terms-tab") as sixth:
-                build_terms(context)
-        tab.bind_events(first, run_part, share)
+        tab.bind_events(first, share, inside.parts)
         inside.bind_events(second)
-        arena.bind_events(arena_part, menu.shown)
+        arena.bind_events(third, menu.shown)
         memory.bind_events()
-        stream.bind_events(fourth)
+        stream.bind_events()
+        context.bind_room(fourth, *stream.opened)
         figures.bind_events(fifth, tab.form.fields, stream.bind_chosen)
-        context.bind_tab(sixth)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)
@@ -157,7 +152,7 @@ def _bind_load_and_unload(page: gr.Blocks, context: AppContext, tab: AttackDefen
     def closed(request: gr.Request) -> None:
         context.sessions.close_page(request.session_hash)
 
-    outputs = context.outputs(context.visitor, *tab.link_outputs)
+    outputs = context.outputs(context.visitor, *tab.form.of_picture, tab.story, tab.link)
     guard = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
     page.load(guard(opened), None, outputs, concurrency_limit=None, show_progress="hidden", api_visibility="private")
     page.unload(closed)
@@ -187,13 +182,14 @@ def _show_example(
         return
     run, warning, engine = example.session.run, example.warning, context.models.default
     example.show(session)
-    drawn = context.panels.redraw(session, "run")
-    if stored:
-        drawn[tab.story].pop("value")  # it is as large as all the rest
+    changed = context.changed(session, "run")
+    if stored:  # the page came with it, and with the form; it is as large as all the rest
+        context.panels.leave(session, [tab.story], "story")
+    else:
+        session.attack_defend.filled = tab.form_of(run, session.run_sample)
+        changed = context.changed(session, "form")
     said = {context.error_banner: notice.error_html(warning)} if warning else {}
-    yield {status: _example_status(engine, example)} | said | drawn
-    if not stored:
-        yield tab.run_form_updates(run, session.run_sample)
+    yield {status: _example_status(engine, example)} | said | changed
     yield {}  # Gradio sends the last values again when an event ends
     waited = 0.0
     for waited in loading_steps(engine):
@@ -206,7 +202,7 @@ def _show_example(
     while not complete and session.run is run:
         complete = example.wait(0.25, complete=True)
         if example.show_more(session):
-            yield context.panels.redraw(session, "attack_steps", "checks")
+            yield context.changed(session, "attack_steps", "checks")
 
 
 def _example_status(engine: Engine, example: WorkedExample) -> str:

@@ -12,7 +12,7 @@ from tests.e2e.scan import severe_findings
 pytestmark = pytest.mark.e2e
 
 #: What shows that a tab is filled; other tabs wait for nothing from the server.
-READY_SELECTORS = {"Inside RITA": "#in-plan-attacked .heatmaplayer image", "Memory (cache)": "#contents img"}
+READY_SELECTORS = {"Inside": "#in-plan-attacked .heatmaplayer image", "Memory": "#contents img"}
 #: Where the focus is, and whether it is visible. The slider over a picture is invisible: its frame shows it.
 FOCUSED_ELEMENT_JS = """() => {
   const now = document.activeElement, probe = document.createElement("i");
@@ -118,7 +118,7 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     # Inside RITA: the same view is left out, and one key goes back to the run
     tab_to(page, "[role=tab]:nth-of-type(3)", "Shift+Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
     banner = page.locator("#whatif-banner")
     tab_to(page, "#whatif-view")
@@ -149,7 +149,7 @@ def test_every_control_is_reachable_with_the_tab_key_and_visible(page: Page) -> 
 
 
 def test_a_figure_is_zoomed_with_plus_and_reset_with_0_and_escape_closes_an_explanation(page: Page) -> None:
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.locator("#costs .rita-figure").focus()
     page.wait_for_selector("#costs .js-plotly-plot svg")  # what comes into sight is drawn then
     span = "document.querySelector('#costs .rita-plot')._fullLayout.xaxis.range"

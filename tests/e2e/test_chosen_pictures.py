@@ -25,7 +25,7 @@ MARKS_JS = """() => {
 @pytest.fixture
 def figures_page(shared_page: Page) -> Page:
     """The tab with its stored cloud of drawn textures."""
-    open_lab(shared_page, "Figures of the paper")
+    open_lab(shared_page, "Figures")
     expect(shared_page.locator("#fig-cloud .scatterlayer path.point").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
     return shared_page
 

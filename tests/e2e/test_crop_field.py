@@ -16,7 +16,7 @@ POSITIONS = "() => [...document.querySelectorAll('#field circle[data-index]')].m
 @pytest.fixture(scope="module")
 def visited(shared_page: Page) -> Page:
     """*This run*, once every step that is kept has arrived."""
-    open_lab(shared_page, "This run")
+    open_lab(shared_page, "Inside")
     expect(shared_page.locator("#field circle[data-index]")).to_have_count(64)
     shared_page.locator("#along-fold > button").click()
     expect(shared_page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
@@ -82,7 +82,7 @@ def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(fi
 
 @pytest.mark.parametrize("page", ["?sample=coffee&budget=4"], indirect=True)
 def test_a_method_that_answers_a_third_class_is_pale_and_says_which(page: Page) -> None:
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#verdicts tbody tr")).to_have_count(3)
     answers = {
         row.locator("th").inner_text().split()[0]: row.locator("td b").nth(1).inner_text()
@@ -171,7 +171,7 @@ def test_with_reduced_motion_the_dots_jump_from_step_to_step(field: Page) -> Non
     field.emulate_media(reduced_motion="reduce")
     field.reload()
     field.wait_for_function(TOLD_JS)
-    open_lab(field, "This run")
+    open_lab(field, "Inside")
     expect(field.locator("#field circle[data-index]")).to_have_count(64, timeout=60_000)
     expect(field.locator("#verdicts table")).to_be_visible()
     field.get_by_role("button", name="Play the attack").click()

@@ -15,7 +15,7 @@ LONG_TIMEOUT_MS = 240_000  # ms: a few pictures are attacked, and UMAP starts it
 @pytest.fixture
 def figures_page(page: Page) -> Page:
     """The tab, opened on the worked example."""
-    open_lab(page, "Figures of the paper")
+    open_lab(page, "Figures")
     expect(page.locator("#fig-brackets .js-plotly-plot svg").first).to_be_visible(timeout=LONG_TIMEOUT_MS)
     return page
 
@@ -94,7 +94,7 @@ def test_collecting_can_be_stopped_and_a_class_of_the_bounds_is_selected_in_ever
     page.wait_for_timeout(500)  # the text for screen readers follows the last step
     name = page.locator("#fig-brackets .rita-said").inner_text().split(",")[0]
     figure.press("Enter")
-    open_lab(page, "Inside RITA")
+    open_lab(page, "Inside")
     expect(page.locator("#in-class input")).to_have_value(name)
 
 

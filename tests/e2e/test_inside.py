@@ -17,7 +17,7 @@ def page(shared_page: Page) -> Page:
 
 def open_inside(page: Page) -> None:
     """Open the tab and wait for its figures."""
-    open_lab(page, "Inside RITA")
+    open_lab(page, "Inside")
     for side in ("clean", "attacked"):
         expect(page.locator(f"#in-plan-{side} .heatmaplayer image").first).to_be_visible()
 
@@ -41,14 +41,14 @@ def test_a_cell_is_shown_in_both_tabs_and_its_view_is_left_out_and_put_back(page
     page.get_by_role("button", name="Back to the run").click()
     expect(banner).to_contain_text("This is the run as it was made")
     expect(cell).not_to_contain_text("left out")
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#cell-detail h3")).to_be_visible()
     assert page.locator("#cell-detail h3").inner_text().lower() == heading
 
 
 def test_a_selection_applies_to_both_tabs_by_mouse_and_by_arrow_keys(page: Page) -> None:
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.locator("#views button").nth(5).click()
     expect(page.locator("#view-detail")).to_contain_text("View 5:")
     open_inside(page)
@@ -62,7 +62,7 @@ def test_a_selection_applies_to_both_tabs_by_mouse_and_by_arrow_keys(page: Page)
         pressed = page.locator(f"#in-views-{side} button[aria-pressed=true]")
         expect(pressed).to_have_attribute("data-index", "1")
     expect(page.get_by_role("button", name="Leave out view 1", exact=True)).to_be_enabled()
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#view-detail")).to_contain_text("View 1:")
 
 

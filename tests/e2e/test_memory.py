@@ -27,7 +27,7 @@ def choose(page: Page, memory: str) -> None:
 
 def open_memory(page: Page) -> int:
     """Open the tab on the worked example, whose views entered the visitor's memory; how many stored views it shows."""
-    open_lab(page, "Memory (cache)")
+    open_lab(page, "Memory")
     expect(page.locator("#contents section").first).to_be_visible()
     expect(page.locator("#memory-menu input")).to_have_value(re.compile("^(Stored example|Yours): "))
     if "Stored example." in page.locator("#memory-says").inner_text():
@@ -53,9 +53,9 @@ def test_a_stored_view_is_selected_removed_by_keyboard_and_restored(page: Page) 
     expect(page.locator("#item-detail")).to_contain_text("slot 0")
     expect(page.locator("#compared")).to_contain_text("With an empty one")
     expect(page.locator("#distances .js-plotly-plot svg").first).to_be_visible()
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#view-detail")).to_contain_text("may enter the memory")
-    open_lab(page, "Memory (cache)")
+    open_lab(page, "Memory")
     expect(page.locator("#remove")).to_be_enabled()
     page.locator("#remove").focus()
     page.keyboard.press("Enter")
@@ -90,7 +90,7 @@ def test_an_exported_memory_is_imported_on_a_page_that_was_only_opened(
     browser: Browser, address: str, tmp_path: Path
 ) -> None:
     with visit(browser, address) as page:
-        open_lab(page, "Memory (cache)")
+        open_lab(page, "Memory")
         expect(page.locator("#memory-says")).to_contain_text("Stored example.")
         path = saved(page, tmp_path, page.get_by_role("button", name="Export", exact=True).click)
         count = page.locator("#contents button").count()

@@ -28,7 +28,7 @@ def test_a_menu_opens_at_the_chosen_entry_again_and_again_and_closes_with_tab(pa
     open_settings(page)
     for query in ("#truth", "#vocabulary", "#class"):
         if query == "#class":
-            open_lab(page, "This run")
+            open_lab(page, "Inside")
             page.get_by_role("button", name="Every crop and every sentence").click()
         menu = page.locator(f"{query} input")
         expect(menu).not_to_have_value("")  # the tab is drawn when it is opened

@@ -10,7 +10,7 @@ from tests.e2e.conftest import open_lab, open_story
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 MARKUP_NAMES = ('<img src=x onerror="window.harm=1">', "<svg onload=window.harm=2>", "<b class=harm>crab</b>")
 LINK = f"?sample=cat&classes={quote(','.join((*MARKUP_NAMES, 'cat')))}&attack=pgd&budget=4&steps=2&view=3"
-TABS = ("Story", "This run", "Inside RITA", "Arena", "Memory (cache)", "Stream", "Figures of the paper", "Terms")
+TABS = ("Story", "Inside", "Inside", "Arena", "Memory", "Stream", "Figures", "Terms")
 
 
 @pytest.mark.nightly
@@ -25,7 +25,7 @@ def test_class_names_are_never_markup_in_any_tab(page: Page) -> None:
         found = page.locator("img[src='x'], .harm, [onerror], [onload]")
         assert found.count() == 0, (name, found.first.evaluate("e => e.outerHTML"))
         assert page.evaluate("window.harm") is None, name
-        if name in ("Story", "This run"):  # the Story names the answers only
+        if name in ("Story", "Inside"):  # the Story names the answers only
             shown = page.locator("body").inner_text()
             named = [one for one in MARKUP_NAMES if one[:8] in shown]
             assert len(named) >= (1 if name == "Story" else 3), "the names have to be on the page"

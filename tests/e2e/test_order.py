@@ -44,7 +44,7 @@ def answer_held_back(page: Page, wanted: Callable[[dict[str, Any]], bool]) -> It
 
 def open_what_if(page: Page) -> None:
     """Open the what-if settings once the tab is drawn."""
-    open_lab(page, "Inside RITA")
+    open_lab(page, "Inside")
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
     open_fold(page, "Change a setting")
 
@@ -107,7 +107,7 @@ def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
 
 
 def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None:
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     crops = page.locator("#views button")
     with answer_held_back(page, lambda event: event["event_data"] == {"data": [5]}):
         for number in (5, 6, 7):
@@ -125,7 +125,7 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
         page.get_by_role("tab", name=name, exact=True).click()
 
     def set_limit(value: str) -> None:
-        open_tab("Inside RITA")
+        open_tab("Inside")
         box.fill(value)
         box.press("Enter")
 

@@ -37,7 +37,7 @@ def press_and_wait(page: Page, name: str) -> None:
 
 def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(story: Page, tmp_path: Path) -> None:
     expect(story.get_by_role("alert")).to_be_hidden()
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     rows = story.locator("#verdicts tbody tr")
     expect(rows).to_have_count(3)
     assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "Ensemble", "RITA"]
@@ -93,13 +93,13 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     clean, attacked = story_shown(page, "clean"), story_shown(page, "attacked")
     assert clean.shape == attacked.shape
     assert 0 < np.abs(clean.astype(int) - attacked).max() <= 4
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
     page.locator("#banner").get_by_role("button", name="Choose the true class").click()
     expect(page.locator("#truth input")).to_be_focused()
     page.get_by_role("option", name="cat", exact=True).click()
     expect(page.locator(".story .headline")).to_contain_text("This is a cat.")  # again by itself
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")
 
 
@@ -113,7 +113,7 @@ def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_
     press_and_wait(page, "Attack")
     expect(page.locator(".story .answers")).to_contain_text("(unknown word)")
     assert not re.search(r"\d %", page.locator(".story .hero").inner_text())
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#banner")).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
     for place in ("#verdicts", "#banner", "#field .chips"):
         shown = page.locator(place).inner_text()
@@ -126,7 +126,7 @@ def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_
 @pytest.mark.nightly
 def test_a_saved_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: Path) -> None:
     shown, path = story_shown(page, "attacked"), tmp_path / "attacked.png"
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     Image.fromarray(saved_square(page, tmp_path, "attacked")).save(path)
     open_story(page)
     upload(page, path)
@@ -146,7 +146,7 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_its_attack_steps(page:
     page.locator("#samples [data-sample=brick]").click()
     expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.get_by_role("button", name="Along the attack").click()
     note = page.locator("#steps-note")
     expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
@@ -154,7 +154,7 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_its_attack_steps(page:
 
 def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(story: Page) -> None:
     name = "anchor"
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     unfold(story, "Every crop and every sentence")
     story.locator("#class input").fill(name)
     story.get_by_role("option", name=name, exact=True).click()
@@ -170,22 +170,22 @@ def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(story: Pag
 
 @pytest.mark.nightly
 def test_another_attack_step_is_shown_in_both_tabs(story: Page) -> None:
-    open_lab(story, "Inside RITA")
+    open_lab(story, "Inside")
     strip, plan = story.locator("#inside-strip"), story.locator("#in-plan-attacked")
     expect(plan.locator(".heatmaplayer image").first).to_be_visible()
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     unfold(story, "Along the attack")
     expect(story.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
     before = plan.inner_html()
     story.get_by_label("Attack step shown").first.press("ArrowLeft")
     expect(story.locator("#banner")).to_contain_text("Step 5 of 7.")
-    open_lab(story, "Inside RITA")
+    open_lab(story, "Inside")
     expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
     expect(plan).not_to_have_js_property("innerHTML", before)
     story.locator("#in-scrubber input[type=number]").fill("2")
     story.locator("#in-scrubber input[type=number]").press("Enter")
     expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
 
 
@@ -195,9 +195,9 @@ def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(stor
     box.fill("6")
     box.press("Tab")
     expect(note).to_contain_text("Settings changed. Run it again.")
-    open_lab(story, "Inside RITA")
+    open_lab(story, "Inside")
     story.locator("#in-views-clean button").first.click()  # *This run* is drawn again when it is opened
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     expect(story.locator("#view-detail")).to_contain_text("View")
     open_story(story)
     expect(note).to_contain_text("Settings changed")
@@ -248,7 +248,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
       const edge = getComputedStyle(one.closest(".photo, .drag") || one).boxShadow;
       return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
     })"""
-    for tab in ("Story", "This run", "Inside RITA", "Memory (cache)"):
+    for tab in ("Story", "Inside", "Inside", "Memory"):
         if tab != "Story":
             open_lab(page, tab)
         page.wait_for_timeout(1500)
@@ -258,7 +258,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
 
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: Page) -> None:
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     story.wait_for_selector("#verdicts table")
     before = story.locator("#verdicts").inner_text()
     story.get_by_role("button", name="Model: Embedded model").click()
@@ -275,11 +275,11 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: 
     "page", ["?sample=cat&classes=cat%2Ccrab%2Cpiano&budget=2&steps=3&view=5&tab=inside"], indirect=True
 )
 def test_a_share_link_restores_the_page(page: Page) -> None:
-    expect(page.get_by_role("tab", name="Inside RITA")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
     expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-index", "5")
     open_story(page)
     expect(page.locator(".story .claim")).to_contain_text("at most 2 of 255")
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     expect(page.locator("#threat")).to_contain_text("more than 2/255, in 3 steps")
     expect(page.locator("#verdicts")).to_contain_text("among all 3 classes")
     expect(page.locator("#own-names textarea")).to_have_value("cat,crab,piano")

@@ -126,7 +126,7 @@ def test_few_words_are_in_sight_when_the_page_opens(story: Page) -> None:
 def test_the_canvases_are_the_pictures_of_the_run_pixel_for_pixel(story: Page, tmp_path: Path) -> None:
     clean, attacked = story_shown(story, "clean"), story_shown(story, "attacked")
     change, seen = canvas_shown(story, ".attack .noise"), canvas_shown(story, ".attack .seen")
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     assert np.array_equal(clean, saved_square(story, tmp_path, "clean"))
     assert np.array_equal(attacked, saved_square(story, tmp_path, "attacked"))
     assert np.array_equal(seen, attacked)
@@ -145,7 +145,7 @@ def test_the_first_screen_says_what_the_run_says(story: Page) -> None:
     threat = story.locator(".story .claim .threat")
     expect(threat).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
     assert list(answers) == ["clip", "ensemble", "rita"]
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     for method, title in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
         attacked = story.locator("#verdicts tbody tr", has_text=title).first.locator("td b").nth(1).inner_text()
         assert answers[method].removesuffix(" ✗") == attacked
@@ -205,7 +205,7 @@ def test_every_stored_step_is_reached_with_the_keyboard_and_the_lab_follows(stor
         shown.append(story.evaluate(STATE_JS)["picture"])
     assert len(set(shown)) == 4
     answers = shown_answers(story)
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
     row = story.locator("#verdicts tbody tr").first.locator("td b").nth(1)
     expect(row).to_have_text(answers["clip"].removesuffix(" ✗"))
@@ -282,7 +282,7 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     pressed = re.search(r"^Crop (\d+)", str(tile.get_attribute("aria-label")))[1]
     tile.click()
     expect(handle).to_have_attribute("aria-valuenow", pressed)
-    open_lab(story, "This run")
+    open_lab(story, "Inside")
     expect(story.locator("#view-detail")).to_contain_text(f"View {pressed}:")
 
 
@@ -382,7 +382,7 @@ def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_o
 
 
 def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
-    for tab, name in (("memory", "Memory (cache)"), ("arena", "Arena")):
+    for tab, name in (("memory", "Memory"), ("arena", "Arena")):
         story.locator(f".story .door[data-tab={tab}]").click()
         expect_level(story, "lab")
         expect(story.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
@@ -392,12 +392,12 @@ def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
     story.locator("[data-level=lab]").click()
     expect(story.get_by_role("tab", name="Arena", exact=True)).to_have_attribute("aria-selected", "true")
     assert story.get_by_role("tab").all_inner_texts() == [
-        "This run",
-        "Inside RITA",
+        "Inside",
+        "Inside",
         "Arena",
-        "Memory (cache)",
+        "Memory",
         "Stream",
-        "Figures of the paper",
+        "Figures",
         "Terms",
     ]
 
@@ -445,7 +445,7 @@ def test_a_true_class_that_nobody_answered_is_chosen_from_the_list_below_the_que
 def test_back_goes_to_the_tab_before_and_the_own_picture_stays(fresh: Page, tmp_path: Path) -> None:
     own_picture(fresh, tmp_path, 2)
     headline = fresh.locator(".story .headline").inner_text()
-    run, terms = (fresh.get_by_role("tab", name=name, exact=True) for name in ("This run", "Terms"))
+    run, terms = (fresh.get_by_role("tab", name=name, exact=True) for name in ("Inside", "Terms"))
     fresh.locator("[data-level=lab]").click()
     expect(fresh).to_have_url(re.compile("/$"))  # an own picture has no link
     for tab, press in ((run, None), (terms, terms.click), (run, fresh.go_back)):

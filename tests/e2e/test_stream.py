@@ -73,13 +73,13 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     findings = severe_findings(page)
     assert not findings, "\n".join(findings)
     press(page, f"Open the memory before picture {PICTURES}")
-    expect_tab(page, "Memory (cache)")
+    expect_tab(page, "Memory")
     expect(page.locator("#moment-title")).to_contain_text(
         f"Moment {PICTURES - 1}: picture {PICTURES - 1} of the stream"
     )
     page.locator("#contents button").first.click()
     expect(page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
-    open_lab(page, "Inside RITA")
+    open_lab(page, "Inside")
     page.locator("#whatif-item").click()
     expect(page.locator("#whatif-banner")).to_contain_text(
         re.compile("The lead of the true class on the .* picture (changes|does)")
@@ -98,17 +98,17 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     assert len(written) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
     second = [row for row in written if row["method"] == "rita"][1]
     press(page, "Open picture 2 in Inside RITA")
-    expect_tab(page, "Inside RITA")
+    expect_tab(page, "Inside")
     expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
     assert page.evaluate("scrollY") == 0, "its head is in sight"
-    open_lab(page, "Memory (cache)")
+    open_lab(page, "Memory")
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
     expect(page.locator("#memory-menu input")).to_have_value(re.compile("^A stream "))
     open_lab(page, "Stream")
     number = rows.first.locator("button").get_attribute("data-t")
     rows.first.locator("button").click()
-    expect_tab(page, "Inside RITA")
-    open_lab(page, "Memory (cache)")
+    expect_tab(page, "Inside")
+    open_lab(page, "Memory")
     expect(page.locator("#log")).to_contain_text(f"picture {int(number) - 1} of the stream")
 
 

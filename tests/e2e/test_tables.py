@@ -59,7 +59,7 @@ def test_the_arenas_tables_are_sorted_together_and_their_rows_stay_side_by_side(
 
 
 def test_rows_are_filtered_by_words_and_stay_so_when_the_table_is_drawn_anew(page: Page) -> None:
-    open_lab(page, "Memory (cache)")
+    open_lab(page, "Memory")
     table, count = page.locator("#log table"), page.locator("#log caption [role=status]")
     words = table.get_by_role("searchbox", name="Filter these rows by words")
     expect(words).to_be_visible()
@@ -89,7 +89,7 @@ def test_rows_are_filtered_by_words_and_stay_so_when_the_table_is_drawn_anew(pag
 
 
 def test_what_is_missing_comes_last_and_numbers_are_no_words(page: Page) -> None:
-    open_lab(page, "Figures of the paper")
+    open_lab(page, "Figures")
     page.get_by_role("button", name="What does the paper print").click()
     table = page.locator("#fig-printed table")
     button = table.get_by_role("button", name="Sort by printed")

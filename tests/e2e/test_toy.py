@@ -55,7 +55,7 @@ def check_sums(toy: Locator, mass: float = 1) -> None:
         assert total == pytest.approx(float((shares * costs).sum()) / mass, abs=3e-4)
 
 
-@pytest.mark.parametrize("tab", ["This run", pytest.param("Terms", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("tab", ["Inside", pytest.param("Terms", marks=pytest.mark.nightly)])
 def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
     open_lab(page, tab)
     toy = page.locator("#toy" if tab != "Terms" else "#toy-terms")
@@ -99,7 +99,7 @@ def test_a_crop_is_dragged_and_the_sums_follow(page: Page, tab: str) -> None:
 def phone(page: Page) -> Page:
     """*This run* on a phone, with the small plan in sight."""
     page.set_viewport_size({"width": 390, "height": 844})
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.get_by_role("button", name="Show the transport").click()
     page.locator("#toy svg").scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
@@ -128,7 +128,7 @@ def test_a_touch_screen_is_told_of_no_keys(browser: Browser, address: str) -> No
     phone = context.new_page()
     phone.goto(address)
     phone.wait_for_function(TOLD_JS)
-    open_lab(phone, "Memory (cache)")
+    open_lab(phone, "Memory")
     expect(phone.locator("#contents .keys")).to_contain_text("Arrow keys")
     expect(phone.locator("#contents .keys")).to_be_hidden()
     context.close()

@@ -19,7 +19,7 @@ def test_the_story_and_the_run_are_short_and_no_tab_is_wider_than_the_window(
     page.wait_for_timeout(1_000)
     assert page.evaluate("document.documentElement.scrollHeight") <= story
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.wait_for_timeout(1_000)
     assert page.evaluate("document.documentElement.scrollHeight") <= run
     for name, content in (("Show the crops", "#views button"), ("Show the transport", "#costs svg")):

@@ -32,7 +32,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
     picture.write_bytes(png_bytes(SAMPLES["coffee"].load().pixels[:96, :96]))
     upload(page, picture)
     expect(page.locator("#status")).to_contain_text("Done in")
-    open_lab(page, "This run")
+    open_lab(page, "Inside")
     page.get_by_role("button", name="Every crop and every sentence").click()
     expect(page.locator("#plan .js-plotly-plot svg").first).to_be_visible()
     before = verdicts(page)
@@ -47,7 +47,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
         expect(again.locator("#status")).to_contain_text("all 6 answers and every pixel are those in the file")
         expect(again.locator("#chosen")).to_contain_text("pixel for pixel")
         assert again.evaluate("document.documentElement.scrollWidth") <= 390
-        open_lab(again, "This run")
+        open_lab(again, "Inside")
         expect(again.locator("#verdicts tbody tr")).to_have_count(3)
         assert verdicts(again) == before
         assert again.evaluate("document.documentElement.scrollWidth") <= 390

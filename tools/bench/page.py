@@ -103,7 +103,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         page.wait_for_timeout(2000)
         views = itertools.count(1)
         found["page: selection"] = _median_of(lambda: click("#views button", next(views), "#view-detail"))
-        page.get_by_role("tab", name="Inside RITA").click()
+        page.get_by_role("tab", name="Inside").click()
         page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
         page.wait_for_timeout(2000)
         found["page: what-if"] = _median_of(lambda: exclude("#whatif-banner"))

@@ -1,4 +1,4 @@
-"""The tab *Arena*: every defence against every attacker on the picture on screen."""
+"""The room *Arena*: every defence against every attacker on the picture on screen."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -69,12 +69,12 @@ class ArenaTab:
         context.panels.on_open("arena", self.on_open)
 
     def bind_events(self, own_tab: gr.Tab, shown: Sequence[Component]) -> None:
-        """Connect the events, after the panels of all tabs are registered. ``shown``: what ``show_model``
+        """Connect the events, after the panels of all rooms are registered. ``shown``: what ``show_model``
         updates."""
         context, visitor, banner = self.context, self.context.visitor, self.context.error_banner
-        context.bind_tab(own_tab, [self.runs])
+        context.bind_room(own_tab, self.runs)
         job = StoppableJob(context, self.stop_button, self.on_stopped)
-        outputs = [*context.outputs_of("arena"), self.stop_button]
+        outputs = context.outputs(self.stop_button)
         job.bind_event(self.start_button.click, self.fill, [visitor, self.methods], outputs, **ARENA_QUEUE)
         safe = notice.handle_errors(banner)
         self.export.click(safe(self.on_export), visitor, [banner, self.export], **immediate_event(self.on_export))
@@ -82,11 +82,11 @@ class ArenaTab:
         self.opener.bind_event(self.table.click, self.open_cell, *shown)
 
     def on_open(self, session: Session) -> Updates:
-        """The tab is opened: the server may have other run folders. The worked example comes with its table."""
+        """The room is opened: the server may have other run folders. The worked example comes with its table."""
         with suppress(DataError):
             if (session.arena is None or not session.arena.fits(session.run)) and arena_file.stored().fits(session.run):
                 session.arena = arena_file.stored()
-                session.stale_tabs.add("arena")
+                session.touch("arena")
         return {self.runs: gr.update(choices=[SHIPPED_RUN, *((name, name) for name in run_names(self.folders))])}
 
     def show_stored(self, run: str) -> Updates:
@@ -118,14 +118,14 @@ class ArenaTab:
             update = context.progress(at.sentence, at.fraction, time_left)
             if at.table is not shown:
                 session.arena = shown = at.table
-                update |= context.panels.redraw(session, "arena", tab="arena")
+                update |= context.changed(session, "arena")
             yield update
         context.sessions.evict()
         yield Finished(context.done(f"The arena is filled after {wording.format_seconds(time_left.elapsed)}."))
 
     def on_stopped(self, session: Session) -> Updates:
         stopped = self.context.done("Stopped. The answers that are there stay.")
-        return stopped | self.context.panels.redraw(session, "arena", tab="arena")
+        return stopped | self.context.changed(session, "arena")
 
     def on_export(self, visitor: str, event: gr.EventData) -> Updates:
         """The table as a file."""
@@ -140,7 +140,7 @@ class ArenaTab:
             return {self.export: download_value(f"arena.{kind}", data, self.export_count)}
 
     def open_cell(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
-        """Run the attack of a cell again, in its model, and show the run in all tabs."""
+        """Run the attack of a cell again, in its model, and show the run in all rooms."""
         session = self.context.sessions.get(visitor)
         tower, request = cell_request(session, event_data(event))
         for _ in self.context.models.load_steps(

@@ -1,1 +1,1 @@
-"""The form above the Story, and the Lab's tab This run."""
+"""The Story with its form, and every way to a run."""

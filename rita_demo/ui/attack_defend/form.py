@@ -144,7 +144,13 @@ class Form:
     @property
     def shown(self) -> list[Component]:
         """What a run or a link fills in."""
-        return [*self.fields.values(), self.upload_note, self.gallery, self.differences, self.choice]
+        return [*self.fields.values(), self.upload_note, self.gallery, self.differences]
+
+    @property
+    def of_picture(self) -> list[Component]:
+        """What another picture fills in."""
+        names = ("vocabulary", "own_names", "truth", "target", "attack")
+        return [*(self.fields[name] for name in names), self.upload_note, self.gallery, self.choice]
 
     def show_sample(self, one: samples.Sample) -> Updates:
         """Updates for a sample: its class names and its true class."""

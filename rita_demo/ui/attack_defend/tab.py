@@ -1,10 +1,10 @@
-"""The form and the Story on the first tab, the run's panels in the Lab, and the events of both."""
+"""The Story with its form, and every way to a run."""
 
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -24,7 +24,6 @@ from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.attack_defend.form import Form, lists_for, names_note, started_list, uploaded_note
-from rita_demo.ui.attack_defend.panels import build_first_screen, build_sections
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import (
@@ -35,10 +34,9 @@ from rita_demo.ui.framework.context import (
     immediate_event,
     queued_event,
 )
-from rita_demo.ui.framework.panels import FormValues, Updates
+from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
-from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import (
     OWN_CLASSES,
@@ -47,12 +45,12 @@ from rita_demo.ui.session.run_request import (
     parse_request,
     without_old_classes,
 )
-from rita_demo.ui.session.session import HOME_TAB, RUN_TAB, SIDES, AttackDefendState, Session
+from rita_demo.ui.session.session import SIDES, STORY, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import image_bytes
-from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int
+from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 
 PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
@@ -65,14 +63,12 @@ UPLOAD_EVENT = queued_event("uploads", 8)
 
 
 class AttackDefendTab(SelectionEvents):
-    """The Story, built by the constructor inside its ``gr.Tab``, and *This run*, built by :meth:`build_panels` inside
-    another; ``form``, ``story`` and ``result`` hold their components."""
+    """The Story, built by the constructor inside its ``gr.Tab``; ``form`` and ``story`` hold its components."""
 
-    tab = RUN_TAB
+    room = STORY
 
     def __init__(self, context: AppContext, sample: str | None) -> None:
-        self.context, self.two_stage = context, TwoStageUpdate(context, RUN_TAB)
-        self.story_update = TwoStageUpdate(context, HOME_TAB)
+        self.context = context
         self.link = gr.State(None)  # the query of the page's address, once it can be used
         self.starts = gr.State(
             0
@@ -81,24 +77,19 @@ class AttackDefendTab(SelectionEvents):
             self.form = Form(sample)
         self.story = build_story(context.panels)
         context.panels.add(self.form.changed, _changed_note)
+        for component in self.form.shown:
+            context.panels.add(component, partial(_filled, component), "form")
 
-    def build_panels(self) -> None:
-        """*This run*: every panel of the run on screen."""
-        with gr.Column(elem_id="result"):
-            parts = build_first_screen(self.context.panels)
-        with gr.Column(elem_id="more"):
-            self.result = SimpleNamespace(**parts, **build_sections(self.context.panels))
-
-    def bind_events(self, story_tab: gr.Tab, run_tab: gr.Tab, share: share_link.ShareButton) -> None:
-        """Connect the events, after the panels of all tabs are registered."""
-        form, result, context, visitor = self.form, self.result, self.context, self.context.visitor
-        for tab in (story_tab, run_tab):
-            context.bind_tab(tab)
+    def bind_events(self, tab: gr.Tab, share: share_link.ShareButton, run_panels: Parts) -> None:
+        """Connect the events, after the panels of all rooms are registered. ``run_panels``: those of *Inside* that start a run."""
+        form, context, visitor = self.form, self.context, self.context.visitor
+        self.known_defence = run_panels["known_defence"]
+        context.bind_room(tab)
         safe, fields = notice.handle_errors(context.error_banner), form.fields
         # Gradio shows the place in the queue on the status line; of several events at the same time the last one waits
         waits = LONG_EVENT | {"show_progress": "minimal", "show_progress_on": context.status}
         queued = waits | {"trigger_mode": "always_last"}
-        noted = context.outputs(*form.shown, self.starts)
+        noted = context.outputs(*form.of_picture, self.story, self.starts)
         lists = [fields["vocabulary"], fields["own_names"]]
         form.upload.upload(
             safe(self.take_upload), [visitor, form.upload, fields["attack"], *lists], noted, **UPLOAD_EVENT
@@ -108,34 +99,36 @@ class AttackDefendTab(SelectionEvents):
         fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         self.story.select(safe(self.on_story_truth), [visitor], noted, **UPLOAD_EVENT)
-        share.undo(safe(self.go_back), [visitor], context.outputs(*self.link_outputs), **UPLOAD_EVENT)
+        share.undo(safe(self.go_back), [visitor], context.outputs(*form.of_picture, self.story, self.link), **UPLOAD_EVENT)
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
         inputs = {visitor, form.choice, *fields.values()}
-        outputs = context.outputs(form.stop_button, *(fields[name] for name in ("attack", AGAINST, "methods")))
+        outputs = context.outputs(form.stop_button, self.story, *(fields[name] for name in ("attack", AGAINST, "methods")))
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
         defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **waits)
         defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
-        attack, known = self.attack_and_defend, inputs | {result.known_defence}
+        attack, known = self.attack_and_defend, inputs | {self.known_defence}
         for run_event in (
             job(form.run_button.click, attack, inputs, outputs, **queued),  # what was changed meanwhile is run next
-            job(result.knowing_button.click, self.attack_known_defence, known, outputs, **waits),
+            job(run_panels["knowing_button"].click, self.attack_known_defence, known, outputs, **waits),
             job(self.story.submit, self.attack_rita, inputs, outputs, **waits),
             job(self.story.undo, self.attack_as_before, inputs, outputs, **waits),
             job(chosen.success, attack, inputs, outputs, **queued),
             job(self.starts.change, attack, inputs, outputs, **queued),
             job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued),
         ):
-            run_event.success(safe(self.start_background_work), visitor, outputs, **BACKGROUND_EVENT)
+            run_event.success(safe(self.start_background_work), visitor, context.outputs(), **BACKGROUND_EVENT)
             run_event.then(compare, inputs, compared, **IMMEDIATE_EVENT)  # it may have been stopped
         form.bind_edits(compare, inputs, compared)
         self.note_names = safe(self.on_names), [visitor, *lists], [context.error_banner, form.names_note]
         gr.on([one.change for one in lists], *self.note_names, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
-        result.background_button.click(slow, visitor, outputs, **BACKGROUND_EVENT)
-        self._bind_selection()
+        run_panels["background_button"].click(slow, visitor, context.outputs(), **BACKGROUND_EVENT)
+        story = {"active": [self.story]}
+        context.bind_quick(self.room, self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **story)
+        context.bind_quick(self.room, self.story.click, self.on_story_crop, [visitor], "view", **story)
 
     # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
@@ -164,18 +157,17 @@ class AttackDefendTab(SelectionEvents):
             yield drawing | context.panels.draw_only(preview, [self.story])
             crops = {side: engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
         except Exception:
-            yield context.panels.redraw(session, "run")  # the result of before
+            yield context.changed(session, "story")  # the result of before
             raise
         session.show(run, sample=request.sample)
         session.crops = crops
         session.attack_defend.shown_choice = choice
         session.add_to_history(run, request.title)
-        if request.selection:  # before anything is drawn: a tab that is opened meanwhile draws it, too
+        if request.selection:
             session.select(**valid_selection(request.selection, run))
-            self.prepare(session)
         context.sessions.evict()
         yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
-        yield self._progress("The figures are drawn", 0.97, time_left) | context.panels.redraw(session, "run")
+        yield self._progress("The figures are drawn", 0.97, time_left) | context.changed(session, "run")
         spent = wording.format_seconds(time_left.elapsed)
         yield {context.status: notice.done_html(f"Done in {spent}.", routine=True)}
 
@@ -209,7 +201,7 @@ class AttackDefendTab(SelectionEvents):
         try:
             request = parse_request(without_old_classes(form, old), chosen, side, attack=attack)
         except DemoError:
-            yield self.context.panels.draw_only(session, [self.story])
+            yield self.context.changed(session, "story")
             raise
         yield from self.run(session, replace(request, **selected))
 
@@ -218,7 +210,7 @@ class AttackDefendTab(SelectionEvents):
 
     def attack_rita(self, values: FormValues) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows RITA."""
-        yield from self.attack_known_defence({**values, self.result.known_defence: "rita"})
+        yield from self.attack_known_defence({**values, self.known_defence: "rita"})
 
     def attack_as_before(self, values: FormValues) -> Iterator[Updates]:
         """Attack the picture as before the attack that knows a defence."""
@@ -228,7 +220,7 @@ class AttackDefendTab(SelectionEvents):
 
     def attack_known_defence(self, values: FormValues) -> Iterator[Updates]:
         """The same picture and settings, attacked by somebody who knows the chosen defence."""
-        (known,) = validated([values[self.result.known_defence]])
+        (known,) = validated([values[self.known_defence]])
         changed: dict[str, Any] = {"attack": "adaptive", AGAINST: known}
         if (kind := values[self.form.fields["attack"]]) != "adaptive":
             self.context.sessions.get(values[self.context.visitor]).attack_defend.attack_before = kind
@@ -264,11 +256,6 @@ class AttackDefendTab(SelectionEvents):
         session.attack_defend.form_differs = session.run is not None and asks_for_another_run(form, session.run)
         return {self.form.changed: _changed_note(session)}
 
-    @property
-    def link_outputs(self) -> list[Component]:
-        """The components besides panels that :meth:`apply_link` and :meth:`run_form_updates` fill in."""
-        return [*self.form.shown, self.link]
-
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
         """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it
         waits like every other job. ``source``: the picture where it is no sample."""
@@ -278,9 +265,11 @@ class AttackDefendTab(SelectionEvents):
         else:
             picture = open_picture(source, side=self.context.engine_of(session).info.side)
             noted = {self.form.upload_note: uploaded_note(picture)}
-        chosen = self._choose(visitor, link.sample or None, source) | self.form.show(link.form) | noted
+        chosen = self._choose(visitor, link.sample or None, source) | noted
+        session.attack_defend.filled = self.form.show(link.form) | chosen
         again = {"again": str(session.attack_defend.choice)}  # a link of before is another job, too
-        return chosen | {self.link: query | again, self.story: loading(picture)}
+        changed = self.context.changed(session, "form")
+        return chosen | changed | {self.link: query | again, self.story: loading(picture)}
 
     def go_back(self, visitor: str, event: gr.EventData) -> Updates:
         """The browser went back or forward to another run, or loaded the page again: that run again. Its picture, where it is
@@ -321,7 +310,7 @@ class AttackDefendTab(SelectionEvents):
 
     def on_stopped(self, session: Session) -> Updates:
         said = {self.context.status: notice.done_html("Stopped. Nothing was lost.")}
-        return said | self.context.panels.redraw(session, "run")
+        return said | self.context.changed(session, "story")
 
     # --- choosing a picture
     def choose_sample(self, values: FormValues, event: gr.EventData) -> Updates:
@@ -347,7 +336,7 @@ class AttackDefendTab(SelectionEvents):
             updates[self.form.fields["attack"]] = chosen.attack_before
         return updates
 
-    def run_form_updates(self, run: Run, sample: str | None) -> Updates:
+    def form_of(self, run: Run, sample: str | None) -> Updates:
         """The form that gives this run, of a sample or of an upload."""
         updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
         return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
@@ -377,56 +366,21 @@ class AttackDefendTab(SelectionEvents):
         started = self.take_truth(visitor, name)
         return started | ({self.form.fields["truth"]: name} if started else {})
 
-    # --- clicks in the result
-    def _bind_selection(self) -> None:
-        r, visitor, wire = self.result, self.context.visitor, self.two_stage.bind_event
-        story, active = self.story_update.bind_event, {"active": [self.story]}
-        story(self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **active)
-        story(self.story.click, self.on_story_crop, [visitor], "view", **active)
-        wire(r.field.release, self.on_field_step, [visitor], *STEP_TOPICS)
-        wire(r.field.click, self.on_view, [visitor], "view")
-        wire(r.grid.click, self.on_view, [visitor], "view", active=[r.grid])
-        wire(r.steps.click, self.on_step, [visitor], "step")
-        for event, handler, inputs in (
-            (r.side.input, self.pick_side, [visitor, r.side]),
-            (r.entropies.click, self.on_view, [visitor]),
-            (r.costs.click, self.on_class, [visitor]),
-            (r.class_menu.input, self.pick_class, [visitor, r.class_menu]),
-            (r.plan.click, self.on_cell, [visitor]),
-        ):
-            wire(event, handler, inputs, "class", "view", "side")
-
+    # --- clicks in the Story
     def on_story_step(self, visitor: str, event: gr.EventData) -> Updates:
         """The Story shows another attack step: the Lab follows when it is opened."""
         session, run = self._session_and_run(visitor)
         step = None if run is None else parse_int(event_data(event).get("step"), 0, last_step(run) + 1)
-        if step is None:
-            return {}
-        session.select(step=step)
-        return self.story_update.immediate(session, *STEP_TOPICS)
+        return {} if step is None else self._select(session, *STEP_TOPICS, step=step)
 
     def on_story_crop(self, visitor: str, event: gr.EventData) -> Updates:
         session, n = self._clicked_view(visitor, event)
-        if n is None:
-            return {}
-        session.select(view=n, atom=None)
-        return self.story_update.immediate(session, "view")
-
-    def on_field_step(self, visitor: str, event: gr.EventData) -> Updates:
-        """The crop field's control was moved, or the attack was played to its end."""
-        return self.pick_step(visitor, event_data(event).get("step"))
-
-    def on_step(self, visitor: str, event: gr.EventData) -> Updates:
-        _, run = self._session_and_run(visitor)
-        return self.pick_step(visitor, None if run is None else clicked_integer(event, last_step(run) + 1))
-
-    def pick_side(self, visitor: str, side: JsonValue) -> Updates:
-        session, run = self._session_and_run(visitor)
-        if run is None or side not in SIDES:
-            return {}
-        self.context.crop_views(session, side)
-        return self._select(session, "side", side=side)
+        return {} if n is None else self._select(session, "view", view=n, atom=None)
 
 
 def _changed_note(session: Session) -> str:
     return CHANGED if session.attack_defend.form_differs else ""
+
+
+def _filled(component: Component, session: Session) -> PanelValue:
+    return session.attack_defend.filled.get(component, gr.update())

@@ -85,7 +85,7 @@ def in_background(
 
     def show() -> Updates:
         context.sessions.evict()
-        return context.panels.redraw(session, *changed) if changed else {context.status: gr.skip()}
+        return context.changed(session, *changed) if changed else {context.status: gr.skip()}
 
     steps, changed, updated = work(context.engine_of(session), session, run), set[str](), -math.inf
     while (topics := next(steps, None)) is not None:

@@ -1,1 +1,1 @@
-"""The tab Figures of the paper."""
+"""The room Figures."""

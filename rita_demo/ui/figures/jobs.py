@@ -1,4 +1,4 @@
-"""The long jobs of *Figures of the paper*: collect pictures, run UMAP, measure a setting.
+"""The long jobs of *Figures*: collect pictures, run UMAP, measure a setting.
 
 Each yields ``{component: value}`` after every picture or half second and can be stopped there; the earlier result
 stays.
@@ -77,10 +77,10 @@ class FigureJobs:
                 session.figures, placed_cloud=placed, projection="UMAP", k=None, picture=None, lasso_points=()
             )
         context.sessions.evict()
-        yield context.done("Measuring how far the classes are apart") | context.panels.redraw(session, "cloud")
+        yield context.done("Measuring how far the classes are apart") | context.changed(session, "cloud")
         measured = replace(placed, separability=analysis.separabilities(placed.cloud))
         session.figures = replace(session.figures, placed_cloud=measured)
-        yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
+        yield Finished(context.done(text) | context.changed(session, "cloud"))
 
     def run_umap_for_new(self, visitor: str, neighbours: JsonValue) -> Iterator[Updates]:
         """UMAP for the cloud that was just collected; nothing if collecting failed, which has its own message."""
@@ -115,7 +115,7 @@ class FigureJobs:
             drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
             session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
         text = f"UMAP placed {len(coordinates)} points."
-        yield Finished(context.done(text) | context.panels.redraw(session, "cloud"))
+        yield Finished(context.done(text) | context.changed(session, "cloud"))
 
     def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
         """Measure a small ablation on drawn textures, without the pictures that were measured before."""

@@ -1,4 +1,4 @@
-"""How the tab *Figures of the paper* is laid out: its components and panels, without events."""
+"""How the room *Figures* is laid out: its components and panels, without events."""
 
 from collections.abc import Sequence
 from typing import Any

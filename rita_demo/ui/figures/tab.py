@@ -1,11 +1,12 @@
-"""The tab *Figures of the paper*, drawn from this visitor's run and from measurements.
+"""The room *Figures*, drawn from this visitor's run and from measurements.
 
-Its panels share the selection of all tabs; they are drawn only while the tab is visible.
+Its panels share the selection of all rooms; they are drawn only while the room is in sight.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -36,23 +37,24 @@ LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
 class FiguresTab(SelectionEvents):
-    """The tab. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
+    """The room. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
 
-    tab = "figures"
+    room = "figures"
 
     def __init__(self, context: AppContext, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.folders, self.opener = context, folders, opener
         self.jobs = FigureJobs(context, folders, UmapProcess())
         self.parts: Parts = layout.build(context, folders)
-        context.panels.before_draw(self.tab, self._compute_bounds)
-        context.panels.on_open(self.tab, self.on_open)
+        context.panels.prepare(self.room, self._compute_bounds)
+        context.panels.on_open(self.room, self.on_open)
 
     # --- events
     def bind_events(self, own_tab: gr.Tab, fields: Parts, start_stream: StartStream) -> None:
-        """Connect the events, after the panels of all tabs are registered. ``fields``: the components of the form with the
+        """Connect the events, after the panels of all rooms are registered. ``fields``: the components of the form with the
         settings; ``start_stream`` connects a press that makes pictures the next stream."""
         p, visitor = self.parts, self.context.visitor
-        said, of, won = self.context.error_banner, self.context.outputs_of, p["won_buttons"]
+        said, won = self.context.error_banner, p["won_buttons"]
+        of = partial(self.context.outputs_of, self.room)
         filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
         compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
@@ -79,7 +81,7 @@ class FiguresTab(SelectionEvents):
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
         lists = [p[name] for name in ("source", "run", "first", "second")]
-        self.context.bind_tab(own_tab, lists)
+        self.context.bind_room(own_tab, *lists)
         for buttons in (p["lasso_buttons"], won):
             buttons.bind_events(fields, start_stream, lists, self._lists)
         self.opener.bind_event(p["lassoed"].click, self.open_picture)
@@ -105,27 +107,22 @@ class FiguresTab(SelectionEvents):
     def on_stopped(self, _: Session) -> Updates:
         return self.context.done("Stopped. What was there before is still shown.")
 
-    def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
-        session.select(**changes)
-        return self.context.panels.redraw(session, *topics)
-
     def _change(self, session: Session, topic: str, **changes: Any) -> Updates:
-        """Change what the tab shows, and draw what depends on ``topic``."""
+        """Change what the room shows, and draw what depends on ``topic``."""
         session.figures = replace(session.figures, **changes)
-        return self.context.panels.redraw(session, topic)
+        return self.context.answer(session, self.room, topic)
 
-    # --- opening the tab
+    # --- opening the room
     def on_open(self, session: Session) -> Updates:
-        """The tab is opened: warm up UMAP, compute the bounds of Theorem 1, list the runs. The first time it shows a stored
+        """The room is opened: warm up UMAP, compute the bounds of Theorem 1, list the runs. The first time it shows a stored
         cloud."""
         self.jobs.worker.warm_up()
         if session.figures.placed_cloud is None:
             with suppress(DataError):
                 self._show_example(session, evaluation_page.EXAMPLES[0])
-        self._compute_bounds(session)
         lists = self._lists(session)
         self._load_run_folder(session, lists[self.parts["run"]]["value"])  # it may have more rows than before
-        session.stale_tabs.add(self.tab)
+        session.touch("figures", "cloud")
         return lists
 
     def _lists(self, session: Session) -> Updates:
@@ -159,7 +156,7 @@ class FiguresTab(SelectionEvents):
         return session, clicked_integer(event, len(one.points.kind) if one else 0)
 
     def on_point(self, visitor: str, event: gr.EventData) -> Updates:
-        """A point was clicked: its picture is selected, and its class in every tab that has it."""
+        """A point was clicked: its picture is selected, and its class in every room that has it."""
         session, i = self._point(visitor, event)
         one = session.figures.placed_cloud
         if one is None or i is None:
@@ -184,7 +181,7 @@ class FiguresTab(SelectionEvents):
         return drawn | self.parts["lasso_buttons"].draw(session)
 
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
-        """A picture of the table was pressed: attack it again as in the cloud, and show it in all tabs."""
+        """A picture of the table was pressed: attack it again as in the cloud, and show it in all rooms."""
         session = self.context.sessions.get(visitor)
         cloud = session.figures.placed_cloud and session.figures.placed_cloud.cloud
         if not isinstance(cloud, FeatureCloud):
@@ -203,7 +200,7 @@ class FiguresTab(SelectionEvents):
         yield from self.opener.steps(session, find)
 
     def open_won(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
-        """A picture that one run alone has right was pressed: show it in all tabs as that run had it."""
+        """A picture that one run alone has right was pressed: show it in all rooms as that run had it."""
         session = self.context.sessions.get(visitor)
         compared = session.figures.compared
         n = parse_int(event_data(event).get("picture"), 0, len(compared.found.won) if compared else 0)
@@ -223,7 +220,7 @@ class FiguresTab(SelectionEvents):
         if example is not None:
             session = self.context.sessions.get(visitor)
             self._show_example(session, example)
-            updates |= self.context.panels.redraw(session, "cloud")
+            updates |= self.context.answer(session, self.room, "cloud")
         return updates | {self.parts["budget"]: strength_update(attack, layout.STRENGTH_INFO, usable=live)}
 
     def on_chip(self, visitor: str, event: gr.EventData) -> Updates:
@@ -244,7 +241,7 @@ class FiguresTab(SelectionEvents):
         return {} if k is None else self._select_class(session, k, session.figures.picture)
 
     def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
-        """Select a class of the cloud; in every tab, if the displayed run has it."""
+        """Select a class of the cloud; in every room, if the displayed run has it."""
         one, known = session.figures.placed_cloud, session.run.class_prompts.names if session.run else ()
         assert one is not None
         name = one.cloud.names[k]
@@ -266,7 +263,7 @@ class FiguresTab(SelectionEvents):
     def pick_run(self, visitor: str, run: str | None) -> Updates:
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, run or "")
-        return {self.context.error_banner: "", **self.context.panels.redraw(session, "figures")}
+        return {self.context.error_banner: "", **self.context.answer(session, self.room, "figures")}
 
     def pick_compared(self, visitor: str, first: JsonValue, second: JsonValue) -> Updates:
         """Two measurements were chosen: the pictures that the first alone has right. A second one that is not of the same
@@ -290,7 +287,7 @@ class FiguresTab(SelectionEvents):
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, small_ablations.RUN_FOLDER)
         lists = self._lists(session)
-        yield lists | self.context.panels.redraw(session, "figures")
+        yield lists | self.context.changed(session, "figures")
 
     def on_filter(self, visitor: str, *values: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)

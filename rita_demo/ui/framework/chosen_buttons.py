@@ -17,7 +17,7 @@ from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import MeasuredCell
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
-from rita_demo.ui.framework.panels import FormValues, PanelRegistry, Parts, Updates
+from rita_demo.ui.framework.panels import FormValues, Parts, Updates
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
@@ -42,8 +42,7 @@ class Choice:
 
 
 class ChosenButtons:
-    """The buttons, built where it is made. ``topics``: what changes whether there are pictures; ``panels``: those of the tab,
-    where it has its own."""
+    """The buttons, built where it is made. ``topics``: what changes whether there are pictures."""
 
     def __init__(
         self,
@@ -51,10 +50,8 @@ class ChosenButtons:
         folders: DataFolders,
         choice: Choice,
         *topics: str,
-        panels: PanelRegistry | None = None,
     ) -> None:
         self.context, self.folders, self.choice, self.export_count = context, folders, choice, 0
-        self.panels = panels or context.panels
         name = choice.name
         hidden: dict[str, Any] = {"size": "sm", "visible": False}
         with gr.Row(elem_classes="chosen-row", elem_id=f"{name}-chosen"):
@@ -65,8 +62,7 @@ class ChosenButtons:
             self.stop = gr.Button("Stop", elem_id=f"{name}-stop", **hidden)
         self.measured = gr.HTML(elem_id=f"{name}-measured")
         for button in (self.table, self.folder, self.measure, self.stream):
-            self.panels.add(button, lambda session: gr.update(visible=choice.is_there(session)), *topics)
-        self.panels.add(self.measured, lambda session: gr.update())
+            context.panels.add(button, lambda session: gr.update(visible=choice.is_there(session)), *topics)
 
     @property
     def components(self) -> tuple[Any, ...]:
@@ -75,7 +71,7 @@ class ChosenButtons:
 
     def draw(self, session: Session) -> Updates:
         """The pictures are others now: the buttons where there are some, and no measurement yet."""
-        return self.panels.draw_only(session, self.components[:4]) | {self.measured: ""}
+        return self.context.panels.draw_only(session, self.components[:4]) | {self.measured: ""}
 
     def bind_events(
         self,

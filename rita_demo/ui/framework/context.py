@@ -1,5 +1,6 @@
 """What all tabs share: models, sessions, panels, and the places for messages."""
 
+import functools
 import inspect
 import threading
 import time
@@ -22,6 +23,7 @@ from rita_demo.ui.framework.notice import ErrorBanner, done_html, handle_errors,
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
+from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
 MAX_DOWNLOADS = 2  # files for browsers that are made at a time, for all visitors
 _NO_SPINNER: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -126,9 +128,25 @@ class EngineActivity:
             time.sleep(0.2)
 
 
+class Signal(HtmlWidget):
+    """Its value counts what happened to the session. Another one rings the bell of the room in sight."""
+
+    script = "watch('value', () => document.dispatchEvent(new CustomEvent('changed')));"
+
+
+class Bell(HtmlWidget):
+    """In a room; ``submit`` asks to draw it."""
+
+    script = """
+document.addEventListener('changed', () => {
+  if (element.closest('[role=tabpanel]')?.getClientRects().length) trigger('submit');
+});"""
+
+
 @dataclass(frozen=True)
 class AppContext:
-    """Shared by all tabs. ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
+    """Shared by all tabs. ``signal`` tells the room in
+    sight that something changed; ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
     jobs, for background work to wait; ``downloads`` is entered while a file is made: it limits their number."""
 
     models: ModelPool
@@ -136,6 +154,7 @@ class AppContext:
     panels: PanelRegistry
     error_banner: ErrorBanner
     status: gr.HTML
+    signal: Signal
     visitor: gr.State
     activity: EngineActivity = field(default_factory=EngineActivity)
     downloads: threading.BoundedSemaphore = field(default_factory=partial(threading.BoundedSemaphore, MAX_DOWNLOADS))
@@ -149,23 +168,64 @@ class AppContext:
         return {self.status: progress_html(text, fraction, time_left)}
 
     def outputs(self, *more: Block) -> list[Block]:
-        return [self.error_banner, self.status, *self.panels.components, *more]
+        """The outputs of an event that may change anything: the room in sight draws itself."""
+        return [self.error_banner, self.status, self.signal, *more]
 
-    def outputs_of(self, *changed: str) -> list[Component]:
-        """The outputs of an event that redraws only what depends on ``changed``. Gradio takes about a millisecond for
-        every output, changed or not, and so does the browser."""
-        return [self.error_banner, self.status, *self.panels.depending_on(*changed)]
+    def outputs_of(self, room: str, *changed: str) -> list[Block]:
+        """The outputs of a quick event in a room. Gradio takes about a millisecond for every output, changed or not, and so
+        does the browser."""
+        return self.outputs(*self.panels.components(room, *changed))
 
-    def bind_tab(self, tab: gr.Tab, extra_outputs: Sequence[Component] = ()) -> Dependency:
-        """Draw a tab when it is opened; call it once all panels are registered. Returns the event."""
+    def changed(self, session: Session, *topics: str) -> Updates:
+        """These topics changed: the room in sight is told to draw itself."""
+        session.touch(*topics)
+        return {self.signal: str(session.changes)}
+
+    def answer(self, session: Session, room: str, *topics: str) -> Updates:
+        """These topics changed by a quick event in ``room``: what the visitor waits for is drawn, and the room told to draw the
+        rest. Gradio sends the outputs of an event one by one, and the browser draws every visible figure before it shows
+        any: a dozen figures at once would delay the one that was clicked."""
+        session.touch(*topics)
+        updates = self.panels.answer(session, room, *topics)
+        return updates | ({self.signal: str(session.changes)} if self.panels.is_stale(session, room) else {})
+
+    def bind_quick(
+        self,
+        room: str,
+        event: Callable[..., Dependency],
+        handler: Callable[..., Updates],
+        inputs: Sequence[Any],
+        *topics: str,
+        active: Sequence[Component] = (),
+    ) -> None:
+        """Connect an event in ``room`` whose ``handler`` returns :meth:`answer` of at most ``topics``. Components in ``active``
+        are not redrawn: the visitor is using them, and they show the change themselves."""
+        using = {id(component) for component in active}
+
+        @functools.wraps(handler)
+        def answered(visitor: str, *values: Any) -> Updates:
+            updates = handler(visitor, *values)
+            self.panels.leave(self.sessions.get(visitor), active)
+            return {component: value for component, value in updates.items() if id(component) not in using}
+
+        safe = handle_errors(self.error_banner)(answered if active else handler)
+        event(safe, inputs, self.outputs_of(room, *topics), **immediate_event(handler))
+
+    def bind_room(self, tab: gr.Tab, *more: Component) -> None:
+        """Draw a room when it comes to sight, and when something changed while it is; call it once all panels are registered.
+        ``more``: what else its ``on_open`` updates."""
         name = str(tab.id)
 
-        def on_tab_opened(visitor: str) -> Updates:
-            # the first tab is selected while the page loads, before there is a session
-            return self.panels.open_tab(self.sessions.get(visitor), name) if visitor else {}
+        def draw_room(visitor: str) -> Updates:
+            if not visitor:  # the first tab is selected while the page loads, before there is a session
+                return {}
+            session = self.sessions.get(visitor)
+            return self.panels.draw(session, name) if session.room == name else self.panels.open(session, name)
 
-        outputs = [self.error_banner, *self.panels.of_tab(name), *extra_outputs]
-        return tab.select(handle_errors(self.error_banner)(on_tab_opened), self.visitor, outputs, **IMMEDIATE_EVENT)
+        with tab:
+            bell = Bell(elem_classes="bell")
+        safe, outputs = handle_errors(self.error_banner), [self.error_banner, *self.panels.components(name), *more]
+        gr.on([tab.select, bell.submit], safe(draw_room), self.visitor, outputs, **IMMEDIATE_EVENT)
 
     def crop_views(self, session: Session, *sides: str) -> None:
         """Make the displayed run's views for the screen, unless they are there."""

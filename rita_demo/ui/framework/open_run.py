@@ -1,7 +1,7 @@
-"""A run that another tab asks for: it is computed and put on screen, the form of the first tab is what gives it, and a tab
-that shows it comes to the front."""
+"""A run that another room asks for: it is computed and put on screen, the form is what gives it, and a room that shows it comes
+to the front."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,59 +16,55 @@ from rita_demo.records import Run
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import BACKGROUND_EVENT, LONG_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import STORY, Session
 
 
 @dataclass(frozen=True)
 class RunOpener:
-    """``tabs`` holds all tabs; ``run`` computes a request and puts it on screen, and the handler
-    ``start_background_work`` does what follows. ``show_form`` gives updates of ``form``, the components of the first tab,
-    for a run and its sample."""
+    """``tabs`` holds all rooms; ``run`` computes a request and puts it on screen with updates of ``story``, and the handler
+    ``start_background_work`` does what follows. ``form_of`` gives the values of the form for a run and its sample."""
 
     context: AppContext
     tabs: gr.Tabs
+    story: Component
     run: Callable[[Session, RunRequest], Iterator[Updates]]
     start_background_work: Callable[[str], Iterator[Updates]]
-    show_form: Callable[[Run, str | None], Updates]
-    form: Sequence[Component]
+    form_of: Callable[[Run, str | None], dict[str, Any]]
 
     def bind_event(
         self, event: Callable[..., Dependency], handler: Callable[..., Iterator[Updates]], *outputs: Block
     ) -> None:
         """Connect an event whose handler yields :meth:`steps`, and perhaps updates of ``outputs``."""
-        context, everywhere = self.context, self.context.outputs(self.tabs, *self.form, *outputs)
+        context = self.context
         safe = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
-        opened = event(safe(handler), context.visitor, everywhere, **LONG_EVENT)
-        opened.success(safe(self.start_background_work), context.visitor, everywhere, **BACKGROUND_EVENT)
+        shown = context.outputs(self.tabs, self.story, *outputs)
+        opened = event(safe(handler), context.visitor, shown, **LONG_EVENT)
+        opened.success(safe(self.start_background_work), context.visitor, context.outputs(), **BACKGROUND_EVENT)
 
     def steps(
-        self, session: Session, find: Callable[[], RunRequest], tab: str = HOME_TAB, what: str = "The run"
+        self, session: Session, find: Callable[[], RunRequest], room: str = STORY, what: str = "The run"
     ) -> Iterator[Updates]:
-        """Run the request that ``find`` gives, and show it in ``tab``; until then *Inside RITA* says that ``what`` is
+        """Run the request that ``find`` gives, and show it in ``room``; until then *Inside* says that ``what`` is
         being computed. If that fails, the visitor's model and memory are those of before, whatever ``find`` changed."""
         before = session.model, session.memories
         with self.context.activity.track_job():
             session.inside.awaited = what
             try:
                 waiting = notice.progress_html(f"{what} is being computed …", 0, stale=True)
-                drawn = self.context.panels.redraw(session, "inside")
-                yield {self.context.error_banner: "", self.context.status: waiting, **drawn}
+                changed = self.context.changed(session, "inside")
+                yield {self.context.error_banner: "", self.context.status: waiting, **changed}
                 request = find()
-                to_front: dict[Any, Any] = {self.tabs: gr.update(selected=tab)}
-                # The tab is drawn here: what its own event of being opened sends could arrive after the run.
-                yield to_front | self.context.panels.open_tab(session, tab)
+                yield {self.tabs: gr.update(selected=room)}
                 yield from self.run(session, request)
-                yield self._follow(session, request)
+                assert session.run is not None
+                chosen, sample = session.attack_defend, request.sample
+                # the form asks what was run: its picture is the next one's, too
+                chosen.sample, chosen.source = sample, None if sample else png_bytes(session.run.clean.picture.pixels)
+                chosen.filled = self.form_of(session.run, sample)
+                yield self.context.changed(session, "form")
             except BaseException as error:
                 session.model, session.memories = before
                 session.inside.awaited = ""
                 if isinstance(error, Exception):
-                    yield self.context.panels.redraw(session, "inside")
+                    yield self.context.changed(session, "inside")
                 raise
-
-    def _follow(self, session: Session, request: RunRequest) -> Updates:
-        """The first tab asks what was run: its picture is the next one's, too."""
-        assert session.run is not None
-        chosen, sample = session.attack_defend, request.sample
-        chosen.sample, chosen.source = sample, None if sample else png_bytes(session.run.clean.picture.pixels)
-        return self.show_form(session.run, sample)

@@ -1,8 +1,8 @@
 """What is on the page and which changes each piece depends on.
 
 A *panel* is a component and a pure function from the visitor's session to its value. An event names the topics that
-it changed ("run", "class", "view", ...). The registry then draws the panels that depend on them: those in the
-visible tab and those outside every tab. Other tabs with such panels become stale and are drawn when they are opened.
+it changed ("run", "class", "view", ...). A panel is stale where one of its topics changed after it was drawn. Only the room in
+sight is drawn; another one when it comes to sight.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,10 +20,13 @@ from rita_demo.ui.session.session import Session
 
 #: What an event can change. "run": the whole run; "attack_steps": the stored attack steps; "checks": what
 #: the Story asks of the run's pictures; "inside": a what-if;
-#: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside RITA* are another
-#: picture's; "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
-TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side")
-TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
+#: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside* are another
+#: picture's; "form": what the form asks for, other than by its own fields; "stream": the stream on screen;
+#: "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
+TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side", "form", "story")
+TOPICS += ("memory", "stream", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
+#: What a new run does not change.
+OF_NO_RUN = frozenset({"form", "stream"})
 
 Updates = dict[Component, Any]
 Inputs = (
@@ -38,20 +41,20 @@ C = TypeVar("C", bound=Component)
 
 @dataclass(frozen=True)
 class Panel:
-    """``draw`` makes the component's value (or a Gradio update); ``tab`` is the id of the tab it is in, None outside
-    every tab; ``immediate``: drawn in the first of the two stages of an update."""
+    """``draw`` makes the component's value (or a Gradio update); ``room`` is the id of the tab it is in, None outside
+    every tab; ``first``: drawn in the answer of an event, before the rest of its room."""
 
     component: Component
     draw: Callable[[Session], PanelValue]
     topics: frozenset[str]
-    tab: str | None
-    immediate: bool
+    room: str | None
+    first: bool
+    number: int
 
-    def depends_on(self, changed: Iterable[str], tab: str | None, immediate: bool | None) -> bool:
-        """Whether a change of these topics is drawn here while ``tab`` is visible (None: any tab); ``immediate``
-        selects one of the two stages (None: both)."""
-        here = tab is None or self.tab in (tab, None)
-        return here and immediate in (None, self.immediate) and not self.topics.isdisjoint(changed)
+    def is_stale(self, session: Session) -> bool:
+        """Whether something that it shows changed after it was drawn."""
+        drawn = session.drawn_at.get(self.number, 0)
+        return any(session.changed_at.get(topic, 0) > drawn for topic in self.topics)
 
 
 class PanelRegistry:
@@ -59,75 +62,88 @@ class PanelRegistry:
 
     def __init__(self) -> None:
         self._panels: list[Panel] = []
-        self._before_draw_hooks: dict[str, Callable[[Session], object]] = {}
-        self._on_open_hooks: dict[str, Callable[[Session], Updates | None]] = {}
+        self._prepare: dict[str, Callable[[Session], object]] = {}
+        self._opened: dict[str, list[Callable[[Session], Updates | None]]] = {}
 
-    def add(self, component: C, draw: Callable[[Session], PanelValue], *topics: str, immediate: bool = False) -> C:
-        """Draw ``component``, which is returned, again whenever one of ``topics`` changes; a new run always does. It may
-        be added more than once with draws that return ``gr.update`` of different properties: only what depends on a change is
-        sent to the browser."""
+    def add(self, component: C, draw: Callable[[Session], PanelValue], *topics: str, first: bool = False) -> C:
+        """Draw ``component``, which is returned, again whenever one of ``topics`` changes; a new run always does, but what
+        depends on ``OF_NO_RUN`` alone. It may be added more than once with draws that return ``gr.update`` of different
+        properties: only what depends on a change is sent to the browser."""
         unknown = set(topics) - set(TOPICS)
         if unknown:
             raise ValueError(f"a panel depends on {', '.join(TOPICS)}; got {sorted(unknown)}")
-        self._panels.append(Panel(component, draw, frozenset(topics) | {"run"}, _tab_of(component), immediate))
+        every = frozenset(topics) if OF_NO_RUN.intersection(topics) else frozenset(topics) | {"run"}
+        self._panels.append(Panel(component, draw, every, _room_of(component), first, len(self._panels)))
         initial = draw(Session())
         if isinstance(initial, str):
             component.value = initial  # shown until there is a run
         return component
 
-    def before_draw(self, tab: str, hook: Callable[[Session], object]) -> None:
-        """Call ``hook`` before the panels of ``tab`` are drawn for a new run while it is visible: it computes what they
-        show."""
-        self._before_draw_hooks[tab] = hook
+    def prepare(self, room: str, hook: Callable[[Session], object]) -> None:
+        """Call ``hook`` before panels of ``room`` are drawn: it computes what they show, unless that is there."""
+        self._prepare[room] = hook
 
-    def on_open(self, tab: str, hook: Callable[[Session], Updates | None]) -> None:
-        """Call ``hook`` when ``tab`` is opened, before its panels are drawn; it may give updates of other
-        components."""
-        self._on_open_hooks[tab] = hook
+    def on_open(self, room: str, hook: Callable[[Session], Updates | None]) -> None:
+        """Call ``hook`` when ``room`` comes to sight, before it is drawn; it may give updates of other components."""
+        self._opened.setdefault(room, []).append(hook)
 
-    @property
-    def components(self) -> list[Component]:
-        """Every component that any event may redraw."""
-        return list(dict.fromkeys(panel.component for panel in self._panels))
+    def components(self, room: str, *topics: str) -> list[Component]:
+        """What :meth:`answer` may give values for; without ``topics``: what :meth:`draw` may."""
+        panels = self._answering(room, topics) if topics else self._of(room)
+        return list(dict.fromkeys(panel.component for panel in panels))
 
-    def depending_on(self, *changed: str, tab: str | None = None, immediate: bool | None = None) -> list[Component]:
-        """The components that :meth:`redraw` with the same arguments may give values for (None: in any tab)."""
-        return list(dict.fromkeys(p.component for p in self._panels if p.depends_on(changed, tab, immediate)))
+    def answer(self, session: Session, room: str, *topics: str) -> Updates:
+        """The values of the room's first panels that depend on ``topics``, or of all of them where none is a first one."""
+        return self._draw(session, room, [panel for panel in self._answering(room, topics) if panel.is_stale(session)])
 
-    def redraw(self, session: Session, *changed: str, tab: str | None = None, immediate: bool | None = None) -> Updates:
-        """The new values of the visible panels that depend on what changed; with ``immediate``, of one stage. ``tab``:
-        the tab of the event, which counts as visible; by default the tab that the visitor sees."""
-        visible = tab or session.visible_tab
-        stale = {p.tab for p in self._panels if p.tab and p.depends_on(changed, None, None)}
-        with session.lock:
-            session.stale_tabs |= stale - {visible}
-        if "run" in changed and visible in self._before_draw_hooks:
-            self._before_draw_hooks[visible](session)
-        return self._draw(session, [p for p in self._panels if p.depends_on(changed, visible, immediate)])
+    def draw(self, session: Session, room: str) -> Updates:
+        """The values of all panels of the room that are stale."""
+        return self._draw(session, room, [panel for panel in self._of(room) if panel.is_stale(session)])
 
-    def open_tab(self, session: Session, tab: str) -> Updates:
-        """Make ``tab`` the visible one; the values of its panels if something changed since they were drawn."""
-        session.visible_tab = tab
-        updates = (self._on_open_hooks[tab](session) if tab in self._on_open_hooks else None) or {}
-        with session.lock:
-            stale = tab in session.stale_tabs
-            session.stale_tabs.discard(tab)
-        return updates | self._draw(session, [p for p in self._panels if stale and p.tab == tab])
+    def open(self, session: Session, room: str) -> Updates:
+        """``room`` came to sight: the values of all its panels that are stale."""
+        session.room, updates = room, Updates()
+        for hook in self._opened.get(room, ()):
+            updates |= hook(session) or {}
+        return updates | self.draw(session, room)
 
-    def of_tab(self, tab: str) -> list[Component]:
-        return list(dict.fromkeys(p.component for p in self._panels if p.tab == tab))
+    def is_stale(self, session: Session, room: str) -> bool:
+        """Whether the room has something to draw."""
+        return any(panel.is_stale(session) for panel in self._of(room))
 
     def draw_only(self, session: Session, components: Iterable[Component]) -> Updates:
-        """The new values of a few panels, whatever they depend on."""
+        """The new values of a few panels, stale or not."""
         wanted = {id(c) for c in components}
-        return self._draw(session, [p for p in self._panels if id(p.component) in wanted])
+        return self._values(session, [p for p in self._panels if id(p.component) in wanted])
+
+    def leave(self, session: Session, components: Iterable[Component], *topics: str) -> None:
+        """Take these as drawn: the visitor is using them, and they show the change themselves. ``topics``: only what depends on
+        one of them."""
+        wanted = {id(c) for c in components}
+        left = [p.number for p in self._panels if id(p.component) in wanted and p.topics.intersection(topics or p.topics)]
+        session.drawn_at |= dict.fromkeys(left, session.changes)
 
     def draw_initially(self, session: Session, component: Component, name: str) -> None:
         """Make the property ``name`` of a component that is drawn with ``gr.update`` part of the page: it is shown before
         the page asks for anything."""
         setattr(component, name, self.draw_only(session, [component])[component][name])
 
-    def _draw(self, session: Session, panels: list[Panel]) -> Updates:
+    def _of(self, room: str) -> list[Panel]:
+        return [panel for panel in self._panels if panel.room in (room, None)]
+
+    def _answering(self, room: str, topics: Iterable[str]) -> list[Panel]:
+        here = [panel for panel in self._of(room) if not panel.topics.isdisjoint(topics)]
+        split = any(panel.first for panel in self._panels if panel.room == room)
+        return [panel for panel in here if panel.first or not split]
+
+    def _draw(self, session: Session, room: str, panels: list[Panel]) -> Updates:
+        if panels and room in self._prepare:
+            self._prepare[room](session)
+        with session.lock:
+            session.drawn_at |= dict.fromkeys((panel.number for panel in panels), session.changes)
+            return self._values(session, panels)
+
+    def _values(self, session: Session, panels: list[Panel]) -> Updates:
         updates: Updates = {}
         with session.lock:
             for panel in panels:
@@ -139,7 +155,7 @@ class PanelRegistry:
         return updates
 
 
-def _tab_of(component: Component) -> str | None:
+def _room_of(component: Component) -> str | None:
     block: Block | None = component
     while block is not None:
         if isinstance(block, gr.Tab):

@@ -1,4 +1,4 @@
-"""One selection in every tab: handlers of clicks, menus and sliders. Events are untrusted: an invalid one changes nothing."""
+"""One selection in every room: handlers of clicks, menus and sliders. Events are untrusted: an invalid one changes nothing."""
 
 from typing import Any
 
@@ -9,7 +9,6 @@ from rita_demo.records import Run
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import clicked_integer
 
@@ -18,18 +17,14 @@ STEP_TOPICS = ("step", "inside", "crops")
 
 
 class SelectionEvents:
-    """Handlers that several tabs share; a tab that shows a run inherits them."""
+    """Handlers that several rooms share; a room that shows a run inherits them."""
 
     context: AppContext
-    two_stage: TwoStageUpdate
-
-    def prepare(self, session: Session) -> None:
-        """Compute what the tab shows of another step."""
-        self.context.crop_views(session, session.selection.side)
+    room: str
 
     def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
         session.select(**changes)
-        return self.two_stage.immediate(session, *topics)
+        return self.context.answer(session, self.room, *topics)
 
     def _session_and_run(self, visitor: str) -> tuple[Session, Run | None]:
         session = self.context.sessions.get(visitor)
@@ -71,6 +66,4 @@ class SelectionEvents:
         session, run = self._session_and_run(visitor)
         if run is None or run.attack is None or not isinstance(step, int | float) or not abs(step) < 10**6:
             return {}
-        session.select(step=min(max(round(step), 0), last_step(run)))
-        self.prepare(session)
-        return self.two_stage.immediate(session, *STEP_TOPICS)
+        return self._select(session, *STEP_TOPICS, step=min(max(round(step), 0), last_step(run)))

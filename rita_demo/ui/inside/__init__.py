@@ -1,1 +1,1 @@
-"""The tab Inside RITA."""
+"""The room Inside."""

@@ -1,4 +1,4 @@
-"""The cache that the picture was decided from, shown in *Inside RITA*.
+"""The cache that the picture was decided from, shown in *Inside*.
 
 The selection names an item by its class and slot at the moment selected in the tab *Memory*. In the cache that this
 picture was decided from, the same item may be in another slot or missing: it is found by its content.

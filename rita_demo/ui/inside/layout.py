@@ -1,4 +1,4 @@
-"""How *Inside RITA* is laid out: sections, each with a heading, a sentence and figures."""
+"""How *Inside* is laid out: sections, each with a heading, a sentence and figures."""
 
 import inspect
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class FigureRow:
             their default.
         on_click: the method of :class:`rita_demo.ui.inside.tab.InsideTab` that handles a click.
         narrow_height: pixels on a narrow screen; ``height`` if None.
-        immediate: updated in the first of the two stages (of two sides: the attacked one).
+        first: drawn in the answer of an event, before the rest (of two sides: the attacked one).
     """
 
     name: str
@@ -42,7 +42,7 @@ class FigureRow:
     draw: Callable[..., Figure | None]
     on_click: str = ""
     narrow_height: int | None = None
-    immediate: bool = False
+    first: bool = False
 
     @property
     def components(self) -> dict[str, str]:
@@ -105,4 +105,4 @@ def _build_figure(context: AppContext, fold: str, row: FigureRow, side: str) -> 
     named = {"aria": f"{row.aria}, {side}" if side else row.aria, "elem_id": f"in-{row.name}-{side}".rstrip("-")}
     figure = PlotlyView(height=row.height, narrow_height=row.narrow_height, empty=EMPTY_TEXT, **named)
     topics = {SELECTED[name] for name in defaults if name in SELECTED}
-    return context.panels.add(figure, draw, *topics, "inside", immediate=row.immediate and side != "clean")
+    return context.panels.add(figure, draw, *topics, "inside", first=row.first and side != "clean")

@@ -1,4 +1,4 @@
-"""The sections of *Inside RITA*: every figure is one row here, and one function in :mod:`rita_demo.plots.decision`."""
+"""The sections of *Inside*: every figure is one row here, and one function in :mod:`rita_demo.plots.decision`."""
 
 from collections.abc import Callable
 from html import escape
@@ -34,11 +34,11 @@ from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_per
 NO_PROMPT = "none chosen"
 
 
-def _text(name: str, draw: Callable[[Session], str], *topics: str, immediate: bool = False) -> Any:
+def _text(name: str, draw: Callable[[Session], str], *topics: str, first: bool = False) -> Any:
     """Builds a text below or above the figures."""
 
     def build(panels: PanelRegistry) -> Parts:
-        panels.add(gr.HTML(elem_id=name), draw, *topics, immediate=immediate)
+        panels.add(gr.HTML(elem_id=name), draw, *topics, first=first)
         return {}
 
     return build
@@ -212,7 +212,7 @@ SECTIONS = (
                 _class_costs,
                 on_click="on_class",
                 narrow_height=640,
-                immediate=True,
+                first=True,
             ),
         ),
         below=_build_below_costs,
@@ -221,8 +221,8 @@ SECTIONS = (
         "Which crop moves onto which sentence?",
         "Crops across, surest on the attacked picture first; sentences down. Choose a cell to see what moving one onto the "
         "other costs.",
-        (FigureRow("plan", "Plan of the chosen class", 230, matrices.plan_matrix, on_click="on_cell", immediate=True),),
-        below=_text("in-cell", cell_text, "class", "view", "inside", immediate=True),
+        (FigureRow("plan", "Plan of the chosen class", 230, matrices.plan_matrix, on_click="on_cell", first=True),),
+        below=_text("in-cell", cell_text, "class", "view", "inside", first=True),
     ),
     Section(
         "What does each crop cost with each sentence?",
@@ -255,7 +255,7 @@ SECTIONS = (
     ),
     Section(
         "What did the memory hold of this class?",
-        "As it was before this picture. Choose a stored view to see it in the tab Memory, or to leave it out above.",
+        "As it was before this picture. Choose a stored view to see it in Memory, or to leave it out above.",
         below=lambda panels: {
             "items": panels.add(HtmlButtons(elem_id="in-items"), cache_used.class_cards, "class", "memory", "inside")
         },

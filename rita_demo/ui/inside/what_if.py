@@ -1,6 +1,6 @@
 """What if: decide again with another setting or true class, or without a view, a prompt or a cached view.
 
-The run itself is never changed. A visitor's :class:`WhatIf` is kept beside it and is shown in *Inside RITA* only,
+The run itself is never changed. A visitor's :class:`WhatIf` is kept beside it and is shown in *Inside* only,
 with a banner that says what differs and a button that goes back.
 """
 
@@ -160,7 +160,7 @@ def effect(before: Run, after: Run) -> str:
 
 def build_what_if(panels: PanelRegistry) -> Parts:
     """The banner, the buttons and the controls; returns those with events by name."""
-    panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", immediate=True)
+    panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", first=True)
     with gr.Row(elem_id="whatif-buttons"):
         back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
         panels.add(back, _back, "inside")

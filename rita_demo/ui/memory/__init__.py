@@ -1,1 +1,1 @@
-"""The tab Memory (cache)."""
+"""The room Memory."""

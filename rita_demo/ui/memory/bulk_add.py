@@ -85,7 +85,7 @@ def add_steps(
         crops = engine.view_pixels(one.attacked.picture, one.settings) if entered else None
         session.extend_history(request.title, key, one, crops, replace_latest=False)
         context.sessions.evict()
-        yield context.panels.redraw(session, "memory")
+        yield context.changed(session, "memory")
     count = f"{len(pictures)} picture{'s' * (len(pictures) != 1)}"
     yield Finished(context.done(f"{count} decided in {wording.format_seconds(time_left.elapsed)}."))
 

@@ -1,7 +1,8 @@
-"""The tab *Memory (cache)*: what the cache holds, how that came about, and what it changes."""
+"""The room *Memory*: what the cache holds, how that came about, and what it changes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, LONG_EVENT, AppContext, immediate_event
+from rita_demo.ui.framework.context import LONG_EVENT, AppContext, immediate_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
@@ -37,10 +38,12 @@ MAX_NAME = 60  # characters of an imported file's name
 
 
 class MemoryTab(SelectionEvents):
-    """The tab. Build it inside its ``gr.Tab``. ``folders``: datasets of the server, for thumbnails of a stored example."""
+    """The room. Build it inside its ``gr.Tab``. ``folders``: datasets of the server, for thumbnails of a stored example."""
 
-    def __init__(self, context: AppContext, tab: gr.Tab, folders: DataFolders, opener: RunOpener) -> None:
-        self.context, self.tab, self.export_count = context, tab, 0
+    room = "memory"
+
+    def __init__(self, context: AppContext, folders: DataFolders, opener: RunOpener) -> None:
+        self.context, self.export_count = context, 0
         self.folders, self.opener, self.stored = folders, opener, evaluation_page.shipped_streams()
         with gr.Column(elem_id="memory"):
             context.panels.add(gr.HTML(elem_id="memory-says"), memory_panels.says, "memory")
@@ -50,8 +53,8 @@ class MemoryTab(SelectionEvents):
             context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
             self._build_contents()
             self._build_effect()
-        context.panels.before_draw(str(tab.id), self._compare)
-        context.panels.on_open(str(tab.id), self.on_open)
+        context.panels.prepare(self.room, self._compare)
+        context.panels.on_open(self.room, self.on_open)
 
     # --- layout
     def _build_menu(self) -> None:
@@ -113,12 +116,12 @@ class MemoryTab(SelectionEvents):
 
     # --- events
     def bind_events(self) -> None:
-        """Connect the events, after the panels of all tabs are registered."""
+        """Connect the events, after the panels of all rooms are registered."""
         context, visitor = self.context, self.context.visitor
-        safe = notice.handle_errors(context.error_banner)
-        changed = context.outputs_of("memory", "class", "view", "side")
+        topics = ("memory", "class", "view", "side")
+        bind = partial(context.bind_quick, self.room)
+        bind(self.moment.input, self.pick_moment, [visitor, self.moment], *topics, active=[self.moment])
         for event, handler, *more in (
-            (self.moment.input, self.pick_moment, self.moment),
             (self.cards.click, self.click_item),
             (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
@@ -127,22 +130,18 @@ class MemoryTab(SelectionEvents):
             (self.remove_button.click, self.on_remove),
             (self.import_button.upload, self.on_import, self.import_button),
         ):
-            event(safe(handler), [visitor, *more], changed, **immediate_event(handler))
+            bind(event, handler, [visitor, *more], *topics)
         self.opener.bind_event(self.decide_button.click, self.decide_own)
         self.opener.bind_event(self.open_button.click, self.open_picture)
-        exported = [*changed, self.export_buttons]
-        self.export_buttons.click(safe(self.on_export), visitor, exported, **immediate_event(self.on_export))
-        saved = [context.error_banner, self.table_button]
-        self.table_button.click(safe(self.on_table), visitor, saved, **immediate_event(self.on_table))
-        # first what is known, then what has to be decided again
-        opened = context.bind_tab(self.tab)
-        opened.then(safe(self.on_compare), visitor, context.outputs_of("memory"), **IMMEDIATE_EVENT)
+        safe, said = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
+        for button, save in ((self.export_buttons, self.on_export), (self.table_button, self.on_table)):
+            button.click(safe(save), visitor, [*said, button], **immediate_event(save))
         job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).bind_event
         outputs = context.outputs(self.stop_button)
         job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
 
     def on_open(self, session: Session) -> None:
-        """The tab is opened: until the visitor has run a picture or chosen a memory, it shows that of the stored stream on
+        """The room is opened: until the visitor has run a picture or chosen a memory, it shows that of the stored stream on
         screen."""
         memory, shown = session.memory, session.stream.recording
         if memory.chosen or session.run is not session.shared_run or not self.stored:
@@ -150,7 +149,7 @@ class MemoryTab(SelectionEvents):
         one = shown if shown is not None and shown.stored else self.stored[0]
         if memory.example is None or memory.example.recording.name != one.name:
             self._show_stored(session, one)
-            session.stale_tabs.add(str(self.tab.id))
+            session.touch("memory")
 
     def pick_memory(self, visitor: str, name: JsonValue) -> Updates:
         """One of the visitor's memories is in use from now on, or a stored one is shown."""
@@ -184,7 +183,7 @@ class MemoryTab(SelectionEvents):
         def find() -> RunRequest:
             return own_picture_request(session, engine, None if example is None else example.recording, history)
 
-        yield from self.opener.steps(session, find, str(self.tab.id), "The picture with this memory")
+        yield from self.opener.steps(session, find, self.room, "The picture with this memory")
 
     def open_picture(self, visitor: str) -> Iterator[Updates]:
         """The picture of the chosen stored view becomes that of the Story."""
@@ -197,23 +196,16 @@ class MemoryTab(SelectionEvents):
         what = "The picture" if item is None else item.picture or f"Picture {item.born + 1}"
         yield from self.opener.steps(session, find, what=what)
 
-    def on_compare(self, visitor: str) -> Updates:
-        session, panels = self.context.sessions.get(visitor), self.context.panels
-        self._compare(session)
-        return panels.draw_only(session, panels.of_tab(str(self.tab.id)))
-
     def pick_moment(self, visitor: str, number: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
         at = parse_int(number, 0, len(session.shown_history.entries))
         if at is None:
             return {}
         place = session.shown_history.entries[at].snapshot.find(session.selected_item)
-        updates = self._select(session, "memory", moment=at, item=place)
-        updates.pop(self.moment, None)  # the slider itself has the new value
-        return updates
+        return self._select(session, "memory", moment=at, item=place)
 
     def click_item(self, visitor: str, event: gr.EventData) -> Updates:
-        """A stored view was clicked: its class is selected in every tab, and the view itself if it comes from the
+        """A stored view was clicked: its class is selected in every room, and the view itself if it comes from the
         displayed picture."""
         session = self.context.sessions.get(visitor)
         entry = session.selected_entry
@@ -309,11 +301,10 @@ class MemoryTab(SelectionEvents):
         session.memory.example, session.memory.chosen = None, True
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths)
         yield from bulk_add.add_steps(self.context, session, *found)
-        yield self._select(session, "memory")
 
     def on_stopped(self, session: Session) -> Updates:
         message = self.context.done("Stopped. What was added until then stays; Undo takes it out.")
-        return message | self._select(session, "memory")
+        return message | self.context.changed(session, "memory")
 
     def _replace_history(self, session: Session, history: History, message: str) -> Updates:
         with session.lock:
@@ -321,13 +312,7 @@ class MemoryTab(SelectionEvents):
         updates = self._select(session, "memory", moment=None, item=None)
         return {self.context.error_banner: "", **self.context.done(message), **updates}
 
-    def _select(self, session: Session, *topics: str, **changes: Any) -> Updates:
-        session.select(**changes)
-        if "memory" in topics:
-            self._compare(session)
-        return self.context.panels.redraw(session, *topics)
-
     def _compare(self, session: Session) -> None:
-        """Decide with and without the memory, while the tab is visible."""
-        if session.visible_tab == self.tab.id and session.memory.example is None:
+        """Decide with and without the memory on screen."""
+        if session.memory.example is None:
             bulk_add.compare_with_empty(self.context.engine_of(session), session)

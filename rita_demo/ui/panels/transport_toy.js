@@ -280,7 +280,6 @@ function show() {
   draw();
 }
 
-part("details").open = !element.closest("#toy") && innerWidth > 900; // on the page Terms
 let width = 0;
 new ResizeObserver(() => {
   if (svg.clientWidth === width) return;

@@ -1,4 +1,4 @@
-"""What the tab *Figures of the paper* shows to one visitor, as a value."""
+"""What the room *Figures* shows to one visitor, as a value."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ from rita_demo.ui.session.stream_state import StreamState
 
 SIDES = ("attacked", "clean")
 NO_EXCLUSIONS = Exclusions()
-#: Ids of the first tab, which is visible when the page opens, and of the Lab's tab with the panels of the run on screen.
-HOME_TAB, RUN_TAB = "story", "run"
+#: Id of the first room, which is in sight when the page opens.
+STORY = "story"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Selection:
 
 @dataclass
 class AttackDefendState:
-    """The form: the picture of the next run, either the bytes ``source`` of an upload or the name of a
+    """The form: ``filled``: what its components are to show; the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
     knowing attacker took its place; and whether the form asks for another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
     first name."""
@@ -57,12 +57,13 @@ class AttackDefendState:
     shown_choice: int = 0
     attack_before: str = ""
     form_differs: bool = False
+    filled: dict[Any, Any] = field(default_factory=dict)
     list_begun: bool = False
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What *Inside RITA* shows instead of the run: ``run`` is decided again with other ``settings``, with
+    """What *Inside* shows instead of the run: ``run`` is decided again with other ``settings``, with
     ``exclusions``, or with another true class ``label``. All None: the run itself."""
 
     settings: Settings | None = None
@@ -73,7 +74,7 @@ class WhatIf:
 
 @dataclass
 class InsideState:
-    """*Inside RITA*; ``undone``: the what-if that was left for the run; ``open_folds``: names of the open
+    """*Inside*; ``undone``: the what-if that was left for the run; ``open_folds``: names of the open
     folds, whose figures are drawn; ``awaited``: what *Inside* says is being computed, "" for nothing."""
 
     what_if: WhatIf = WhatIf()
@@ -92,7 +93,7 @@ class MemoryExample:
 
 @dataclass
 class MemoryState:
-    """*Memory (cache)*: the run on screen decided from an empty cache and from the cache of the selected moment.
+    """*Memory*: the run on screen decided from an empty cache and from the cache of the selected moment.
 
     ``example``: the stored memory that is shown instead of the one in use; ``chosen``: the visitor has chosen what is shown."""
 
@@ -121,8 +122,8 @@ class Session:
     ``pending_steps`` is how many there will be, else 0. ``checks``: what the Story asks of its
     pictures. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8; ``image_cache``
     holds pictures already encoded for the screen. ``memories`` has the cache over time.
-    ``visible_tab`` is the id of the open tab; tabs in ``stale_tabs`` are drawn again when they are opened.
-    ``pending_topics`` are drawn in the second stage of an update. ``arena`` is the last table of *Arena*.
+    ``room`` is the id of the one in sight. ``changes`` counts what happened; ``changed_at`` has for each topic the latest that
+    changed it, and ``drawn_at`` for each panel, by its number, the latest that it shows. ``arena`` is the last table of *Arena*.
     """
 
     model: str = ""
@@ -136,9 +137,10 @@ class Session:
     image_cache: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     selection: Selection = Selection()
     memories: Memories = field(default_factory=Memories)
-    visible_tab: str = HOME_TAB
-    stale_tabs: set[str] = field(default_factory=set)
-    pending_topics: frozenset[str] = frozenset()
+    room: str = STORY
+    changes: int = 0
+    changed_at: dict[str, int] = field(default_factory=dict)
+    drawn_at: dict[int, int] = field(default_factory=dict)
     jobs: JobState = field(default_factory=JobState)
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
@@ -170,6 +172,12 @@ class Session:
     def history(self, history: History) -> None:
         self.memories = self.memories.changed(history)
 
+    def touch(self, *topics: str) -> None:
+        """These topics changed: what shows them is stale."""
+        with self.lock:
+            self.changes += 1
+            self.changed_at |= dict.fromkeys(topics, self.changes)
+
     def select(self, **changes: Any) -> None:
         self.selection = replace(self.selection, **changes)
 
@@ -180,7 +188,7 @@ class Session:
 
     @property
     def displayed_run(self) -> Run | None:
-        """What *Inside RITA* draws: the what-if if there is one, else the run at the selected attack step."""
+        """What *Inside* draws: the what-if if there is one, else the run at the selected attack step."""
         return self.inside.what_if.run or self.run_at_step
 
     @property

@@ -1,7 +1,8 @@
 // The address and the history follow the state: the run comes from the server, the open tab from the page itself.
 const button = element.querySelector("button");
 const said = element.querySelector("span");
-const TABS = { "This run": "run", "Inside RITA": "inside", Arena: "arena", "Memory (cache)": "memory", "Stream": "stream", "Figures of the paper": "figures", Terms: "terms" };
+const TABS = { Inside: "inside", Arena: "arena", Memory: "memory", Figures: "figures" };
+const EARLIER = { run: "inside", terms: "inside", stream: "memory" }; // rooms of earlier addresses
 const SELECTED = ["class", "view", "atom", "step", "side"]; // of a run: what asks for no other run
 const KEPT = "rita picture "; // of a picture's name in the storage of this tab
 const wanted = new URLSearchParams(location.search);
@@ -31,7 +32,8 @@ function follow() {
   const before = history.state;
   if (!opened) {
     opened = true;
-    const tab = tabs().find((b) => TABS[b.textContent.trim()] === (wanted.get("tab") || before?.tab));
+    const named = wanted.get("tab") || before?.tab;
+    const tab = tabs().find((b) => TABS[b.textContent.trim()] === (EARLIER[named] ?? named));
     if (tab) tab.click();
     if (ownOf(before?.run)) return back(before); // the page was loaded again
     return history.replaceState({ tab: tab ? TABS[tab.textContent.trim()] : open(), run: shown.run }, "", address(shown));

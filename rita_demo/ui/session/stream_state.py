@@ -1,4 +1,4 @@
-"""What the tab *Stream* shows to one visitor."""
+"""What the part *Stream* of *Memory* shows to one visitor."""
 
 from dataclasses import dataclass, field
 

@@ -58,11 +58,11 @@ def build_story(panels: PanelRegistry) -> StoryView:
 
         panels.add(view, update, *topics)
 
-    part("value", story_value)
+    part("value", story_value, "story")
     part("steps", story_steps, "attack_steps")
     part("crops", story_crops)
     part("checks", story_checks, "checks")
-    part("partial", lambda session: None)
+    part("partial", lambda session: None, "story")
     return view
 
 

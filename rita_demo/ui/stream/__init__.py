@@ -1,1 +1,1 @@
-"""The tab Stream."""
+"""Streams, a part of Memory."""

@@ -1,4 +1,4 @@
-"""What the tab *Stream* shows of its cache: every stored view, and the memory kept against off."""
+"""What the part *Stream* of *Memory* shows of its cache: every stored view, and the memory kept against off."""
 
 from collections.abc import Callable
 from html import escape

@@ -1,4 +1,4 @@
-"""What the panels of the tab *Stream* show of a stream, each drawn from :class:`ShownStream`."""
+"""What the panels of the part *Stream* of *Memory* show of a stream, each drawn from :class:`ShownStream`."""
 
 import math
 from collections.abc import Iterable

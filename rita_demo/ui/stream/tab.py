@@ -1,8 +1,9 @@
-"""The tab *Stream*: many pictures with the cache kept between them; live, back in time, and from stored runs."""
+"""Streams in the room *Memory*: many pictures with the cache kept between them; live, back in time, and from stored runs."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -18,9 +19,9 @@ from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
-from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import FormValues, PanelRegistry, PanelValue, Parts, Updates
+from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request, stream_history, stream_picture_request
@@ -51,7 +52,7 @@ LEAD = (
 )
 NO_STREAM = "<p class='empty'>Shown once a stream was run.</p>"
 REPLACES = (
-    "<p class='quiet small'>The memory in use becomes that of the stream; yours stays in the menu of the tab Memory. The Story’s "
+    "<p class='quiet small'>The memory in use becomes that of the stream; yours stays in the menu above. The Story’s "
     "picture, class names and settings become those of the stream.</p>"
 )
 EXPORTS = {"jsonl": "Export the rows (JSON lines)", "csv": "Export every stored view (CSV)"}
@@ -60,11 +61,13 @@ C = TypeVar("C", bound=Component)
 
 
 class StreamTab:
-    """The tab. Build it inside its ``gr.Tab``. ``fields``: the components of the form with the settings, by name."""
+    """Part of *Memory*. Build it inside its ``gr.Tab``. ``fields``: the components of the form with the settings, by name."""
+
+    room = "memory"
 
     def __init__(self, context: AppContext, folders: DataFolders, fields: Parts, opener: RunOpener) -> None:
         self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
-        self.panels, self.figures, self.export_count = PanelRegistry(), dict[str, PlotlyView](), 0
+        self.figures, self.export_count = dict[str, PlotlyView](), 0
         with gr.Column(elem_id="stream"):
             build_heading("A stream of pictures", LEAD)
             self._add(gr.HTML(elem_id="stream-says"), stream_panels.says)
@@ -72,7 +75,7 @@ class StreamTab:
             with gr.Row(elem_id="stream-buttons"):
                 start = gr.Button("Start a stream of your own", variant="primary", elem_id="stream-start")
                 self.buttons = {"start": start}
-                self.panels.add(start, lambda session: gr.update(interactive=not session.stream.running))
+                context.panels.add(start, lambda s: gr.update(interactive=not s.stream.running), "stream")
                 self._add_button("pause", "Pause", lambda stream: stream.running)
                 for name, text in (("resume", "Resume"), ("step", "One picture")):
                     self._add_button(name, text, lambda stream: stream.unfinished and not stream.running)
@@ -84,7 +87,7 @@ class StreamTab:
             self._build_accuracy()
             self._build_comparison()
             self._build_cache()
-        context.panels.on_open("stream", self.on_open)
+        context.panels.on_open(self.room, self.on_open)
 
     # --- layout
     def _build_request_form(self) -> None:
@@ -113,7 +116,7 @@ class StreamTab:
             stream = session.stream
             return gr.update(visible=is_shown(stream), value=text.format(stream.shown_picture))
 
-        self.buttons[name] = self.panels.add(button, draw)
+        self.buttons[name] = self.context.panels.add(button, draw, "stream")
 
     def _add(self, component: C, draw: Callable[[ShownStream], PanelValue], *topics: str, empty: str | None = "") -> C:
         """A panel of the stream on screen; ``empty`` before there is one."""
@@ -122,7 +125,7 @@ class StreamTab:
             shown = shown_stream(session, self.folders)
             return empty if shown is None else draw(shown)
 
-        return self.panels.add(component, panel, *topics)
+        return self.context.panels.add(component, panel, "stream", *topics)
 
     def _add_figure(
         self, name: str, aria: str, draw: Callable[[ShownStream], Figure], *topics: str, height: int = 300
@@ -138,7 +141,7 @@ class StreamTab:
         time_slider = gr.Slider(
             1, 2, value=1, step=1, label="After picture", visible=False, elem_id="stream-time", info=info
         )
-        self.slider = self.panels.add(time_slider, p.slider)
+        self.slider = self.context.panels.add(time_slider, p.slider, "stream")
         left, right = build_columns(2, 3)
         with left:
             empty = "<p class='empty'>Start a stream, or choose a stored one.</p>"
@@ -149,13 +152,14 @@ class StreamTab:
         self.thumbnails = self._add(HtmlButtons(elem_id="stream-pictures-near"), p.latest_pictures)
         with gr.Row(elem_id="stream-open"):
             for name, text in (
-                ("inside", "Open picture {} in Inside RITA"),
+                ("inside", "Open picture {} in Inside"),
                 ("memory", "Open the memory before picture {}"),
             ):
                 self._add_button(f"open-{name}", text, lambda stream: stream.shown_picture > 0, size="sm")
             self._add_button("decide", DECIDE, lambda stream: stream.shown_picture > 0, size="sm")
             self.export = DownloadButtons(EXPORTS, visible=False, elem_id="stream-export")
-            self.panels.add(self.export, lambda session: gr.update(visible=session.stream.shown_picture > 0))
+            shown = self.context.panels.add
+            shown(self.export, lambda session: gr.update(visible=session.stream.shown_picture > 0), "stream")
         self._add(gr.HTML(elem_id="stream-replaces"), lambda shown: REPLACES)
 
     def _build_comparison(self) -> None:
@@ -172,7 +176,7 @@ class StreamTab:
                 *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
                 *("pictures.csv", "These pictures as CSV"),
             )
-            self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, panels=self.panels)
+            self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, "stream")
 
     def _has_outcome(self, session: Session) -> bool:
         shown = shown_stream(session, self.folders)
@@ -224,34 +228,34 @@ class StreamTab:
         self._add(gr.HTML(), p.class_cache_note)
 
     # --- events
-    def bind_events(self, own_tab: gr.Tab) -> None:
-        """Connect the events, after the panels of all tabs are registered."""
-        visitor, b = self.context.visitor, self.buttons
-        outputs = self._outputs()
+    def bind_events(self) -> None:
+        """Connect the events, after the panels of all rooms are registered."""
+        visitor, b, context = self.context.visitor, self.buttons, self.context
+        self.long_outputs = context.outputs(b["start"], self.stored_menu)
         inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
-        safe = notice.handle_errors(self.context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
-        b["start"].click(safe(self.on_start), inputs_of_start, outputs, **STREAM_QUEUE)
-        b["resume"].click(safe(self.on_resume), visitor, outputs, **STREAM_QUEUE)
-        b["step"].click(safe(self.on_step), visitor, outputs, **STREAM_QUEUE)
-        clicked = (self.thumbnails, self.changed, self.sorted_out)
-        listing = (self.search.change, self.order.input, self.listed.input)
-        quick: list[tuple[Any, ...]] = [
-            (b["pause"].click, self.on_pause),
-            (b["cancel"].click, self.on_cancel),
-            (self.slider.input, self.pick_picture, self.slider),
-            *((pictures.click, self.click_picture) for pictures in clicked),
-            (self.outcome.input, self.pick_outcome, self.outcome),
-            *((event, self.list_views, self.search, self.order, self.listed) for event in listing),
-            *((figure.click, self.click_figure) for name, figure in self.figures.items() if name != "classes"),
-            (self.stored_menu.input, self.open_stored, self.stored_menu),
-            (self.export.click, self.on_export),
-        ]
-        for event, handler, *inputs in quick:
-            event(safe(handler), [visitor, *inputs], outputs, **immediate_event(handler))
-        self.context.bind_tab(own_tab, outputs[1:])
-        classes = self.figures["classes"]
-        shown = self.context.outputs(*self.panels.depending_on("class"))
-        classes.click(safe(self.click_class), visitor, shown, **immediate_event(self.click_class))
+        safe = notice.handle_errors(context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
+        b["start"].click(safe(self.on_start), inputs_of_start, self.long_outputs, **STREAM_QUEUE)
+        b["resume"].click(safe(self.on_resume), visitor, self.long_outputs, **STREAM_QUEUE)
+        b["step"].click(safe(self.on_step), visitor, self.long_outputs, **STREAM_QUEUE)
+        pictures = [one.click for one in (self.thumbnails, self.changed, self.sorted_out)]
+        figures = [figure.click for name, figure in self.figures.items() if name != "classes"]
+        bind = partial(context.bind_quick, self.room)
+        bind(partial(gr.on, pictures), self.click_picture, [visitor], "stream")
+        bind(partial(gr.on, figures), self.click_figure, [visitor], "stream")
+        bind(self.figures["classes"].click, self.click_class, [visitor], "class")
+        bind(self.slider.input, self.pick_picture, [visitor, self.slider], "stream", active=[self.slider])
+        bind(b["pause"].click, self.on_pause, [visitor], "stream")
+        bind(self.stored_menu.input, self.open_stored, [visitor, self.stored_menu], "stream")
+        said = [context.error_banner, context.status]
+        b["cancel"].click(safe(self.on_cancel), visitor, self.long_outputs, **IMMEDIATE_EVENT)
+        listed, listing = (self.search, self.order, self.listed), notice.handle_errors(context.error_banner)(self.list_views)
+        changed = [self.search.change, self.order.input, self.listed.input]
+        gr.on(changed, listing, [visitor, *listed], [context.error_banner, self.views], **IMMEDIATE_EVENT)
+        for event, handler, inputs, outputs in (
+            (self.outcome.input, self.pick_outcome, [visitor, self.outcome], [self.sorted_out, *self.chosen_buttons.components]),
+            (self.export.click, self.on_export, [visitor], [self.export]),
+        ):
+            event(safe(handler), inputs, [*said, *outputs], **immediate_event(handler))
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(b["decide"].click, self.decide_own)
@@ -259,18 +263,24 @@ class StreamTab:
         self.dataset_download.bind_events()
         self.chosen_buttons.bind_events(self.fields, self.bind_chosen, [self.stored_menu], self._stored_choices)
 
+    @property
+    def opened(self) -> list[Component]:
+        """What :meth:`on_open` updates besides panels."""
+        return [self.request_inputs["dataset"], self.stored_menu]
+
     def _stored_choices(self, session: Session) -> Updates:
         found, shown = evaluation_page.known_streams(self.folders), session.stream.recording
         value = None if shown is None else shown.name
         return {self.stored_menu: gr.update(choices=evaluation_page.stream_choices(found), value=value)}
 
     def on_open(self, session: Session) -> Updates:
-        """The tab is opened: datasets and stored runs may have changed. The first time it shows a stored example."""
+        """The room is opened: datasets and stored runs may have changed. The first time it shows a stored example."""
         if session.stream.recording is None and session.stream.request is None:
             for one in evaluation_page.shipped_streams()[:1]:
                 session.stream.show(one)
+        session.touch("stream")
         listed: Updates = {self.request_inputs["dataset"]: gr.update(choices=dataset_choices(self.folders))}
-        return listed | self._stored_choices(session) | self.panels.redraw(session, "run")
+        return listed | self._stored_choices(session)
 
     # --- running
     def on_start(self, values: FormValues) -> Iterator[Updates]:
@@ -278,7 +288,7 @@ class StreamTab:
         yield from self.on_resume(values[self.context.visitor], self._request(values))
 
     def bind_chosen(self, event: Any, find: Callable[[Session], ChosenPictures]) -> None:
-        """Connect an event of another tab that makes the pictures that ``find`` gives the next stream."""
+        """Connect an event of another room that makes the pictures that ``find`` gives the next stream."""
 
         def start_chosen(values: FormValues) -> Iterator[Updates]:
             yield from self.start_chosen(values, find)
@@ -286,24 +296,19 @@ class StreamTab:
         start = self.buttons["start"]
         safe = notice.handle_errors(self.context.error_banner, lambda: {start: gr.update(interactive=True)})
         inputs = {self.context.visitor, *self.request_inputs.values(), *self.fields.values()}
-        outputs = [self.context.status, self.opener.tabs, *self._outputs()]
-        event(safe(start_chosen), inputs, outputs, **STREAM_QUEUE)
+        event(safe(start_chosen), inputs, [self.opener.tabs, *self.long_outputs], **STREAM_QUEUE)
 
     def start_chosen(self, values: FormValues, find: Callable[[Session], ChosenPictures]) -> Iterator[Updates]:
-        """Stream chosen pictures; how they arrive is set in this tab, which comes to the front."""
+        """Stream chosen pictures; how they arrive is set here, and *Memory* comes to the front."""
         visitor = values[self.context.visitor]
         session = self.context.sessions.get(visitor)
         chosen = find(session)
         steps = self.on_resume(visitor, self._request(values, chosen))
-        first = next(steps)  # before the tab comes to the front: it may be refused
+        first = next(steps)  # before the room comes to the front: it may be refused
         said = f"{len(chosen.ids)} chosen pictures are the next stream, among {len(chosen.names)} class names."
-        to_front: dict[Any, Any] = {self.opener.tabs: gr.update(selected="stream")}
-        yield to_front | self.context.panels.open_tab(session, "stream") | first | self.context.done(said)
+        to_front: dict[Any, Any] = {self.opener.tabs: gr.update(selected=self.room)}
+        yield to_front | first | self.context.done(said)
         yield from steps
-
-    def _outputs(self) -> list[Component]:
-        own = [*self.panels.components, self.request_inputs["dataset"], self.stored_menu]
-        return [self.context.error_banner, *own]
 
     def _request(self, values: FormValues, chosen: ChosenPictures | None = None) -> Request:
         """The request of the form, of ``chosen`` pictures if there are any."""
@@ -335,7 +340,7 @@ class StreamTab:
             view.running, view.pause_requested, view.time_left = True, False, TimeLeft()
         try:
             shown: Updates = {} if new is None else {self.stored_menu: gr.update(value=None)}
-            yield {self.context.error_banner: "", **self.panels.redraw(session, "run"), **shown}
+            yield {self.context.error_banner: "", **self.context.changed(session, "stream"), **shown}
             with closing(evaluation_page.stream_steps(engine, request)) as steps:
                 for done, step in enumerate(steps, 1):
                     self.context.sessions.get(visitor)  # raises when the page was closed
@@ -344,7 +349,7 @@ class StreamTab:
                         f"No answer. {step.fault.rstrip('.')}.", f"The stream goes on. {evaluation_page.NO_COUNT}"
                     )
                     said = {self.context.error_banner: notice.error_html(fault)} if step.fault else {}
-                    yield self.panels.redraw(session, "run") | said
+                    yield self.context.changed(session, "stream") | said
                     if done >= most or view.pause_requested:
                         break
                     time.sleep(PAUSE_SECONDS)
@@ -356,7 +361,7 @@ class StreamTab:
             self._reload(session)  # a stream that was complete before yields nothing
         finally:
             view.running = False
-        yield self._stored_choices(session) | self.panels.redraw(session, "run")
+        yield self._stored_choices(session) | self.context.changed(session, "stream")
 
     def _reload(self, session: Session) -> None:
         view, request = session.stream, session.stream.request
@@ -367,24 +372,20 @@ class StreamTab:
 
     def on_pause(self, visitor: str) -> Updates:
         """Stop after the picture that is being decided."""
-        self.context.sessions.get(visitor).stream.pause_requested = True
-        return {self.buttons["pause"]: gr.update(visible=False)}
+        session = self.context.sessions.get(visitor)
+        session.stream.pause_requested = True
+        return self.context.answer(session, self.room, "stream")
 
     def on_cancel(self, visitor: str) -> Updates:
         """End the stream; what was decided stays on screen and among the stored runs."""
         session = self.context.sessions.get(visitor)
         with session.lock:
             session.stream.end()
-        # The running event enables "Start" as it ends. An update here could arrive later and disable the button again.
-        updates = self.panels.redraw(session, "run") | {self.buttons["pause"]: gr.update(visible=False)}
-        updates.pop(self.buttons["start"], None)
-        return self._stored_choices(session) | updates
+        return self._stored_choices(session) | self.context.changed(session, "stream")
 
     # --- selecting
     def pick_picture(self, visitor: str, number: JsonValue) -> Updates:
-        updates = self._select_picture(visitor, number)
-        updates.pop(self.slider, None)  # the slider itself has the new value
-        return updates
+        return self._select_picture(visitor, number)
 
     def click_picture(self, visitor: str, event: gr.EventData) -> Updates:
         return self._select_picture(visitor, event_data(event).get("t"))
@@ -401,7 +402,7 @@ class StreamTab:
         if k is None or names[k] not in known:
             return {}
         session.select(k=known.index(names[k]), atom=None)
-        return self.context.panels.redraw(session, "class") | self.panels.redraw(session, "class")
+        return self.context.answer(session, self.room, "class")
 
     def _select_picture(self, visitor: str, number: JsonValue) -> Updates:
         """Select the picture of a number, untrusted."""
@@ -410,13 +411,13 @@ class StreamTab:
         if t is None:
             return {}
         view.selected = None if t == view.decided else t
-        return self.panels.redraw(session, "run")
+        return self.context.answer(session, self.room, "stream")
 
     def pick_outcome(self, visitor: str, outcome: str) -> Updates:
         """Which pictures the gallery shows; an unknown value means the first choice."""
         session = self.context.sessions.get(visitor)
         session.stream.outcome = outcome
-        return self.panels.draw_only(session, [self.sorted_out]) | self.chosen_buttons.draw(session)
+        return self.context.panels.draw_only(session, [self.sorted_out]) | self.chosen_buttons.draw(session)
 
     def list_views(self, visitor: str, search: JsonValue, order: str, listed: str) -> Updates:
         """Search, sort and choose the stored views; unknown values mean the first choice."""
@@ -424,7 +425,7 @@ class StreamTab:
         view = session.stream
         view.search = search[:MAX_SEARCH] if isinstance(search, str) else ""
         view.order, view.listed = order, listed
-        return self.panels.draw_only(session, [self.views])
+        return self.context.panels.draw_only(session, [self.views])
 
     def open_stored(self, visitor: str, name: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -436,7 +437,7 @@ class StreamTab:
         session.stream.close()
         session.stream.show(found)
         self.context.sessions.evict()
-        return {self.context.error_banner: "", **self.panels.redraw(session, "run")}
+        return {self.context.error_banner: "", **self.context.answer(session, self.room, "stream")}
 
     def on_export(self, visitor: str, event: gr.EventData) -> Updates:
         """All rows of the stream, as ``evaluate`` wrote them, or every view that entered the memory up to the selected
@@ -455,7 +456,7 @@ class StreamTab:
 
     def open_memory(self, visitor: str) -> Iterator[Updates]:
         """Show the memory before the selected picture in *Memory*."""
-        yield from self.open_inside(visitor, tab="memory")
+        yield from self.open_inside(visitor, "memory")
 
     def open_remembered(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """The picture of a stored view was clicked."""
@@ -464,22 +465,22 @@ class StreamTab:
         if shown is not None and t is not None:
             yield from self._open(visitor, shown.recording, t)
 
-    def open_inside(self, visitor: str, tab: str = "inside") -> Iterator[Updates]:
+    def open_inside(self, visitor: str, room: str = "inside") -> Iterator[Updates]:
         """Show the selected picture."""
         shown = shown_stream(self.context.sessions.get(visitor), self.folders)
         if shown is None:
             raise DataError("There is no picture to open.", "Start a stream first.")
-        yield from self._open(visitor, shown.recording, shown.t, tab)
+        yield from self._open(visitor, shown.recording, shown.t, room)
 
-    def _open(self, visitor: str, stream: StreamRun, t: int, tab: str = "inside") -> Iterator[Updates]:
+    def _open(self, visitor: str, stream: StreamRun, t: int, room: str = "inside") -> Iterator[Updates]:
         """Run picture number ``t`` of a stream again with the cache it was decided from, and show it."""
         session = self.context.sessions.get(visitor)
         engine = self.context.engine_of(session)
 
         def find() -> RunRequest:
-            return stream_picture_request(session, engine, self.folders, stream, t, before=tab == "memory")
+            return stream_picture_request(session, engine, self.folders, stream, t, before=room == "memory")
 
-        yield from self.opener.steps(session, find, tab, f"Picture {t} of the stream")
+        yield from self.opener.steps(session, find, room, f"Picture {t} of the stream")
 
     def decide_own(self, visitor: str) -> Iterator[Updates]:
         """Decide the picture on screen with the memory after the selected picture, and show what that changes."""

@@ -1,1 +1,0 @@
-"""The Lab's page Terms."""
