@@ -33,7 +33,7 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
     session = inside.context.sessions.get(visitor)
     run = completed_run(ToyEngine(spread=0.2))
     session.show(run)
-    session.visible_tab = "inside"
+    session.room = "inside"
     updates = inside.context.panels.redraw(session, "run")
     drawn = {component.elem_id: value for component, value in updates.items()}
     for side in ("clean", "attacked"):

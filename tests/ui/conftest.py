@@ -12,8 +12,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
+from rita_demo.ui.framework.panels import TOPICS, Updates
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
@@ -105,13 +104,13 @@ def client(memory_tab: MemoryTab, example_run: Run) -> MemoryClient:
     return MemoryClient(memory_tab, example_run)
 
 
-def open_tab(tab: Any, visitor: str, name: str = "") -> Updates:
-    """What the visitor gets when the tab, or another one by its id, is opened and has to be drawn."""
-    name, session = name or str(getattr(tab.tab, "id", tab.tab)), tab.context.sessions.get(visitor)
-    session.stale_tabs.add(name)
-    return tab.context.panels.open_tab(session, name)
+def open_room(tab: Any, visitor: str, name: str = "") -> Updates:
+    """What the visitor gets when the room, or another one by its id, comes to sight and has to be drawn."""
+    session = tab.context.sessions.get(visitor)
+    session.touch(*TOPICS)
+    return tab.context.panels.open(session, name or tab.room)
 
 
-def both_updates(two_stage: TwoStageUpdate, session: Session, immediate: Updates) -> Updates:
-    """What both events of a click answer; ``immediate`` is what the handler returned."""
-    return immediate | two_stage.deferred(session)
+def drawn(tab: Any, session: Session, answer: Updates) -> Updates:
+    """What the visitor sees of an event's ``answer``: also what the room in sight draws then."""
+    return answer | tab.context.panels.draw(session, session.room)

@@ -26,8 +26,8 @@ class MemoryClient:
         self.session.show(run)
         self.session.crops["attacked"] = engine.view_pixels(run.attacked.picture, run.settings)
         self.session.add_to_history(run, "A motorbike")
-        self.context.panels.open_tab(self.session, "memory")
-        self.tab.on_compare(self.name)
+        self.session.touch("run")
+        self.context.panels.open(self.session, "memory")
 
     @property
     def current(self) -> Any:

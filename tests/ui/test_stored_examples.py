@@ -30,7 +30,7 @@ from rita_demo.ui.framework.chosen_buttons import ChosenButtons
 from rita_demo.ui.memory import html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.memory.tab import MemoryTab
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import STORY, Session
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.widgets import wording
@@ -53,7 +53,7 @@ def visitor(tab: Any, opened: str) -> tuple[str, Session]:
     key, run = example.stored()
     session.show(run, shared=True, sample=key)
     session.add_to_history(run, "The example")
-    tab.context.panels.open_tab(session, opened)
+    tab.context.panels.open(session, opened)
     return name, session
 
 
@@ -78,7 +78,7 @@ def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[An
         folder, file = picture.removesuffix(".jpg").split("/")[-2:]
         assert f">{folder}/{file}</span>" in text.replace("\u200b", "").replace("&#8203;", ""), "but its name and class"
         assert "?" not in text
-    tab.context.panels.open_tab(session, "memory")
+    tab.context.panels.open(session, "memory")
     held = html.contents(session)
     assert held.count("class='blank named'") == session.memory.example.history.current.count
 
@@ -98,7 +98,7 @@ def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[ty
     assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
     tab.pick_memory(name, "0")
     assert session.selected_entry is session.history.entries[-1]
-    tab.context.panels.open_tab(session, "memory")
+    tab.context.panels.open(session, "memory")
     assert session.memory.example is None, "chosen once, their own stays"
 
 
@@ -176,11 +176,11 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     name, session = visitor(tab, "memory")
     textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
     session.stream.show(textures)
-    tab.context.panels.open_tab(session, "memory")
+    tab.context.panels.open(session, "memory")
     born, row = session.selected_item.born, textures.rows()[session.selected_item.born]
     updates = opened_picture(tab, name)
     run, fields = session.run, tab.opener.show_form.__self__.form.fields
-    assert updates[tab.opener.tabs] == {"selected": HOME_TAB, "__type__": "update"}
+    assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
     assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
     assert updates[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
     assert updates[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
@@ -236,7 +236,7 @@ def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_ope
 
 def _again(tab: Any, name: str, session: Session) -> Any:
     session.shared_run = session.run
-    tab.context.panels.open_tab(session, "memory")
+    tab.context.panels.open(session, "memory")
     return tab.decide_own(name)
 
 
@@ -264,7 +264,7 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
         assert tab.undo_button in updates
         assert memory_panels.own_memory_button(session)["interactive"] is False
         assert session.history is own, "shown, not used"
-        tab.context.panels.open_tab(session, "memory")
+        tab.context.panels.open(session, "memory")
         assert menu()[1] == one.name, "it stays when the tab is opened again"
     tab.pick_memory(name, "0")
     assert (session.history, session.selected_moment) == (own, len(own.entries) - 1)
@@ -427,7 +427,7 @@ def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
     assert arena_html(session).count("class='outcome") == sum(len(t.cells) for t in session.arena.towers.values())
     table = session.arena
     session.show(example_run)
-    tab.context.panels.open_tab(session, "arena")
+    tab.context.panels.open(session, "arena")
     assert "Press “Fill the arena”" in arena_says(session)
     assert session.arena is table
 

@@ -21,7 +21,7 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.arena.tab import ArenaTab, cell_request
 from rita_demo.ui.arena.table import EMPTY, arena_html
 from rita_demo.ui.header.save_run import run_zip
-from rita_demo.ui.session.session import HOME_TAB, Session
+from rita_demo.ui.session.session import STORY, Session
 from tests.documented import documented
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, build_tab
@@ -105,8 +105,8 @@ def test_a_cell_opens_its_run_in_its_model(
     assert opened.attacked.verdicts["mta"].label == cell.label
     assert opened.attacked.verdicts["mta"].margin == pytest.approx(cell.margin, abs=1e-6)
     assert opened.settings.attack == {"transfer": "adaptive"}.get(column, column)
-    assert session.visible_tab == HOME_TAB
-    assert updates[1][tab.opener.tabs]["selected"] == HOME_TAB
+    assert session.room == STORY
+    assert updates[1][tab.opener.tabs]["selected"] == STORY
     assert any(tab.show_model(opened.backbone).keys() <= update.keys() for update in updates)
     assert unattacked(opened.settings) == unattacked(session.arena.run.settings)
     assert "<button" in arena_html(session), "the table is still that of the picture on screen"

@@ -25,7 +25,7 @@ from rita_demo.ui.session.run_request import names_of
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import open_tab
+from tests.ui.conftest import open_room
 from tests.ui.memory_client import Event
 
 ENGINE = ToyEngine(spread=0.2)
@@ -38,7 +38,7 @@ class Page:
         self.figures, self.stream, self.context = figures, stream, figures.context
         self.name = self.context.sessions.open(model="toy")
         self.session = self.context.sessions.get(self.name)
-        open_tab(figures, self.name)
+        open_room(figures, self.name)
         if collected is None:
             list(figures.jobs.collect(self.name, "dataset:textures", 3, 2, "pgd", 4, 16))
         self.session.figures = collected or self.session.figures

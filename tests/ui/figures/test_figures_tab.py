@@ -22,11 +22,11 @@ from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.session.figures_state import selected_class
-from rita_demo.ui.session.session import HOME_TAB
+from rita_demo.ui.session.session import STORY
 from rita_demo.ui.widgets import setting_controls
 from tests.plots.clouds import make_cloud
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import build_tab, open_tab
+from tests.ui.conftest import build_tab, open_room
 from tests.ui.memory_client import Event
 
 
@@ -50,7 +50,7 @@ class FiguresClient:
         names, picture = ("motorbike", "crab", "woven", "lined"), SAMPLES["motorcycle"].load()
         engine = self.context.engine_of(self.session)
         self.session.show(run_module.run_picture(engine, picture, names, RECOMMENDED, label=0))
-        self.opened = open_tab(self.tab, self.name)
+        self.opened = open_room(self.tab, self.name)
 
     def collected(self) -> None:
         one = analysis.placed_cloud(make_cloud(), ToyEngine().kl_to_one_hot)
@@ -258,11 +258,11 @@ def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: 
     shown = run_figures.shown_classes(failed_run, client.session.selection.k)
     assert [int(k) for k, _ in drawn.data[-1].customdata] == shown
     assert client.session.figures.theorem_bounds[0] is failed_run
-    open_tab(client.tab, client.name, HOME_TAB)
+    open_room(client.tab, client.name, STORY)
     client.session.show(newer := replace(failed_run))
     client.context.panels.redraw(client.session, "run")
     assert client.session.figures.theorem_bounds[0] is failed_run  # out of sight nothing is computed
-    open_tab(client.tab, client.name)
+    open_room(client.tab, client.name)
     assert client.session.figures.theorem_bounds[0] is newer
 
 
@@ -297,7 +297,7 @@ def test_the_paper_table_is_filtered_and_marks_misprints(client: FiguresClient) 
     assert "No printed cell" in table("components", "DTD", "all", "all", "all")
     assert table("<script>", None, 3, [], {}) == table("all", "all", "all", "all", "all")
     assert table("main", "DTD", "RITA", "PGD", "ViT-B/32") == one
-    assert open_tab(client.tab, client.name)[client.tab.parts["printed"]] == one  # the filters stay
+    assert open_room(client.tab, client.name)[client.tab.parts["printed"]] == one  # the filters stay
 
 
 def point(backbone: str, accuracy: float, attack: str = "cw_l2", **changes: Any) -> AblationPoint:
@@ -339,9 +339,9 @@ def test_the_paper_table_shows_a_newly_opened_run_and_what_it_measured_meanwhile
     monkeypatch.setattr(evaluation_page, "measured_points", lambda _, run: tuple(measured) if run else ())
     client.tab.on_filter(client.name, "main", "DTD", "RITA", "none", "ViT-B/32")
     parts = client.tab.parts
-    before = open_tab(client.tab, client.name)
+    before = open_room(client.tab, client.name)
     assert ("measured", "measured") in before[parts["run"]]["choices"]
     assert "61.0 %" not in before[parts["printed"]]
     assert "61.0 %" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
     measured.append(point("mine", 62.0, attack="none", slots=5))
-    assert "62.0 %" in open_tab(client.tab, client.name)[parts["printed"]]
+    assert "62.0 %" in open_room(client.tab, client.name)[parts["printed"]]

@@ -14,36 +14,21 @@ from rita_demo.ui.session.session import Session
 def test_only_the_panels_that_depend_on_a_change_are_drawn_and_two_updates_of_one_become_one() -> None:
     with gr.Blocks():
         one, two = gr.HTML(), gr.HTML()
-    panels = PanelRegistry()
+    panels, session = PanelRegistry(), Session()
     panels.add(one, lambda s: gr.update(value="a"), "step")
     panels.add(one, lambda s: gr.update(label="b"), "view")
     panels.add(two, lambda s: "two", "class")
-    assert panels.redraw(Session(), "view") == {one: gr.update(label="b")}
-    assert panels.redraw(Session(), "run") == {one: gr.update(value="a", label="b"), two: "two"}
-    assert panels.components == [one, two]
+    assert panels.draw(session, "story") == {}
+    session.touch("view")
+    assert panels.draw(session, "story") == {one: gr.update(label="b")}
+    session.touch("run")
+    assert panels.draw(session, "story") == {one: gr.update(value="a", label="b"), two: "two"}
+    assert panels.components("story") == [one, two]
+    session.touch("run")
+    panels.leave(session, [one], "step")
+    assert panels.draw(session, "story") == {one: gr.update(label="b"), two: "two"}
     with pytest.raises(ValueError, match="depends on"):
         panels.add(one, lambda s: "", "weather")
-
-
-def test_only_the_visible_tab_is_drawn_and_another_one_when_it_is_opened() -> None:
-    with gr.Blocks(), gr.Tabs():
-        outside = gr.HTML()
-        with gr.Tab("First", id="first"):
-            one = gr.HTML()
-        with gr.Tab("Second", id="second"):
-            two = gr.HTML()
-    panels, session, computed = PanelRegistry(), Session(visible_tab="first"), []
-    for component in (outside, one, two):
-        panels.add(component, lambda s: "drawn", "view")
-    panels.before_draw("second", computed.append)
-    panels.on_open("second", lambda s: {outside: "opened"})
-    assert set(panels.redraw(session, "run")) == {outside, one}
-    assert panels.open_tab(session, "second") == {outside: "opened", two: "drawn"}
-    assert panels.open_tab(session, "second") == {outside: "opened"}, "nothing changed meanwhile"
-    assert computed == []
-    assert set(panels.redraw(session, "run")) == {outside, two}
-    assert computed == [session]
-    assert panels.open_tab(session, "first") == {one: "drawn"}
 
 
 def test_what_a_browser_sends_back_of_a_drawn_value_is_not_read(session) -> None:

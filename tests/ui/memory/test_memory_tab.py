@@ -19,7 +19,7 @@ from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, open_tab
+from tests.ui.conftest import NAMES, open_room
 from tests.ui.memory_client import Event
 
 
@@ -148,7 +148,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
         labels[1]
         == f"An imported file (memory.safetensors): {wording.view_count(theirs.current.count)} of 2 class names"
     )
-    open_tab(tab, client.name)
+    open_room(tab, client.name)
     assert session.memory.example is None, "no stored example takes its place"
     assert "This memory has other class names than the picture on screen" in panels.comparison(session)
     assert panels.decide_button(session)["visible"]

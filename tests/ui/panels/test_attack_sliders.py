@@ -19,7 +19,7 @@ from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
 from rita_demo.ui.session.session import RUN_TAB, array_bytes
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run, make_inside_tab, open_tab
+from tests.ui.conftest import completed_run, make_inside_tab, open_room
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ class Visit:
         self.name, self.panels = context.sessions.open(), context.panels
         self.session, self.run = context.sessions.get(self.name), completed_run(engine)
         self.session.show(self.run)
-        self.session.visible_tab = RUN_TAB
+        self.session.room = RUN_TAB
         context.crop_views(self.session, "attacked")
         self.session.select(view=3, atom=1)
         self.session.inside.open_folds = frozenset({"entropy-fold", "mass-fold"})
@@ -139,7 +139,7 @@ def test_changing_the_step_updates_both_tabs_and_encodes_nothing(stepped: Visit)
     heights = sorted(float(y) for bar in bars if bar.name != "pick" for y in bar.y)
     assert heights == pytest.approx(sorted(session.attack_steps[4].image_result.trace.confidence.entropy))
     stepped.engine.forbidden = False
-    open_tab(inside, stepped.name)
+    open_room(inside, stepped.name)
     stepped.engine.forbidden = True
     shown = {step: stepped.choose(inside, step=step) for step in (1, 5)}
     for name in SECOND_TAB:
@@ -148,7 +148,7 @@ def test_changing_the_step_updates_both_tabs_and_encodes_nothing(stepped: Visit)
         assert str(shown[1][name]) == str(shown[5][name]), name
     assert "attacked, step 5 of 7" in run_summary_bar.summary_bar(session)
     assert "views" not in shown[5]  # *This run* is drawn when it is seen again
-    opened, drawn = stepped.panels.open_tab(session, RUN_TAB), stepped.panels.redraw(session, "step")
+    opened, drawn = stepped.panels.open(session, RUN_TAB), stepped.panels.redraw(session, "step")
     assert by_name(opened)["views"] == by_name(drawn)["views"]
 
 
@@ -175,7 +175,7 @@ def test_a_missing_step_is_reported_and_the_slider_does_not_move(stepped: Visit)
 
 def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(stepped: Visit) -> None:
     session, engine, wanted = stepped.session, stepped.engine, stepped.run.settings.replace(entropy_weight=0.1)
-    open_tab(stepped.inside, stepped.name)
+    open_room(stepped.inside, stepped.name)
     what_if.change(engine, session, settings=wanted)
     stepped.choose(stepped.inside, step=2)
     seen = session.displayed_run
@@ -184,9 +184,9 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     side = session.attack_steps[2].image_result
     trace, _ = engine.decide(side.encoded_views, seen.class_prompts, seen.cache_before, wanted)
     assert np.allclose(seen.attacked.trace.total, trace.total)
-    open_tab(stepped.inside, stepped.name, RUN_TAB)
+    open_room(stepped.inside, stepped.name, RUN_TAB)
     stepped.choose(stepped.first, step=3)
-    open_tab(stepped.inside, stepped.name)
+    open_room(stepped.inside, stepped.name)
     assert session.inside.what_if.run is not None
     assert session.inside.what_if.run.step == 3
 

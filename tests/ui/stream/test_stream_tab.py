@@ -49,7 +49,7 @@ class StreamClient:
         self.tab = tab
         self.name = tab.context.sessions.open(model="toy")
         self.session = tab.context.sessions.get(self.name)
-        self.session.visible_tab = "stream"
+        self.session.room = "stream"
 
     @property
     def view(self) -> Any:
@@ -267,7 +267,7 @@ def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(tmp_path:
 def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
     client.stream(pictures=3, traffic="attacked")
     list(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
-    client.session.visible_tab = "stream"
+    client.session.room = "stream"
     names = client.view.trajectory.names
     assert client.shown.selected_class == client.session.selection.k
     updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
@@ -278,7 +278,7 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
         page = page.parent
     event = next(event for event in page.fns.values() if event.name == "click_class")
     assert updates.keys() <= set(event.outputs)
-    opened = client.tab.context.panels.open_tab(client.session, "inside")
+    opened = client.tab.context.panels.open(client.session, "inside")
     assert "in-class" in {component.elem_id for component in opened}
     for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
         assert client.tab.click_class(client.name, Event(bad)) == {}
@@ -452,7 +452,7 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
         assert (item.view, item.truth) == (view.view, course.names[view.truth])
         assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
         assert item.thumbnail.shape == (48, 48, 3)
-    assert client.session.visible_tab == "memory"
+    assert client.session.room == "memory"
     monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
     with pytest.raises(SettingError, match="measured with the model 'toy'"):
         list(client.tab.open_inside(client.name))
