@@ -33,7 +33,7 @@ UI_LADDER = (
     ("framework",),
     ("panels", "story"),
     ("background",),
-    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "terms", "header", "api"),
+    ("attack_defend", "inside", "arena", "memory", "stream", "figures", "header", "api"),
     ("page",),
 )
 # Libraries that belong to one side of the engine only.

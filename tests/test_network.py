@@ -56,8 +56,8 @@ def connections(server: ServerProcess) -> str:
 def test_starting_opening_and_defending_open_no_connection(tmp_path: Path) -> None:
     with audited_server(tmp_path, *REAL_APP, GRADIO_ANALYTICS_ENABLED="") as (server, visitor):
         assert "Done in" in visitor.press("go", setting_steps=1)
-        for tab in ("inside", "memory", "stream", "figures", "run", "terms-tab"):
-            visitor.choose_tab(tab)
+        for tab in ("inside", "arena", "memory", "figures"):
+            visitor.choose_room(tab)
         assert connections(server) == ""
 
 

@@ -33,8 +33,8 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
     session = inside.context.sessions.get(visitor)
     run = completed_run(ToyEngine(spread=0.2))
     session.show(run)
-    session.room = "inside"
-    updates = inside.context.panels.redraw(session, "run")
+    session.touch("run")
+    updates = inside.context.panels.open(session, "inside")
     drawn = {component.elem_id: value for component, value in updates.items()}
     for side in ("clean", "attacked"):
         labels = getattr(run, side).trace.confidence.label
@@ -43,6 +43,7 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
 
     inside.on_class(visitor, SimpleNamespace(_data={"curve": 0, "index": 2, "data": [2, "cup"]}))
     assert session.selection.k == 2
-    redrawn = inside.context.panels.depending_on("class")
-    assert inside.parts["votes_clean"] in redrawn
-    assert inside.parts["votes_clean"] not in inside.context.panels.depending_on("view")
+    for topic, stale in (("class", True), ("view", False)):
+        inside.context.panels.draw(session, "inside")
+        session.touch(topic)
+        assert (inside.parts["votes_clean"] in inside.context.panels.draw(session, "inside")) == stale

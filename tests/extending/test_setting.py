@@ -75,4 +75,4 @@ assert example.stored()[1].settings.view_margin == 0.0
 assert main({words}) == 1
 assert main({[*words[:-1], "new", "--set", "view_margin=0.1"]}) == 0
 """
-    assert re.findall(r"(\d+) of them new", output_with(file, code)) == ["12"]
+    assert re.findall(r"(\d+) of them new", output_with(file, code)) == ["8"]

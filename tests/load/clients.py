@@ -92,7 +92,7 @@ class LoadClient(HttpClient):
 
     def exported_memory(self) -> dict[str, Any]:
         """What is remembered, as the JSON export."""
-        self.choose_tab("memory")
+        self.choose_room("memory")
         return json.loads(self._download("export", {"kind": "json"}))
 
     def _download(self, element: str, data: dict[str, Any]) -> bytes:

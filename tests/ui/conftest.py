@@ -16,7 +16,7 @@ from rita_demo.ui.framework.panels import TOPICS, Updates
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
-from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.session import STORY, Session
 from tests.toy_model import ToyEngine
 from tests.ui.memory_client import MemoryClient
 
@@ -109,6 +109,11 @@ def open_room(tab: Any, visitor: str, name: str = "") -> Updates:
     session = tab.context.sessions.get(visitor)
     session.touch(*TOPICS)
     return tab.context.panels.open(session, name or tab.room)
+
+
+def form_shown(tab: Any, session: Session) -> Updates:
+    """What the form shows when the visitor goes to the Story."""
+    return tab.context.panels.draw(session, STORY)
 
 
 def drawn(tab: Any, session: Session, answer: Updates) -> Updates:

@@ -43,8 +43,8 @@ def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_t
     (story,) = (c for c in visitor.components.values() if c["props"].get("elem_id") == "story")
     assert "sees a crab" in "".join(text for text, _ in json.loads(story["props"]["value"])["claim"]), "with the page"
     assert "Stored example." in visitor.open()
-    answer = visitor.choose_tab("run")
-    for text in ("CLIP was fooled", "RITA says motorbike", "Here are 64 crops"):
+    answer = visitor.choose_room("inside")
+    for text in ("CLIP was fooled", "RITA says motorbike", "motorbike is still cheaper"):
         assert text in answer
 
 
@@ -87,7 +87,7 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
     assert {"save-run", "log-export"} <= once, "what saves a file answers the first of several clicks"
     assert {name for name in once if not name.endswith(("export", "-zip"))} == {"save-run"}
     (steps,) = (one for one in http_client.config["dependencies"] if about[one["id"]] == {"whatif-tuning_steps"})
-    assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice"]
+    assert [parts[i]["props"]["elem_id"] for i in steps["outputs"]] == ["notice", "status", "signal"]
 
 
 def test_what_is_pressed_during_a_run_is_run_next_and_not_dropped(http_client: HttpClient) -> None:
@@ -110,7 +110,7 @@ def test_the_button_attacks_and_defends_with_the_selected_methods(
     http_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tab, "PROGRESS_SECONDS", 0.0)  # the status line names every step
-    http_client.choose_tab("run")
+    http_client.choose_room("inside")
     answer = http_client.press("go")
     for text in ("Attacking CLIP: step 3 of 7, loss ", "Defending the attacked picture", "Done in"):
         assert text in answer
@@ -123,12 +123,12 @@ def test_the_button_attacks_and_defends_with_the_selected_methods(
 
 
 def test_the_attacker_who_knows_a_defence_is_one_press_away(http_client: HttpClient) -> None:
-    http_client.choose_tab("run")
+    http_client.choose_room("inside")
     answer = http_client.press("know", known_defence="mta")
     assert "<tr class='mta'>" in answer
     assert "The attacker knew MTA: MTA " in answer
     assert '"success":false' in http_client.press("know", known_defence="nobody")
-    http_client.choose_tab("story")
+    http_client.choose_room("story")
     answer = http_client.press("story", "submit", {"what": "know"})
     assert "the attacker knows the defence" in answer
     assert "Done in" in answer
@@ -153,6 +153,7 @@ def test_the_button_that_stops_a_download_answers_also_when_none_runs(http_clien
 
 def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> None:
     http_client.press("go", setting_views=8, setting_steps=2, **{"setting_adaptive.steps": 2})
+    http_client.choose_room("arena")
     answer = http_client.press("arena-go", arena_methods=["clip", "mta"])
     assert "The arena is filled after" in answer
     for text in ("knows this row", "MTA: No tuning", "of 2 defences stand", "True class: motorbike"):
@@ -199,12 +200,12 @@ def test_forged_clicks_change_nothing_and_break_nothing(http_client: HttpClient)
     for event in clicks:
         for data in FORGED:
             assert_harmless(http_client._call(event, data), '"success":false')
-    http_client.choose_tab("inside")
+    http_client.choose_room("inside")
     assert "rita-views" in http_client.press("in-views-attacked", data={"index": 3, "data": [3]})
 
 
 def test_forged_settings_and_names_of_a_what_if_change_nothing_and_the_next_one_works(http_client: HttpClient) -> None:
-    http_client.choose_tab("inside")
+    http_client.choose_room("inside")
     for name in ("entropy_weight", "slots", "order", "tuning_steps"):
         for value in ("abc", None, NAN, [1, 2], True, {"x": 1}):
             answer = http_client.press(f"whatif-{name}", "input", **{f"whatif_{name}": value})

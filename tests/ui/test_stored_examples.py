@@ -34,7 +34,7 @@ from rita_demo.ui.session.session import STORY, Session
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.widgets import wording
-from tests.ui.conftest import build_tab
+from tests.ui.conftest import build_tab, form_shown
 from tests.ui.memory_client import Event
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
@@ -59,7 +59,7 @@ def visitor(tab: Any, opened: str) -> tuple[str, Session]:
 
 def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[StreamTab]
-    name, session = visitor(tab, "stream")
+    name, session = visitor(tab, "memory")
     shown = stream_panels.shown_stream(session, tab.folders)
     right = int(shown.trajectory.curves["rita"].right.sum())
     text = stream_panels.says(shown)
@@ -137,7 +137,7 @@ def saved_csv(value: str) -> pandas.DataFrame:
 @pytest.mark.parametrize("kind", [MemoryTab, StreamTab])
 def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: type[Any], tabs, monkeypatch) -> None:
     tab = tabs[kind]
-    name, session = visitor(tab, "memory" if kind is MemoryTab else "stream")
+    name, session = visitor(tab, "memory")
     one = evaluation_page.shipped_streams()[0]
     empty = tab.context.models.default.empty_cache
     key, names = session.run.clean.picture.key, one.names
@@ -151,7 +151,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.memory.example is None
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
-    assert updates[tab.opener.show_form.__self__.form.fields["vocabulary"]] == "dtd"
+    assert form_shown(tab, session)[tab.opener.form_of.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
     before = session.memories
     with pytest.raises(DemoError, match="was measured with the model"):
@@ -179,11 +179,12 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     tab.context.panels.open(session, "memory")
     born, row = session.selected_item.born, textures.rows()[session.selected_item.born]
     updates = opened_picture(tab, name)
-    run, fields = session.run, tab.opener.show_form.__self__.form.fields
+    run, fields = session.run, tab.opener.form_of.__self__.form.fields
+    shown = form_shown(tab, session)
     assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
     assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
-    assert updates[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
-    assert updates[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
+    assert shown[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
+    assert shown[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
     pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
     assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
@@ -288,7 +289,7 @@ def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_
     tabs: dict[type[Any], Any],
 ) -> None:
     stream = tabs[StreamTab]
-    name, session = visitor(stream, "stream")
+    name, session = visitor(stream, "memory")
     own = session.history
     for t in (3, 5, 4):
         stream.pick_picture(name, t)
@@ -366,7 +367,7 @@ def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_sel
     tabs: dict[type[Any], Any],
 ) -> None:
     tab = tabs[StreamTab]
-    name, session = visitor(tab, "stream")
+    name, session = visitor(tab, "memory")
     buttons, trajectory = tab.chosen_buttons, session.stream.trajectory
     for outcome in ("rita", "ensemble", "none"):
         updates = tab.pick_outcome(name, outcome)
@@ -434,15 +435,14 @@ def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
 
 def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_first_tab(tabs) -> None:
     tab = tabs[StreamTab]
-    name, session = visitor(tab, "stream")
-    one, fields = session.stream.recording, tab.opener.show_form.__self__.form.fields
+    name, session = visitor(tab, "memory")
+    one, fields = session.stream.recording, tab.opener.form_of.__self__.form.fields
     session.attack_defend.sample = "motorcycle"
-    updates: dict[Any, Any] = {}
-    for update in tab.open_remembered(name, Event({"t": 2})):
-        updates |= update
+    list(tab.open_remembered(name, Event({"t": 2})))
+    shown = form_shown(tab, session)
     row, chosen, run = one.rows()[1], session.attack_defend, session.run
     assert chosen.sample is None
     assert open_picture(chosen.source).key == run.clean.picture.key
-    assert updates[fields["truth"]]["value"] == row["label"]
-    assert (updates[fields["vocabulary"]], updates[fields["budget"]]) == ("dtd", run.settings.budget)
-    assert updates[fields["view_seed"]] == row["picture_seed"]
+    assert shown[fields["truth"]]["value"] == row["label"]
+    assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
+    assert shown[fields["view_seed"]] == row["picture_seed"]

@@ -26,6 +26,7 @@ class HttpClient:
         self.components = {c["id"]: c for c in self.config["components"]}
         self.session_hash = f"client{next(NUMBER)}"
         self.choices = 0  # of a picture, which the page counts and sends
+        self.room = "story"  # in sight
 
     def _bound(self, kind: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Every event of that kind, with the properties of its component."""
@@ -46,14 +47,19 @@ class HttpClient:
         return self.events(element, kind)[-1]
 
     def press(self, element: str, kind: str = "click", data: Any = None, **changes: Any) -> str:
-        """All that the server answers, also to the events that follow; ``changes`` replace inputs by element id."""
+        """All that the server answers, also to the events that follow, and what the room in sight then draws; ``changes``
+        replace inputs by element id."""
         event = self.event(element, kind)
         self.choices += element == "samples"
         answers = [self._call(event, data, changes)]
         for one in self.config["dependencies"]:
             if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
                 answers.append(self._call(one))
-        return "\n".join(answers)
+        return "\n".join([*answers, self.draw()])
+
+    def draw(self) -> str:
+        """What the room in sight draws: all that changed since."""
+        return "".join(self._call(event) for event, props in self._bound("select") if props.get("id") == self.room)
 
     def press_first_event(self, element: str) -> str:
         """The first event of a button alone, beside the queue."""
@@ -135,11 +141,13 @@ class HttpClient:
         return load["id"]
 
     def open(self) -> str:
-        return self.call(self.load_event, [])
+        self.room = "story"
+        return self.call(self.load_event, []) + self.draw()
 
-    def choose_tab(self, name: str) -> str:
-        """A tab is opened, by its id; all that its events answer."""
-        return "".join(self._call(event) for event, props in self._bound("select") if props.get("id") == name)
+    def choose_room(self, name: str) -> str:
+        """A room comes to sight, by its id; what it draws."""
+        self.room = name
+        return self.draw()
 
     def _inputs(self, event: dict[str, Any], changes: dict[str, Any]) -> list[Any]:
         return [self._value(number, changes) for number in event["inputs"]]

@@ -99,12 +99,16 @@ class AttackDefendTab(SelectionEvents):
         fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         self.story.select(safe(self.on_story_truth), [visitor], noted, **UPLOAD_EVENT)
-        share.undo(safe(self.go_back), [visitor], context.outputs(*form.of_picture, self.story, self.link), **UPLOAD_EVENT)
+        share.undo(
+            safe(self.go_back), [visitor], context.outputs(*form.of_picture, self.story, self.link), **UPLOAD_EVENT
+        )
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
         inputs = {visitor, form.choice, *fields.values()}
-        outputs = context.outputs(form.stop_button, self.story, *(fields[name] for name in ("attack", AGAINST, "methods")))
+        outputs = context.outputs(
+            form.stop_button, self.story, *(fields[name] for name in ("attack", AGAINST, "methods"))
+        )
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
         defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **waits)

@@ -44,13 +44,7 @@ class Choice:
 class ChosenButtons:
     """The buttons, built where it is made. ``topics``: what changes whether there are pictures."""
 
-    def __init__(
-        self,
-        context: AppContext,
-        folders: DataFolders,
-        choice: Choice,
-        *topics: str,
-    ) -> None:
+    def __init__(self, context: AppContext, folders: DataFolders, choice: Choice, *topics: str) -> None:
         self.context, self.folders, self.choice, self.export_count = context, folders, choice, 0
         name = choice.name
         hidden: dict[str, Any] = {"size": "sm", "visible": False}

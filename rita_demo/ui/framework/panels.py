@@ -120,7 +120,9 @@ class PanelRegistry:
         """Take these as drawn: the visitor is using them, and they show the change themselves. ``topics``: only what depends on
         one of them."""
         wanted = {id(c) for c in components}
-        left = [p.number for p in self._panels if id(p.component) in wanted and p.topics.intersection(topics or p.topics)]
+        left = [
+            p.number for p in self._panels if id(p.component) in wanted and p.topics.intersection(topics or p.topics)
+        ]
         session.drawn_at |= dict.fromkeys(left, session.changes)
 
     def draw_initially(self, session: Session, component: Component, name: str) -> None:

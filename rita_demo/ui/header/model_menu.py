@@ -53,7 +53,9 @@ class ModelMenu:
         in use."""
         self.choice.input(self._note, self.choice, self.note, **IMMEDIATE_EVENT)
         stop = notice.handle_errors(self.context.error_banner)(self.stop_download)
-        self.stop_button.click(stop, self.context.visitor, [self.context.error_banner, self.context.status], **IMMEDIATE_EVENT)
+        self.stop_button.click(
+            stop, self.context.visitor, [self.context.error_banner, self.context.status], **IMMEDIATE_EVENT
+        )
         load = notice.handle_errors(self.context.error_banner, lambda: {self.context.status: ""})(self.load)
         inputs, outputs = [self.context.visitor, self.choice], self.context.outputs(*self.shown)
         return self.use_button.click(load, inputs, outputs, **LOADING_QUEUE)

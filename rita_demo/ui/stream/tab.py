@@ -246,16 +246,16 @@ class StreamTab:
         bind(self.slider.input, self.pick_picture, [visitor, self.slider], "stream", active=[self.slider])
         bind(b["pause"].click, self.on_pause, [visitor], "stream")
         bind(self.stored_menu.input, self.open_stored, [visitor, self.stored_menu], "stream")
-        said = [context.error_banner, context.status]
         b["cancel"].click(safe(self.on_cancel), visitor, self.long_outputs, **IMMEDIATE_EVENT)
-        listed, listing = (self.search, self.order, self.listed), notice.handle_errors(context.error_banner)(self.list_views)
-        changed = [self.search.change, self.order.input, self.listed.input]
-        gr.on(changed, listing, [visitor, *listed], [context.error_banner, self.views], **IMMEDIATE_EVENT)
+        plain, listed = notice.handle_errors(context.error_banner), [self.search, self.order, self.listed]
+        changed = partial(gr.on, [self.search.change, self.order.input, self.listed.input])
+        gallery = [self.sorted_out, *self.chosen_buttons.components]
         for event, handler, inputs, outputs in (
-            (self.outcome.input, self.pick_outcome, [visitor, self.outcome], [self.sorted_out, *self.chosen_buttons.components]),
-            (self.export.click, self.on_export, [visitor], [self.export]),
+            (changed, self.list_views, listed, [self.views]),
+            (self.outcome.input, self.pick_outcome, [self.outcome], gallery),
+            (self.export.click, self.on_export, list[Any](), [self.export]),
         ):
-            event(safe(handler), inputs, [*said, *outputs], **immediate_event(handler))
+            event(plain(handler), [visitor, *inputs], [context.error_banner, *outputs], **immediate_event(handler))
         self.opener.bind_event(b["open-inside"].click, self.open_inside)
         self.opener.bind_event(b["open-memory"].click, self.open_memory)
         self.opener.bind_event(b["decide"].click, self.decide_own)

@@ -120,4 +120,5 @@ def test_only_a_link_is_queued_and_a_sample_chosen_while_it_waits_runs_separatel
     assert "There is no link to open" in visitor.call(event, [None, None]), "a forged event"
     assert recorder.started == []
     assert '"success":true' in other.press("samples", data={"sample": "coffee"})
-    assert "sample=motorcycle&classes=motorbike" in other.call(event, [None, None])
+    assert "Done in" in other.call(event, [None, None])
+    assert "sample=motorcycle&classes=motorbike" in other.draw()

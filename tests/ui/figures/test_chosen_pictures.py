@@ -25,7 +25,7 @@ from rita_demo.ui.session.run_request import names_of
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import open_room
+from tests.ui.conftest import form_shown, open_room
 from tests.ui.memory_client import Event
 
 ENGINE = ToyEngine(spread=0.2)
@@ -113,7 +113,7 @@ def test_pictures_inside_the_lasso_become_the_next_stream_and_its_tab_comes_to_t
     page.lasso(1, 2, 5)
     find = page.figures.parts["lasso_buttons"].choice.find
     first, *_ = page.stream.start_chosen(page.form(), find)
-    assert first[page.stream.opener.tabs]["selected"] == "stream"
+    assert first[page.stream.opener.tabs]["selected"] == "memory"
     assert "3 chosen pictures are the next stream, among 3 class names." in first[page.context.status]
     recording, trajectory = page.session.stream.recording, page.session.stream.trajectory
     assert set(trajectory.pictures) == {page.cloud.ids[n] for n in (1, 2, 5)}
@@ -169,13 +169,13 @@ def test_what_cannot_be_streamed_leaves_the_visitor_where_they_are(page: Page) -
 
 def test_a_picture_attacked_again_from_the_lasso_is_asked_among_the_run_s_own_classes(page: Page) -> None:
     page.lasso(4)
-    updates = list(page.figures.open_picture(page.name, Event({"picture": 4})))
+    list(page.figures.open_picture(page.name, Event({"picture": 4})))
     names, run = page.cloud.class_prompts.names, page.session.run
     assert (run.class_prompts.names, run.label) == (names, int(page.cloud.label[4]))
     assert np.allclose(run.attacked.encoded_views.features[0], page.cloud.attacked[4], atol=1e-6), "the same attack"
-    form = page.stream.fields
-    shown = {name: value for update in updates for name, one in form.items() if (value := update.get(one)) is not None}
-    values = {name: value.get("value") if isinstance(value, dict) else value for name, value in shown.items()}
+    shown = form_shown(page.figures, page.session)
+    filled = {name: shown[one] for name, one in page.stream.fields.items()}
+    values = {name: value.get("value") if isinstance(value, dict) else value for name, value in filled.items()}
     assert names_of(values) == names, "and the form asks the same again"
 
 
@@ -212,7 +212,7 @@ def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_ha
     folder = re.search(r"page-textures-chosen-\w+", end[page.figures.parts["lasso_buttons"].measured])[0]
     first, found = compare_any(page, folder)
     assert f'data-picture="{len(found.won) - 1}"' in won_pictures.won_html(page.session)
-    updates = list(page.figures.open_won(page.name, Event({"picture": len(found.won) - 1})))
+    list(page.figures.open_won(page.name, Event({"picture": len(found.won) - 1})))
     run, won = page.session.run, found.won[-1]
     frame = load_runs(page.figures.folders.runs / folder)
     columns = CellHeader.read(first.cells[0]).columns
@@ -223,9 +223,9 @@ def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_ha
     assert run.label_given
     assert (run.settings.views, run.settings.attack, run.settings.protocol) == (8, row["attack"], "off")
     assert run.class_prompts.names[run.attacked.verdicts[row["method"]].label] == row["answer"]
-    form = page.stream.fields
-    shown = {name: value for update in updates for name, one in form.items() if (value := update.get(one)) is not None}
-    values = {name: value.get("value") if isinstance(value, dict) else value for name, value in shown.items()}
+    shown = form_shown(page.figures, page.session)
+    filled = {name: shown[one] for name, one in page.stream.fields.items()}
+    values = {name: value.get("value") if isinstance(value, dict) else value for name, value in filled.items()}
     assert names_of(values) == page.cloud.names, "and the form asks the same again"
 
 

@@ -26,7 +26,7 @@ from rita_demo.ui.session.session import STORY
 from rita_demo.ui.widgets import setting_controls
 from tests.plots.clouds import make_cloud
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import build_tab, open_room
+from tests.ui.conftest import build_tab, drawn, open_room
 from tests.ui.memory_client import Event
 
 
@@ -86,7 +86,8 @@ def client(tab: FiguresTab, tmp_path, monkeypatch) -> FiguresClient:
 
 def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_tabs(client: FiguresClient) -> None:
     jobs, parts = client.tab.jobs, client.tab.parts
-    updates = list(jobs.collect(client.name, "dataset:textures", 3, 2, "pgd", 4, 16))
+    session, job = client.session, jobs.collect(client.name, "dataset:textures", 3, 2, "pgd", 4, 16)
+    updates = [drawn(client.tab, session, update) for update in job]
     assert "picture 1 of 6" in updates[0][client.context.status]
     cloud = client.session.figures.placed_cloud.cloud
     assert len(cloud.ids) == 6
@@ -95,7 +96,7 @@ def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_ta
     assert "silhouette" in str(end)
     assert cloud.title in first[parts["cloud"]].layout.meta["caption"]  # below a saved figure
     *_, placed = jobs.run_umap_for_new(client.name, 7)
-    figure = placed[parts["cloud"]]
+    figure = drawn(client.tab, client.session, placed)[parts["cloud"]]
     assert figure.layout.annotations[2].text.startswith("UMAP, 7 neighbours")
     assert set(figure.data[0].y) == {7.0}
     assert parts["cloud"] in client.tab.pick_projection(client.name, "PCA")
@@ -254,13 +255,13 @@ def test_theorem_1_is_drawn_in_numbers_when_the_tab_opens_and_classes_can_be_sel
 def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: FiguresClient, failed_run: Run) -> None:
     brackets = client.tab.parts["brackets"]
     client.session.show(failed_run)
-    drawn = client.context.panels.redraw(client.session, "run")[brackets]
+    figure = drawn(client.tab, client.session, client.context.changed(client.session, "run"))[brackets]
     shown = run_figures.shown_classes(failed_run, client.session.selection.k)
-    assert [int(k) for k, _ in drawn.data[-1].customdata] == shown
+    assert [int(k) for k, _ in figure.data[-1].customdata] == shown
     assert client.session.figures.theorem_bounds[0] is failed_run
     open_room(client.tab, client.name, STORY)
     client.session.show(newer := replace(failed_run))
-    client.context.panels.redraw(client.session, "run")
+    drawn(client.tab, client.session, client.context.changed(client.session, "run"))
     assert client.session.figures.theorem_bounds[0] is failed_run  # out of sight nothing is computed
     open_room(client.tab, client.name)
     assert client.session.figures.theorem_bounds[0] is newer
@@ -273,7 +274,7 @@ def test_a_small_ablation_is_measured_drawn_and_stays_in_the_list(client: Figure
     assert any("picture 2 of 4" in str(u.get(client.context.status)) for u in updates)
     assert client.session.figures.run_folder == small_ablations.RUN_FOLDER
     assert updates[-1][client.tab.parts["run"]]["value"] == small_ablations.RUN_FOLDER
-    printed = updates[-1][client.tab.parts["printed"]]
+    printed = drawn(client.tab, client.session, updates[-1])[client.tab.parts["printed"]]
     figure = measurements.draw_sweep(client.session)
     assert list(figure.layout.xaxis.ticktext) == ["1", "3"]
     assert "n = 4" in measurements.component_table(client.session)

@@ -69,12 +69,13 @@ def test_the_active_control_is_not_overwritten(inside_tab: InsideTab, session: S
 
 
 def test_rooms_without_a_first_panel_answer_whole_and_each_prepares_what_it_draws() -> None:
-    with gr.Blocks(), gr.Tabs():
+    with gr.Blocks():
         outside = gr.HTML()
-        with gr.Tab("First", id="first"):
-            one = gr.HTML()
-        with gr.Tab("Second", id="second"):
-            two, three = gr.HTML(), gr.HTML()
+        with gr.Tabs():
+            with gr.Tab("First", id="first"):
+                one = gr.HTML()
+            with gr.Tab("Second", id="second"):
+                two, three = gr.HTML(), gr.HTML()
     panels, session, computed = PanelRegistry(), Session(room="first"), []
     for component in (outside, one, two):
         panels.add(component, lambda s: "drawn", "view")

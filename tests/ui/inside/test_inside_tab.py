@@ -14,7 +14,7 @@ from rita_demo.ui.inside import cache_used, sections, what_if
 from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
-from rita_demo.ui.panels import run_summary_bar, selection_details
+from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session.session import Selection, Session
 from tests.ui.conftest import NAMES, drawn, open_room
 from tests.ui.memory_client import Event
@@ -55,7 +55,7 @@ def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture
 
 def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) -> None:
     first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
-    assert {c.elem_id for c in first} == {"in-plan-attacked", "in-cell"}, "what is waited for"
+    assert {c.elem_id for c in first} == {"field", "in-plan-attacked", "in-cell", "signal"}, "what is waited for"
     updates = drawn(tab, session, first)
     assert (session.selection.view, session.selection.atom) == (7, 2)
     detail = sections.cell_text(session)
@@ -67,7 +67,7 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) 
 
 def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab, visitor, session) -> None:
     first = {c.elem_id for c in tab.on_setting("cache_weight")(visitor, 1.5)}
-    assert first == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell"}
+    assert first == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell", "signal"}
     assert session.inside.what_if.settings.cache_weight == 1.5
     again = drawn(tab, session, tab.on_back(visitor))
     assert again[tab.parts["settings"]["slots"]]["value"] == 3
@@ -150,8 +150,8 @@ def test_a_prompt_is_selected_from_the_list_and_deselected(tab, visitor, session
 
 def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, session) -> None:
     (section,) = (section for section in SECTIONS if section.fold == "all-fold")
-    drawn = tab.on_fold(section, True)(visitor)
-    kinds = sorted(v.layout.meta["kind"] for v in drawn.values())
+    figures = tab.on_fold(section, True)(visitor)
+    kinds = sorted(v.layout.meta["kind"] for v in figures.values())
     assert kinds == ["all_prompts", "all_prompts", "all_views", "all_views"]
     N = len(session.run.attacked.encoded_views.features)
     tab.on_all_views(visitor, click(2 * N + 5))

@@ -25,7 +25,7 @@ class MemoryHttpClient(HttpClient):
     def open_tab(self) -> str:
         """Load the page and choose the tab: a tab that is open already is not drawn again."""
         self.open()
-        return self.choose_tab("memory")
+        return self.choose_room("memory")
 
     def choose(self, memory: str) -> str:
         """Choose a memory in the menu."""

@@ -19,7 +19,7 @@ from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, open_room
+from tests.ui.conftest import NAMES, drawn, open_room
 from tests.ui.memory_client import Event
 
 
@@ -27,7 +27,7 @@ def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed
     client.session.show(failed_run)
     client.session.add_to_history(failed_run, "Another")
     assert panels.EMPTY_TEXT in panels.comparison(client.session)
-    updates = client.context.panels.redraw(client.session, "run")  # what a finished job draws
+    updates = drawn(client.tab, client.session, client.context.changed(client.session, "run"))  # of a finished job
     assert client.session.memory.empty_cache_result[0] is client.session.memory.cache_result[0] is failed_run
     assert updates[client.tab.distances] is not None
     assert any("With an empty one" in str(value) for value in updates.values())
@@ -54,7 +54,7 @@ def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None
     assert "slot 0" in html.detail(client.session)
 
 
-def drawn(figure: Any, name: str) -> Any:
+def trace_of(figure: Any, name: str) -> Any:
     return next(t for t in figure.data if t.name == name)
 
 
@@ -77,7 +77,7 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
         held.append(int(state.count.sum()))
         wanted, _ = engine.decide(side.encoded_views, example_run.class_prompts, state, **given)
         figure = panels.distances(client.session)
-        marks = drawn(figure, "with the memory")
+        marks = trace_of(figure, "with the memory")
         classes = [d[0] for d in marks.customdata]
         assert list(marks.x) == pytest.approx(list(wanted.cache_distance[classes]))
         assert wanted.verdict.label == client.session.memory.cache_result[2].verdict.label
@@ -86,7 +86,7 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
     assert held[:2] == [0, 0]  # its own views do not judge it
     assert held[2] > 0
     assert sum(d[2] for d in marks.customdata) == held[2]
-    assert sum(d[2] for d in drawn(figure, "empty memory").customdata) == 0
+    assert sum(d[2] for d in trace_of(figure, "empty memory").customdata) == 0
 
 
 def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
@@ -191,7 +191,7 @@ def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(cli
     assert request.label is None, "a motorbike"
     session.show(run_to_end(request.run_steps(engine, session.history.cache_before("")), lambda _: None))
     session.add_to_history(session.run, "A motorbike")
-    tab.on_compare(client.name)
+    open_room(tab, client.name)
     assert "With an empty one" in panels.comparison(session)
     shown = [run_summary_bar.summary_bar(session), panels.comparison(session)]
     for text in shown:

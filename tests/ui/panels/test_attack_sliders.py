@@ -1,4 +1,4 @@
-"""Other attack steps with the toy engine: what changes in both tabs, and what it costs."""
+"""Other attack steps with the toy engine: what changes, and what it costs."""
 
 import math
 from collections.abc import Iterator
@@ -11,22 +11,18 @@ from rita_demo.pipeline.attack_steps import sampled_steps
 from rita_demo.ui.background import attack_steps
 from rita_demo.ui.background.attack_steps import ATTACK_STEPS_BYTES, in_background, max_stored_steps
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.selection_events import SelectionEvents
-from rita_demo.ui.framework.two_stage_update import TwoStageUpdate
 from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
-from rita_demo.ui.session.session import RUN_TAB, array_bytes
+from rita_demo.ui.session.session import STORY, array_bytes
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run, make_inside_tab, open_room
+from tests.ui.conftest import completed_run, drawn, make_inside_tab, open_room
 
 pytestmark = pytest.mark.slow
 
-FIRST_TAB = {"banner", "verdicts", "steps", "heading-views", "views", "entropies", "view-detail"}
-FIRST_TAB |= {"heading-costs", "costs", "plan", "cell-detail"}
-SECOND_TAB = {"in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked", "in-costs"}
-SECOND_TAB |= {"in-plan-attacked", "in-mass-attacked", "in-cell"}
+OF_STEP = {"banner", "verdicts", "steps", "in-scrubber", "inside-strip", "in-views-attacked", "in-entropies-attacked"}
+OF_STEP |= {"in-costs", "in-plan-attacked", "in-mass-attacked", "in-cell"}
 
 
 class EncodingForbidden(ToyEngine):
@@ -48,23 +44,22 @@ class Visit:
 
     def __init__(self, inside: InsideTab, engine: EncodingForbidden) -> None:
         engine.forbidden = False
-        self.engine, self.inside, context, self.first = engine, inside, inside.context, SelectionEvents()
-        self.first.context, self.first.two_stage = context, TwoStageUpdate(context, RUN_TAB)
+        self.engine, self.inside, context = engine, inside, inside.context
         self.name, self.panels = context.sessions.open(), context.panels
         self.session, self.run = context.sessions.get(self.name), completed_run(engine)
         self.session.show(self.run)
-        self.session.room = RUN_TAB
-        context.crop_views(self.session, "attacked")
         self.session.select(view=3, atom=1)
         self.session.inside.open_folds = frozenset({"entropy-fold", "mass-fold"})
+        open_room(inside, self.name)
 
     def attack_steps(self) -> Iterator[Updates]:
-        return in_background(self.inside.context, self.session, attack_steps.store_attack_steps)
+        """Storing the steps: what the visitor sees of each."""
+        for update in in_background(self.inside.context, self.session, attack_steps.store_attack_steps):
+            yield drawn(self.inside, self.session, update)
 
-    def choose(self, tab: SelectionEvents, step: Any) -> dict[str, Any]:
-        """A step as it is asked for in a tab: what both events answer, by element."""
-        updates = tab.pick_step(self.name, step)
-        return by_name(updates | tab.two_stage.deferred(self.session))
+    def choose(self, step: Any) -> dict[str, Any]:
+        """A step as it is asked for: what is seen of the answer, by element."""
+        return by_name(drawn(self.inside, self.session, self.inside.pick_step(self.name, step)))
 
 
 @pytest.fixture(autouse=True)
@@ -123,50 +118,40 @@ def test_background_work_of_an_earlier_run_stops_when_a_new_run_starts(visit: Vi
     assert visit.session.attack_steps == ()
 
 
-def test_changing_the_step_updates_both_tabs_and_encodes_nothing(stepped: Visit) -> None:
-    session, first, inside = stepped.session, stepped.first, stepped.inside
+def test_changing_the_step_updates_what_shows_it_and_encodes_nothing(stepped: Visit) -> None:
+    session = stepped.session
     stepped.engine.forbidden = True
-    shown = {step: stepped.choose(first, step=step) for step in (1, 5)}
-    for name in FIRST_TAB:
+    shown = {step: stepped.choose(step=step) for step in (1, 5)}
+    for name in OF_STEP:
         assert str(shown[1][name]) != str(shown[5][name]), name
-    assert shown[5].keys().isdisjoint({"heading-memory", "memory-holds"})
+    for name in ("in-views-clean", "in-entropies-clean"):
+        assert str(shown[1][name]) == str(shown[5][name]), name
     now = session.run_at_step
     assert now is not None
     assert now.step == 5
     assert "attacked, step 5 of 7" in verdict_table.table(now)
     assert "Step 5 of 7." in verdict_table.banner(now)
-    bars = shown[5]["entropies"].data
+    assert "attacked, step 5 of 7" in run_summary_bar.summary_bar(session)
+    bars = shown[5]["in-entropies-attacked"].data
     heights = sorted(float(y) for bar in bars if bar.name != "pick" for y in bar.y)
     assert heights == pytest.approx(sorted(session.attack_steps[4].image_result.trace.confidence.entropy))
-    stepped.engine.forbidden = False
-    open_room(inside, stepped.name)
-    stepped.engine.forbidden = True
-    shown = {step: stepped.choose(inside, step=step) for step in (1, 5)}
-    for name in SECOND_TAB:
-        assert str(shown[1][name]) != str(shown[5][name]), name
-    for name in ("in-views-clean", "in-entropies-clean"):
-        assert str(shown[1][name]) == str(shown[5][name]), name
-    assert "attacked, step 5 of 7" in run_summary_bar.summary_bar(session)
-    assert "views" not in shown[5]  # *This run* is drawn when it is seen again
-    opened, drawn = stepped.panels.open(session, RUN_TAB), stepped.panels.redraw(session, "step")
-    assert by_name(opened)["views"] == by_name(drawn)["views"]
 
 
 def test_first_and_last_step_equal_the_run_and_every_step_has_the_same_rows_and_scales(stepped: Visit) -> None:
     session = stepped.session
-    figures = [stepped.choose(stepped.first, step=step)["costs"] for step in (2, 5, 7, 0)]
+    figures = [stepped.choose(step=step)["in-costs"] for step in (2, 5, 7, 0)]
     assert len({str((f.layout.xaxis.range, f.layout.yaxis.ticktext)) for f in figures}) == 1
     assert session.run_at_step is not None
     assert session.run_at_step.attacked is stepped.run.clean
     assert session.crops_of("attacked") is session.crops["clean"]
-    stepped.choose(stepped.first, step=7)
+    stepped.choose(step=7)
     assert session.run_at_step is stepped.run
     assert session.crops_of("attacked") is session.crops["attacked"]
 
 
 def test_a_missing_step_is_reported_and_the_slider_does_not_move(stepped: Visit) -> None:
-    updates = stepped.choose(stepped.first, step=4)
-    assert by_name(stepped.panels.redraw(stepped.session, "inside", tab="inside"))["in-scrubber"]["value"] == 4
+    updates = stepped.choose(step=4)
+    assert updates["in-scrubber"]["value"] == 4
     note = stored_steps_note(stepped.session)
     assert "Step 4 is not stored: everything shows step 5, the nearest" in note
     assert "Stored: steps 0, 1, 2, 3, 5 and 7 of 7." in note
@@ -177,28 +162,28 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     session, engine, wanted = stepped.session, stepped.engine, stepped.run.settings.replace(entropy_weight=0.1)
     open_room(stepped.inside, stepped.name)
     what_if.change(engine, session, settings=wanted)
-    stepped.choose(stepped.inside, step=2)
+    stepped.choose(step=2)
     seen = session.displayed_run
     assert seen is not None
     assert (seen.step, seen.settings) == (2, wanted)
     side = session.attack_steps[2].image_result
     trace, _ = engine.decide(side.encoded_views, seen.class_prompts, seen.cache_before, wanted)
     assert np.allclose(seen.attacked.trace.total, trace.total)
-    open_room(stepped.inside, stepped.name, RUN_TAB)
-    stepped.choose(stepped.first, step=3)
+    open_room(stepped.inside, stepped.name, STORY)
+    stepped.session.select(step=3)
     open_room(stepped.inside, stepped.name)
     assert session.inside.what_if.run is not None
     assert session.inside.what_if.run.step == 3
 
 
 def test_a_forged_step_changes_nothing_and_a_step_out_of_range_is_clipped(stepped: Visit) -> None:
-    session, first = stepped.session, stepped.first
+    session = stepped.session
     before = session.selection
     for step in ("3", None, math.nan, math.inf, 1e300, [1], {}):
-        assert stepped.choose(first, step=step) == {}
+        assert stepped.choose(step=step) == {}
     assert (session.selection, session.run) == (before, stepped.run)
     for step, asked in ((-3, 0), (99, 7), (2.6, 3), (True, 1)):
-        stepped.choose(first, step=step)
+        stepped.choose(step=step)
         assert session.selection.step == asked
 
 
