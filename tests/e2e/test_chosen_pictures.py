@@ -97,7 +97,7 @@ def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the
     findings = severe_findings(page)
     assert not findings, "\n".join(findings)
     page.locator("#fig-stream").click()
-    expect(page.get_by_role("tab", name="Stream", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
     expect(status).to_contain_text(f"{len(pictures)} chosen pictures are the next stream, among 6 class names.")
     expect(page.locator("#stream-status")).to_contain_text(
         f"All {len(pictures)} pictures are decided", timeout=LONG_TIMEOUT_MS

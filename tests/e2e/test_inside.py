@@ -41,17 +41,13 @@ def test_a_cell_is_shown_in_both_tabs_and_its_view_is_left_out_and_put_back(page
     page.get_by_role("button", name="Back to the run").click()
     expect(banner).to_contain_text("This is the run as it was made")
     expect(cell).not_to_contain_text("left out")
-    open_lab(page, "Inside")
-    page.get_by_role("button", name="Every crop and every sentence").click()
-    expect(page.locator("#cell-detail h3")).to_be_visible()
-    assert page.locator("#cell-detail h3").inner_text().lower() == heading
+    assert page.locator("#in-cell h3").inner_text().lower() == heading
 
 
-def test_a_selection_applies_to_both_tabs_by_mouse_and_by_arrow_keys(page: Page) -> None:
-    open_lab(page, "Inside")
-    page.locator("#views button").nth(5).click()
-    expect(page.locator("#view-detail")).to_contain_text("View 5:")
+def test_a_selection_applies_to_both_pictures_by_mouse_and_by_arrow_keys(page: Page) -> None:
     open_inside(page)
+    page.locator("#in-views-attacked button").nth(5).click()
+    expect(page.locator("#in-view")).to_contain_text("View 5:")
     views = page.locator("#in-views-attacked")
     expect(views.locator("button[aria-pressed=true]")).to_have_attribute("data-index", "5")
     expect(page.get_by_role("button", name="Leave out view 5")).to_be_enabled()
@@ -62,8 +58,7 @@ def test_a_selection_applies_to_both_tabs_by_mouse_and_by_arrow_keys(page: Page)
         pressed = page.locator(f"#in-views-{side} button[aria-pressed=true]")
         expect(pressed).to_have_attribute("data-index", "1")
     expect(page.get_by_role("button", name="Leave out view 1", exact=True)).to_be_enabled()
-    open_lab(page, "Inside")
-    expect(page.locator("#view-detail")).to_contain_text("View 1:")
+    expect(page.locator("#in-view")).to_contain_text("View 1:")
 
 
 def test_a_fold_shows_its_figures_when_it_is_opened(page: Page) -> None:

@@ -108,12 +108,12 @@ def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
 
 def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None:
     open_lab(page, "Inside")
-    crops = page.locator("#views button")
+    crops = page.locator("#in-views-attacked button")
     with answer_held_back(page, lambda event: event["event_data"] == {"data": [5]}):
         for number in (5, 6, 7):
             crops.nth(number).click()
-    expect(page.locator("#view-detail")).to_contain_text("View 7:")
-    expect(page.locator("#views button[aria-pressed=true]")).to_have_attribute("data-index", "7")
+    expect(page.locator("#in-view")).to_contain_text("View 7:")
+    expect(page.locator("#in-views-attacked button[aria-pressed=true]")).to_have_attribute("data-index", "7")
 
 
 def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page: Page) -> None:
@@ -130,13 +130,13 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
         box.press("Enter")
 
     open_what_if(page)
-    open_tab("Stream")
+    open_tab("Memory")
     open_fold(page, "Download a public dataset")
     for limit in ("0.6", "0.7"):  # without an earlier message on screen, and with one
         before = message.get_attribute("data-number") if message.count() else ""
         with answer_held_back(page, lambda event, limit=limit: event["data"][1:] == [float(limit)]):
             set_limit(limit)
-            open_tab("Stream")
+            open_tab("Memory")
             page.get_by_role("button", name="Download it").click()
             expect(message).not_to_have_attribute("data-number", before or "")
         expect(page.locator("#whatif-banner")).to_contain_text(f"γ {limit} instead")
@@ -194,10 +194,10 @@ def test_a_tab_that_is_opened_before_the_server_knows_the_page_is_drawn_when_it_
     with visit(browser, address) as page:
         with server_that_does_not_know_the_page(page, address):
             page.wait_for_selector(".story:not([hidden]) .answers td")
-            open_lab(page, "Stream")
+            open_lab(page, "Memory")
             page.wait_for_timeout(PATIENCE_MS)
         expect(page.locator("#stream-says")).to_contain_text("Stored example.")
-        expect(page.get_by_role("tab", name="Stream", exact=True)).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
 
 
 #: The end of the stream of answers arrives late, as over a slow connection: after the answers to what was asked meanwhile.

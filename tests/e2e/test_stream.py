@@ -17,7 +17,7 @@ PICTURES = 12  # a second each: on a busy machine four end before "Pause" is pre
 @pytest.fixture
 def stream_page(page: Page) -> Page:
     """The tab, set to a short stream of drawn textures."""
-    open_lab(page, "Stream")
+    open_lab(page, "Memory")
     expect(page.locator("#stream-says")).to_contain_text("Stored example.")
     expect(page.locator("#stream-heading")).to_contain_text("After picture 40 of 40")
     press(page, "Which pictures, how many")
@@ -84,7 +84,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     expect(page.locator("#whatif-banner")).to_contain_text(
         re.compile("The lead of the true class on the .* picture (changes|does)")
     )
-    open_lab(page, "Stream")
+    open_lab(page, "Memory")
     page.wait_for_timeout(1500)  # its panels are drawn again when it is opened
     page.locator("#stream-time input[type=number]").fill("2")
     page.locator("#stream-time input[type=number]").press("Enter")
@@ -104,7 +104,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     open_lab(page, "Memory")
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
     expect(page.locator("#memory-menu input")).to_have_value(re.compile("^A stream "))
-    open_lab(page, "Stream")
+    open_lab(page, "Memory")
     number = rows.first.locator("button").get_attribute("data-t")
     rows.first.locator("button").click()
     expect_tab(page, "Inside")

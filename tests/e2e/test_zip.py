@@ -33,8 +33,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
     upload(page, picture)
     expect(page.locator("#status")).to_contain_text("Done in")
     open_lab(page, "Inside")
-    page.get_by_role("button", name="Every crop and every sentence").click()
-    expect(page.locator("#plan .js-plotly-plot svg").first).to_be_visible()
+    expect(page.locator("#in-plan-attacked .js-plotly-plot svg").first).to_be_visible()
     before = verdicts(page)
     path = saved(page, tmp_path, page.get_by_role("button", name="Save this run").click)
     assert path.name == "rita-run.zip"

@@ -95,15 +95,14 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         frame = _median_of(lambda: main_thread_seconds(step, FIELD_FRAMES_JS, FRAMES) / FRAMES)
         found["page: a frame of the Story (processor)"] = frame
         page.locator("[data-level=lab]").click()  # its first tab is the run on screen
-        page.wait_for_selector("#views button")
+        page.wait_for_selector("#in-views-attacked button")
         page.wait_for_timeout(2000)
         field = page.locator("#field input[type=range]")
         frame = _median_of(lambda: main_thread_seconds(field, FIELD_FRAMES_JS, FRAMES) / FRAMES)
         found["page: a frame of the crop field (processor)"] = frame
         page.wait_for_timeout(2000)
         views = itertools.count(1)
-        found["page: selection"] = _median_of(lambda: click("#views button", next(views), "#view-detail"))
-        page.get_by_role("tab", name="Inside").click()
+        found["page: selection"] = _median_of(lambda: click("#in-views-attacked button", next(views), "#in-view"))
         page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
         page.wait_for_timeout(2000)
         found["page: what-if"] = _median_of(lambda: exclude("#whatif-banner"))

@@ -22,14 +22,14 @@ from rita_demo.ui.session.session import STORY, Session
 @dataclass(frozen=True)
 class RunOpener:
     """``tabs`` holds all rooms; ``run`` computes a request and puts it on screen with updates of ``story``, and the handler
-    ``start_background_work`` does what follows. ``form_of`` gives the values of the form for a run and its sample."""
+    ``start_background_work`` does what follows. ``form_of`` gives the updates of the form for a run and its sample."""
 
     context: AppContext
     tabs: gr.Tabs
     story: Component
     run: Callable[[Session, RunRequest], Iterator[Updates]]
     start_background_work: Callable[[str], Iterator[Updates]]
-    form_of: Callable[[Run, str | None], dict[str, Any]]
+    form_of: Callable[[Run, str | None], Updates]
 
     def bind_event(
         self, event: Callable[..., Dependency], handler: Callable[..., Iterator[Updates]], *outputs: Block
@@ -54,7 +54,8 @@ class RunOpener:
                 changed = self.context.changed(session, "inside")
                 yield {self.context.error_banner: "", self.context.status: waiting, **changed}
                 request = find()
-                yield {self.tabs: gr.update(selected=room)}
+                to_front: dict[Any, Any] = {self.tabs: gr.update(selected=room)}
+                yield to_front
                 yield from self.run(session, request)
                 assert session.run is not None
                 chosen, sample = session.attack_defend, request.sample

@@ -34,22 +34,6 @@ def place_link(text: str, at: str) -> str:
     return f"<button type='button' class='place' data-to='{at}'>{text}</button>"
 
 
-_SHOW_BELOW = """
-const button = element.querySelector('button');
-button.onclick = () => button.setAttribute('aria-expanded',
-  document.getElementById(button.getAttribute('aria-controls')).classList.toggle('open'));
-"""
-
-
-@contextmanager
-def build_narrow_fold(title: str, name: str) -> Iterator[gr.Column]:
-    """Content with the element id ``name``. A narrow screen shows it after a press on ``title``, a wide one always."""
-    button = f"<button type='button' class='show-below' aria-expanded='false' aria-controls='{name}'>{title}</button>"
-    gr.HTML(button, js_on_load=_SHOW_BELOW)
-    with gr.Column(elem_id=name, elem_classes="narrow-fold") as content:
-        yield content
-
-
 def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:
     """Columns side by side, below each other on a narrow screen. Enter each with ``with``."""
     with gr.Row(elem_classes="pair"):
