@@ -130,11 +130,3 @@ document.addEventListener("click", (event) => {
 });
 document.documentElement.classList.add("on-story");
 new MutationObserver(level).observe(document, { subtree: true, attributes: true, attributeFilter: ["aria-selected"] });
-
-// A tab of the Lab that was opened before the server knew the page is empty: it is opened again.
-new MutationObserver((_, observer) => {
-  if (!document.querySelector(":is(#status .progress, #notice .notice)")) return;
-  observer.disconnect();
-  const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
-  if (open && open !== tabs()[0]) (tabs()[0].click(), setTimeout(() => open.click()));
-}).observe(document, { childList: true, subtree: true, characterData: true });

@@ -33,7 +33,7 @@ function follow() {
   if (!opened) {
     opened = true;
     const named = wanted.get("tab") || before?.tab;
-    const tab = tabs().find((b) => TABS[b.textContent.trim()] === (EARLIER[named] ?? named));
+    const tab = named && tabs().find((b) => TABS[b.textContent.trim()] === (EARLIER[named] ?? named));
     if (tab) tab.click();
     if (ownOf(before?.run)) return back(before); // the page was loaded again
     return history.replaceState({ tab: tab ? TABS[tab.textContent.trim()] : open(), run: shown.run }, "", address(shown));
