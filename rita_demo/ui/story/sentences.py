@@ -9,6 +9,7 @@ from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.outcome import outcome
 from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
 from rita_demo.ui.story.checks import MEASURED
@@ -120,9 +121,8 @@ def knew(run: Run) -> str:
     measured)."""
     if run.settings.attack != "adaptive":
         return ""
-    said, rita = wording.heading_knowing_attacker(run), run.attacked.verdicts["rita"].label
-    held = run.given_label == rita and not wording.wrong_before(run, "rita")
-    kept = attacked_defence(run.settings) == "rita" and held and run.backbone.name == MEASURED
+    said, rita = wording.heading_knowing_attacker(run), outcome(run)["rita"]
+    kept = rita.known and rita.word == "holds" and run.backbone.name == MEASURED
     return f"{said} Few pictures are kept like this one: see the share below." if kept else said
 
 

@@ -4,27 +4,13 @@ import numpy as np
 import pytest
 
 from rita_demo.cli import text_tables
-from rita_demo.records import Run, Verdict
+from rita_demo.records import Run
 from rita_demo.ui.inside.cache_used import class_cards
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_value
 from rita_demo.ui.story.sentences import remembered
 from rita_demo.ui.widgets import wording
-
-
-def test_every_pair_of_answers_has_an_outcome_with_a_mark_and_a_colour() -> None:
-    verdicts = [Verdict(label, np.full(3, 1 / 3), 0.1, "probability") for label in range(3)]
-    for clean, attacked, word in (
-        (0, 0, "holds"),
-        (0, 1, "fooled"),
-        (1, 1, "was already wrong"),
-        (1, 2, "was already wrong, now another"),
-        (1, 0, "was wrong, now right"),
-    ):
-        assert wording.outcome(verdicts[clean], verdicts[attacked], 0)[0] == word
-    missed = wording.outcome(verdicts[0], verdicts[1], 0, 2)
-    assert missed == ("wrong now, but not the target", "bad", "≠")
 
 
 def test_the_headings_summarise_the_run(example_run: Run) -> None:
