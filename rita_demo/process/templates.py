@@ -1,5 +1,4 @@
-"""What is read stands in ``rita_demo/templates``: markup (``.html``, every value is escaped), sentences, and the lines that
-the terminal prints (``.txt``)."""
+"""What is read stands in ``rita_demo/templates``: markup (``.html``, every value is escaped) and plain sentences."""
 
 import re
 from pathlib import Path
