@@ -82,4 +82,4 @@ def test_without_an_attack_both_answers_are_the_same() -> None:
     for name, found in outcome(run).items():
         assert found.before == found.now == int(np.argmax(run.clean.verdicts[name].probability))
         assert found.right == found.right_before
-        assert not (found.reached or found.missed or found.known)
+        assert not any((found.reached, found.missed, found.known))
