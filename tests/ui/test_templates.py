@@ -61,11 +61,13 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
         shown = replace(run, label_given=given)
         for panel in ("banner", "says", "table", "explanation", "threat", "times", "cache_effect"):
             drawn.append(getattr(verdict_table, panel)(shown))
-    for panel in (run_summary_bar.summary_bar, run_summary_bar.says, selection_details.view_answers):
+    for panel in (run_summary_bar.summary_bar, run_summary_bar.says):
         drawn.append(panel(evil_session))
     for side in ("clean", "attacked"):
         evil_session.select(side=side)
-        drawn += [selection_details.view_detail(evil_session), selection_details.cell_detail(evil_session)]
+        drawn.append(selection_details.view_answers(evil_session))
+    drawn.append(verdict_table.cache_contents(evil_session))
+    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
     drawn.append(wording.term_html(EVIL))
     assert used == set(TEMPLATES.list_templates()), "a new template gets its line here"
     assert any("&lt;script&gt;" in html for html in drawn)

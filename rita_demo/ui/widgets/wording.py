@@ -122,13 +122,6 @@ def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
     return f"This model was not trained with the {word} {listed}: it can only guess about {a_name}."
 
 
-def cost_of_cell(cost: float, settings: Settings, apart: str = "") -> str:
-    """A sentence on what moving a view onto a sentence costs; ``apart``: its beginning where the cost is a distance."""
-    if settings.cost == "loglik":
-        return f"The cost is {cost:.4f}: −τ log p of the class on this view, the same for each of its sentences."
-    return f"{apart}{cost:.4f} apart (cosine distance, 0 to 2)."
-
-
 def signed(value: float) -> str:
     """A change in cosine distance, with a real minus sign."""
     return f"{value:+.4f}".replace("-", "−")
@@ -185,12 +178,8 @@ def step_suffix(run: Run) -> str:
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
 
 
-def heading_views(run: Run, side: str = "attacked") -> str:
-    """1. How many crops of that side give the right answer."""
-    if run.attack is not None and side == "clean":
-        right = count_answers(run.clean, run.label)
-        say = "says" if right == 1 else "say"
-        return f"Here are {len(view_labels(run.clean))} crops before the attack. {right or 'None'} of them {say} {_truth(run)}."
+def heading_views(run: Run) -> str:
+    """1. How many crops give the right answer."""
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
     still, trace = "say" if run.attack is None else "still say", run.attacked.trace
     after = ""

@@ -6,7 +6,7 @@ import pytest
 from rita_demo.cli import text_tables
 from rita_demo.records import Run
 from rita_demo.ui.inside.cache_used import class_cards
-from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_value
 from rita_demo.ui.story.sentences import remembered
@@ -17,9 +17,6 @@ def test_the_headings_summarise_the_run(example_run: Run) -> None:
     count = wording.count_answers(example_run.attacked, 0)
     views = f"Here are 64 crops of the attacked picture. {count} of them still say motorbike."
     assert wording.heading_views(example_run) == views
-    before = wording.count_answers(example_run.clean, 0)
-    said = f"Here are 64 crops before the attack. {before} of them say motorbike."
-    assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
     said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
@@ -150,21 +147,6 @@ def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run
 def test_a_term_without_an_explanation_raises_an_error() -> None:
     with pytest.raises(KeyError):
         wording.term_html("nonsense")
-
-
-def test_names_cannot_become_markup(example_run: Run) -> None:
-    evil = "<img src=x onerror=alert(1)>"
-    names = (evil, *example_run.class_prompts.names[1:])
-    prompts = ((evil,) * len(example_run.class_prompts.prompts[0]), *example_run.class_prompts.prompts[1:])
-    run = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names, prompts=prompts))
-    visitor = Session()
-    visitor.show(run)
-    visitor.select(k=0, view=3, atom=0)
-    drawn = [draw(run) for draw in (verdict_table.banner, verdict_table.table, verdict_table.threat)]
-    for draw in (verdict_table.cache_contents, selection_details.view_detail, selection_details.cell_detail):
-        drawn.append(draw(visitor))
-    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
-    assert not any("<img src=x" in html for html in drawn)
 
 
 def test_without_a_label_the_page_does_not_state_a_true_class(
