@@ -63,7 +63,7 @@ def table(run: Run) -> Markup:
         marks=wording.OUTCOME_MARKS,
         defences=DEFENCES,
         step=wording.step_suffix(run),
-        right=wording.explain_right(run),
+        truth=run.class_prompts.names[run.label],
         share=wording.share,
         margin=wording.margin,
         term=wording.term_html,

@@ -5,7 +5,6 @@ import re
 import numpy as np
 
 from rita_demo.attacks import ATTACKS, differentiated
-from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
@@ -119,11 +118,16 @@ def which(run: Run) -> str:
 def knew(run: Run) -> str:
     """What the attacker who knew a defence did to it; of RITA also whether that is the rule (for the model whose share is
     measured)."""
-    if run.settings.attack != "adaptive":
-        return ""
-    said, rita = wording.heading_knowing_attacker(run), outcome(run)["rita"]
-    kept = rita.known and rita.word == "holds" and run.backbone.name == MEASURED
-    return f"{said} Few pictures are kept like this one: see the share below." if kept else said
+    outcomes = outcome(run)
+    aimed = next((name for name, found in outcomes.items() if found.known), None)
+    if aimed is None:
+        return "What if the attacker knows the defence?" if run.settings.attack == "adaptive" else ""
+    title, found = DEFENCES[aimed].title, outcomes[aimed]
+    now = f"{'still' if found.now == found.before else 'now'} says {run.class_prompts.names[found.now]}."
+    kept = aimed == "rita" and found.word == "holds" and run.backbone.name == MEASURED
+    wrong = " It was wrong before the attack." * found.wrong_before
+    rule = " Few pictures are kept like this one: see the share below." * kept
+    return f"The attacker knew {title}: {title} {now}{wrong}{rule}"
 
 
 def _notes(run: Run) -> str:
@@ -151,8 +155,8 @@ def _label(run: Run) -> str:
 
 def _aimed_at(run: Run) -> tuple[str, str]:
     """Whose answer the attacker wanted to turn: name and title of a defence."""
-    name = attacked_defence(run.settings) if run.settings.attack == "adaptive" else "clip"
-    return (name, AIMED.get(name, DEFENCES[name].title)) if name in run.answered else ("clip", AIMED["clip"])
+    name = next((name for name, found in outcome(run).items() if found.known), "clip")
+    return name, AIMED.get(name, DEFENCES[name].title)
 
 
 def _subject(run: Run, before: str, title: str) -> list[Part]:

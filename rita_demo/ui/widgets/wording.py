@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from rita_demo.analysis.crop_field import view_labels
 from rita_demo.attacks import get_attack
-from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.outcome import Outcome, outcome
@@ -240,17 +239,6 @@ def cache_effect(run: Run) -> str:
     return f"{source} {effect}: {run.class_prompts.names[without]} became {run.class_prompts.names[used]}."
 
 
-def heading_knowing_attacker(run: Run) -> str:
-    """4. What the attacker who knows a defence did to it."""
-    name = attacked_defence(run.settings)
-    if run.settings.attack != "adaptive" or name not in run.answered:
-        return "What if the attacker knows the defence?"
-    title, found = DEFENCES[name].title, outcome(run)[name]
-    wrong = " It was wrong before the attack." if found.wrong_before else ""
-    now = f"{'still' if found.now == found.before else 'now'} says {run.class_prompts.names[found.now]}"
-    return f"The attacker knew {title}: {title} {now}.{wrong}"
-
-
 def verdict_sentence(run: Run) -> tuple[str, str]:
     """The whole result in one sentence, and its css class: good, bad or dim."""
     o, names, mass = outcome(run), run.class_prompts.names, run.settings.transported_mass
@@ -296,34 +284,19 @@ def explanation(run: Run) -> str:
         said = f"{count_answers(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]} on their own"
         said += "." if rival == truth else f", {count_answers(attacked, rival)} say {names[rival]}."
     else:
-        moved = " and ".join(_cost_moved(names[k], float(total[k] - clean.trace.total[k])) for k in (rival, truth))
+        changes = {k: float(total[k] - clean.trace.total[k]) for k in (rival, truth)}
+        moved = " and ".join(
+            f"{names[k]} {abs(change):.4f} {'cheaper' if change < 0 else 'dearer'}" for k, change in changes.items()
+        )
         gap = float(total[rival] - total[truth])
         said = f"The attack made {moved} for RITA (cosine distance). "
         cheaper, before = names[truth if gap > 0 else rival], float(clean.trace.total[rival] - clean.trace.total[truth])
         now = f"{cheaper} is still cheaper" if gap * before > 0 else f"Now {cheaper} is cheaper"
         said += f"{now}, by {abs(gap):.4f}."
-    return said + _step_back(run)
-
-
-def _cost_moved(name: str, change: float) -> str:
-    return f"{name} {abs(change):.4f} {'cheaper' if change < 0 else 'dearer'}"
-
-
-def _step_back(run: Run) -> str:
-    """Distance of the whole picture from the mean of its crops, and how far RITA moves every view because of it."""
-    trace = run.attacked.trace
-    if not trace.step_back_distance:
-        return ""
-    before = f" ({run.clean.trace.crop_offset:.2f} before the attack)" if run.attack else ""
-    return (
-        f" In feature space the whole picture is {trace.crop_offset:.2f} away from the mean of its crops{before}: "
-        f"RITA moved every view by {trace.step_back_distance:.2f} in the other direction."
-    )
-
-
-def explain_right(run: Run) -> str:
-    if run.label_given:
-        return f"Right means the true class, {_truth(run)}."
-    if run.attack is None:
-        return "No true class was given, so it is not known which answer is right."
-    return f"No true class was given. The attack moves away from CLIP's own answer on the clean picture, {_truth(run)}."
+    if attacked.trace.step_back_distance:
+        before_it = f" ({clean.trace.crop_offset:.2f} before the attack)" if run.attack else ""
+        said += (
+            f" In feature space the whole picture is {attacked.trace.crop_offset:.2f} away from the mean of its crops"
+            f"{before_it}: RITA moved every view by {attacked.trace.step_back_distance:.2f} in the other direction."
+        )
+    return said

@@ -9,7 +9,7 @@ from rita_demo.ui.inside.cache_used import class_cards
 from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_value
-from rita_demo.ui.story.sentences import remembered
+from rita_demo.ui.story.sentences import knew, remembered
 from rita_demo.ui.widgets import wording
 
 
@@ -96,9 +96,7 @@ def test_a_method_that_is_wrong_on_the_clean_picture_is_no_success_of_the_attack
     session.show(replace(run, label_given=False))
     assert not any(one["before"] for one in (story_value(session) or {})["answers"]), "nobody knows who is right"
     knowing = replace(run, settings=run.settings.replace(attack="adaptive", **{"adaptive.against": "rita"}))
-    assert wording.heading_knowing_attacker(knowing) == (
-        "The attacker knew RITA: RITA now says crab. It was wrong before the attack."
-    )
+    assert knew(knowing) == ("The attacker knew RITA: RITA now says crab. It was wrong before the attack.")
     right = answering(run, "attacked", rita=0)
     assert (
         "Ensemble (the crops’ average, which was wrong before the attack) says crab."
@@ -120,7 +118,7 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
 
 def test_a_defend_only_run_claims_no_recovery(defend_only_run: Run) -> None:
     assert wording.verdict_sentence(defend_only_run)[1] == "dim"
-    assert "not known which answer is right" in wording.explain_right(defend_only_run)
+    assert "not known which answer is right" in verdict_table.table(defend_only_run)
 
 
 def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run) -> None:
