@@ -35,25 +35,18 @@ def claim(run: Run) -> list[Part]:
     """The sentence of the first screen: what the picture is, what the attack may do, what CLIP sees then, or the defence
     that the attacker knew."""
     aimed_at, title = _aimed_at(run)
-    before, after = (_says(run, side, aimed_at) for side in ("clean", "attacked"))
+    found, names = outcome(run)[aimed_at], run.class_prompts.names
+    before, after = names[found.before], names[found.now]
     first = _subject(run, before, title)
     if run.attack is None:
         return [*first, (" Nothing was changed yet.", "")]
-    if before != run.class_prompts.names[run.label]:  # wrong from the start
+    if found.before != run.label:  # wrong from the start
         first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
-    cause = f" {_changed(run)} {title} "
-    if after == before:
-        kept = "clean" if after == _truth(run) else "attack"
-        return [*first, (f"{cause}still says ", ""), (_name(after), kept), (".", "")]
-    aim = run.attack.target
-    if aim is not None and after == run.class_prompts.names[aim]:
-        return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (", which the attacker chose.", "")]
-    return [
-        *first,
-        (f"{cause}sees ", ""),
-        (_noun(run, after), "clean" if after == _truth(run) else "attack"),
-        (".", ""),
-    ]
+    cause, kind = f" {_changed(run)} {title} ", "clean" if found.now == run.label else "attack"
+    if found.now == found.before:
+        return [*first, (f"{cause}still says ", ""), (_name(after), kind), (".", "")]
+    end = ", which the attacker chose." if found.reached else "."
+    return [*first, (f"{cause}sees ", ""), (_noun(run, after), kind), (end, "")]
 
 
 def remembered(run: Run) -> str:
@@ -186,7 +179,3 @@ def _name(name: str) -> str:
 
 def _truth(run: Run) -> str:
     return run.class_prompts.names[run.label]
-
-
-def _says(run: Run, side: str, name: str) -> str:
-    return run.class_prompts.names[getattr(run, side).verdicts[name].label]
