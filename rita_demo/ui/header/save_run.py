@@ -79,7 +79,7 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
         return None
     known = session.history.snapshot_without(run.clean.picture.key)  # for the thumbnails
     snapshot = snapshot_of(before, run.class_prompts.names, known)
-    data = cache_file.pack(snapshot, cache_file.describe(snapshot, run.backbone.name, run.settings, ()))
+    data = cache_file.pack(snapshot, run.backbone.name, run.settings)
     if len(data) > cache_file.MAX_FILE_BYTES:
         raise DemoError(
             f"The memory of this run is larger than what could be opened again ({cache_file.MAX_FILE_BYTES >> 20} MB).",

@@ -122,8 +122,7 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
 
 def exported(engine: ToyEngine, history: History) -> bytes:
     now = history.entries[-1].snapshot
-    about = cache_file.describe(now, engine.info.name, RECOMMENDED, history.entries)
-    return cache_file.pack(now, about, history.entries)
+    return cache_file.pack(now, engine.info.name, RECOMMENDED, history.entries)
 
 
 def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
@@ -134,7 +133,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
         engine, SAMPLES["coffee"].load(), names, RECOMMENDED.replace(attack="none", max_entropy=9.0)
     )
     theirs = History().with_picture("theirs.png", "key", run, None)
-    path, mine = tmp_path / "memory.safetensors", session.history
+    path, mine = tmp_path / "memory.zip", session.history
     path.write_bytes(exported(engine, theirs))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
     assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
@@ -146,7 +145,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     labels = [text for text, _ in panels.menu(session, ())["choices"]]
     assert (
         labels[1]
-        == f"An imported file (memory.safetensors): {wording.view_count(theirs.current.count)} of 2 class names"
+        == f"An imported file (memory.zip): {wording.view_count(theirs.current.count)} of 2 class names"
     )
     open_room(tab, client.name)
     assert session.memory.example is None, "no stored example takes its place"
@@ -158,7 +157,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     client.run(tab.decide_own(client.name))
     assert session.run.class_prompts.names == names
     assert panels.says(session).startswith(
-        "<p class='says'>The memory of an imported file (memory.safetensors) after 2 pictures"
+        "<p class='says'>The memory of an imported file (memory.zip) after 2 pictures"
     )
     assert session.memories.histories == (mine, session.history), "the picture went into the imported one"
     session.show(shown)
