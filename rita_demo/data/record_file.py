@@ -14,7 +14,8 @@ import struct
 import types
 import typing
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -70,15 +71,11 @@ def pack(value: Any) -> bytes:
 def unpack(data: bytes, what: str = "file", kinds: Iterable[Any] = KINDS, most: int = MAX_FILE_BYTES) -> Any:
     """The inverse of :func:`pack`; lists come back as tuples. ``kinds``: the records that may be in it; ``most``: the bytes of
     its arrays. Raises FileError: one sentence on the first thing that is wrong with this ``what``."""
-    try:
+    with _readable(what):
         tree = json.loads(read_member(data, TREE, MAX_TREE_BYTES, what))
         arrays = safetensors.load(read_member(data, ARRAYS, most, what))
         by_name = {kind.__name__: kind for kind in kinds}
         return _from_tree(tree, {name: array.copy() for name, array in arrays.items()}, by_name)
-    except (DemoError, MemoryError):
-        raise
-    except Exception as error:  # what zipfile, zlib, json, safetensors and the records raise
-        raise FileError(f"This {what} is damaged, or it was changed.", RETRY_HINT) from error
 
 
 def largest(data: bytes) -> int:
@@ -88,34 +85,56 @@ def largest(data: bytes) -> int:
         return arrays if tree <= MAX_TREE_BYTES else MAX_FILE_BYTES + 1
 
 
+def has_member(data: bytes, name: str, what: str) -> bool:
+    """Whether a zip holds a member of this name. Raises FileError: it is no zip."""
+    with _opened(data, what) as file:
+        return bool(_named(file, name))
+
+
 def read_member(data: bytes, name: str, most: int, what: str) -> bytes:
     """A member of a zip, also where another program packed it again with a folder around all; no other is decompressed.
 
     Raises FileError: the zip is none, or its member is missing, there twice, larger than ``most``, or not as it says."""
+    with _opened(data, what) as file:
+        infos = _named(file, name)
+        require(infos, f"This is no {what}, or it was changed: {name} is missing.")
+        (info, *more), size = infos, infos[0].file_size
+        require(not more, f"In this zip {name} is there twice.")
+        require(size <= most, f"In this zip {name} is larger than any of ours ({most // MB} MB).")
+        plain = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        require(plain, f"In this zip {name} is encrypted or packed in another way.")
+        one_more = copy.copy(info)
+        one_more.file_size += 1  # zipfile cuts at this size, and what is longer than it says shall be seen
+        with file.open(one_more) as member:
+            content = member.read(size + 1)  # without a size all that is packed is inflated, and then cut
+        require(len(content) == size, f"In this zip {name} is not as long as the zip's list says.")
+        return content
+
+
+def _named(file: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
+    return [info for info in file.infolist() if info.filename.rpartition("/")[2] == name]
+
+
+@contextmanager
+def _opened(data: bytes, what: str) -> Iterator[zipfile.ZipFile]:
+    """A zip whose list of members is short. Raises FileError: it is none, or damaged."""
     require(len(data) <= MAX_FILE_BYTES, f"This file is larger than a {what} can be ({MAX_FILE_BYTES // MB} MB).")
     end = data[-22:]
     require(len(end) == 22 and end[:4] == b"PK\x05\x06", "This is not a zip file, or it is cut off.")
     count, size = struct.unpack("<HL", end[10:16])
     few = count <= MAX_MEMBERS and size <= MAX_DIRECTORY_BYTES and data[-42:-38] != b"PK\x06\x07"
     require(few, f"A {what} has at most {MAX_MEMBERS} members; this zip has more.")
+    with _readable(what), zipfile.ZipFile(io.BytesIO(data)) as file:
+        yield file
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as file:
-            infos = [info for info in file.infolist() if info.filename.rpartition("/")[2] == name]
-            require(infos, f"This is no {what}, or it was changed: {name} is missing.")
-            (info, *more), size = infos, infos[0].file_size
-            require(not more, f"In this zip {name} is not there once.")
-            require(size <= most, f"In this zip {name} is larger than any of ours ({most // MB} MB).")
-            plain = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            require(plain, f"In this zip {name} is encrypted or packed in another way.")
-            one_more = copy.copy(info)
-            one_more.file_size += 1  # zipfile cuts at this size, and what is longer than it says shall be seen
-            with file.open(one_more) as member:
-                content = member.read(size + 1)  # without a size all that is packed is inflated, and then cut
-            require(len(content) == size, f"In this zip {name} is not as long as the zip's list says.")
-            return content
+        yield
     except (DemoError, MemoryError):
         raise
-    except Exception as error:  # what zipfile and zlib raise
+    except Exception as error:  # what zipfile, zlib, json, safetensors and the records raise
         raise FileError(f"This {what} is damaged, or it was changed.", RETRY_HINT) from error
 
 

@@ -244,9 +244,7 @@ def _click(data: Any, _: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "picture": Target(lambda rng: mutate.raw(rng, rng.choice(corpus.pictures()), corpus.pictures()), _open),
-    "memory": Target(
-        lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _from_file("memory.safetensors", _import)
-    ),
+    "memory": Target(lambda rng: mutate.zipped(rng, corpus.exported_cache()), _from_file("memory.zip", _import)),
     "saved run": Target(
         lambda rng: mutate.zipped(rng, corpus.saved_run()),
         _from_file("run.zip", lambda path: ReopenedRun(corpus.ENGINE, read_file(path)).first_picture()),

@@ -9,8 +9,7 @@ import pytest
 from rita_demo import Engine
 from rita_demo.data import samples
 from rita_demo.pipeline import example
-from rita_demo.pipeline.bundle_read import answers_of
-from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.export import answers_of, to_json
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.background.worked_example import displayed_views

@@ -188,7 +188,9 @@ def _check(table: StoredMemory, width: int) -> None:
     require(table.feature.shape[1:] == (width,), "This memory's features have another width than the model's.")
     for name, (kind, shape) in wanted.items():
         array = getattr(table, name)
-        require((array.dtype, array.shape) == (kind, shape), f"This memory was changed: {name} has another kind or shape.")
+        require(
+            (array.dtype, array.shape) == (kind, shape), f"This memory was changed: {name} has another kind or shape."
+        )
     columns = (table.truth, table.file, table.attacked, table.box)
     require(all(len(one) == n for one in columns), "This memory was changed: a column has another length.")
     pictures = table.moments[-1].pictures if table.moments else -1

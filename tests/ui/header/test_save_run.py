@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rita_demo.data import record_file
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
@@ -23,6 +24,7 @@ from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
 from tests.ui.http_client import serve_toy_page
 from tests.ui.memory_client import Event
+from tests.ui.session.test_cache_file import table_of
 from tools.bench.http_client import HttpClient
 
 
@@ -92,7 +94,8 @@ def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
 def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:
     run = bundle_read.read(saved)
     assert run.cache_file is not None
-    for memory in (b"", run.cache_file[:-9], run.cache_file.replace(b"rita-demo memory 1", b"rita-demo memory 2")):
+    other = record_file.pack(replace(table_of(run.cache_file), format="rita-demo memory 9"))
+    for memory in (b"", run.cache_file[:-9], other):
         with pytest.raises(DemoError):
             ReopenedRun(ToyEngine(), replace(run, cache_file=memory))
 
