@@ -200,10 +200,17 @@ def write_bundle(
     if len(arrays := arrays_file(run)) <= MAX_ARRAY_BYTES:
         members["arrays.safetensors"] = arrays
     stored = StoredRun(
-        *(FORMAT, run.settings.as_dict(), run.class_prompts.names, run.label if run.label_given else None),
-        None if run.attack is None else run.attack.target,
-        *(run.answered, run.backbone.name, members["clean.png"], members.get("attacked.png"), cache_file),
-        tuple((*at, *answer) for at, answer in answers_of(to_json(run)).items()),
+        format=FORMAT,
+        settings=run.settings.as_dict(),
+        names=run.class_prompts.names,
+        label=run.label if run.label_given else None,
+        target=None if run.attack is None else run.attack.target,
+        methods=run.answered,
+        backbone=run.backbone.name,
+        clean=members["clean.png"],
+        attacked=members.get("attacked.png"),
+        memory=cache_file,
+        answers=tuple((*at, *answer) for at, answer in answers_of(to_json(run)).items()),
     )
     members[CONTAINER] = record_file.pack(stored)
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}

@@ -81,34 +81,42 @@ class StoredMemory:
         items, edge = [item for _, item in rows.values()], THUMBNAIL_SIZE
         nothing = np.zeros((edge, edge, 3), np.uint8)
         thumbnails = [nothing if i.thumbnail is None else i.thumbnail for i in items]
-        moments = [
+        columns = ("born", "view", "entropy", "picture", "truth", "file", "attacked", "box", "feature")
+        column: dict[str, Any] = {name: tuple(getattr(i, name) for i in items) for name in columns}
+        moments = tuple(
             StoredMoment(
-                *(one.title, one.picture_key, one.snapshot.pictures),
+                one.title,
+                one.picture_key,
+                one.snapshot.pictures,
                 tuple(index[id(item)] for _, _, item in one.snapshot.items),
                 one.events[:MAX_LOGGED_EVENTS],
             )
             for one in entries
-        ]
-        return cls(
-            *(FORMAT, model, now.key, now.names, now.slots),
-            with_used_descriptions(settings, now.names).as_dict(),
-            np.array(label, np.int64),
-            *(np.array([getattr(i, name) for i in items], np.int64) for name in ("born", "view")),
-            np.array([i.entropy for i in items], np.float32),
-            *(tuple(getattr(i, name) for i in items) for name in ("picture", "truth", "file", "attacked", "box")),
-            np.array([i.feature for i in items], np.float32).reshape(-1, now.width),
-            np.array(thumbnails, np.uint8).reshape(-1, edge, edge, 3),
-            np.array([i.thumbnail is not None for i in items], bool),
-            tuple(moments),
         )
+        column |= {
+            "label": np.array(label, np.int64),
+            "born": np.array(column["born"], np.int64),
+            "view": np.array(column["view"], np.int64),
+            "entropy": np.array(column["entropy"], np.float32),
+            "feature": np.array(column["feature"], np.float32).reshape(-1, now.width),
+            "thumbnail": np.array(thumbnails, np.uint8).reshape(-1, edge, edge, 3),
+            "has_thumbnail": np.array([i.thumbnail is not None for i in items], bool),
+        }
+        used = with_used_descriptions(settings, now.names).as_dict()
+        return cls(FORMAT, model, now.key, now.names, now.slots, used, moments=moments, **column)
 
     def entries(self) -> tuple[HistoryEntry, ...]:
         """The moments; the views that several hold are the same objects."""
         items = [
             CacheItem(
-                *(self.feature[n].copy(), float(self.entropy[n]), int(self.born[n]), int(self.view[n])),
+                self.feature[n].copy(),
+                float(self.entropy[n]),
+                int(self.born[n]),
+                int(self.view[n]),
                 self.thumbnail[n].copy() if self.has_thumbnail[n] else None,
-                *(text[n][:MAX_TEXT] for text in (self.picture, self.truth, self.file)),
+                self.picture[n][:MAX_TEXT],
+                self.truth[n][:MAX_TEXT],
+                self.file[n][:MAX_TEXT],
                 self.attacked[n],
                 self.box[n],
             )
@@ -218,10 +226,8 @@ def _check(table: StoredMemory, width: int) -> None:
         require(whole, "This memory was changed: a moment holds an item that is not there.")
         counts = np.bincount(table.label[list(held)], minlength=K) if held else np.zeros(K)
         require(np.all(counts <= table.slots), "This memory was changed: a class holds more than its places.")
-        require(all(_can_enter(one, K, table.slots, pictures) for one in moment.events), ENTERED)
-
-
-ENTERED = "This memory was changed: a view entered where it cannot."
+        entered = all(_can_enter(one, K, table.slots, pictures) for one in moment.events)
+        require(entered, "This memory was changed: a view entered where it cannot.")
 
 
 def _can_enter(event: CacheEvent, K: int, slots: int, pictures: int) -> bool:

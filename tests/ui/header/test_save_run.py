@@ -16,7 +16,8 @@ from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.background.saved_run import ReopenedRun
+from rita_demo.ui.background.saved_run import reopened
+from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
@@ -48,8 +49,8 @@ def saved(visitor: Session) -> bytes:
     return run_zip(visitor, ToyEngine(spread=0.2), {"rita-costs": "<svg>"})
 
 
-def reopen(data: bytes, engine: ToyEngine) -> ReopenedRun:
-    again = ReopenedRun(engine, bundle_read.read(data))
+def reopen(data: bytes, engine: ToyEngine) -> WorkedExample:
+    again = reopened(engine, bundle_read.read(data))
     again.start()
     assert again.wait(60, complete=True)
     assert again.session is not None, again.sentence
@@ -97,7 +98,7 @@ def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: b
     other = record_file.pack(replace(table_of(run.cache_file), format="rita-demo memory 9"))
     for memory in (b"", run.cache_file[:-9], other):
         with pytest.raises(DemoError):
-            ReopenedRun(ToyEngine(), replace(run, cache_file=memory))
+            reopened(ToyEngine(), replace(run, cache_file=memory))
 
 
 def test_forged_figures_are_left_out_and_lone_surrogates_are_handled() -> None:
