@@ -61,7 +61,7 @@ def read_limited(path: Path, what: str, most: int = MAX_FILE_BYTES) -> bytes:
 
 
 def pack(value: Any) -> bytes:
-    """The bytes of a tree of records, dicts with text as keys, tuples and arrays; the same tree gives the same bytes."""
+    """The bytes of a tree of records, dicts, tuples and arrays; the same tree gives the same bytes."""
     arrays: dict[str, np.ndarray] = {}
     tree = _to_tree(value, arrays)
     members = {TREE: json.dumps(tree, ensure_ascii=False).encode(), ARRAYS: safetensors.save(arrays)}
@@ -162,6 +162,8 @@ def _to_tree(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if is_dataclass(value):
         parts = {one.name: _to_tree(getattr(value, one.name), arrays) for one in fields(value)}
         return {"record": type(value).__name__, "fields": parts}
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        return {"pairs": _to_tree(tuple(value.items()), arrays)}
     if isinstance(value, dict):
         return {"dict": {key: _to_tree(part, arrays) for key, part in value.items()}}
     if isinstance(value, tuple):
@@ -180,6 +182,8 @@ def _from_tree(tree: Any, arrays: dict[str, np.ndarray], kinds: Mapping[str, Any
         return _from_tree(tree["bytes"], arrays, kinds).tobytes()
     if "settings" in tree:
         return Settings(**_from_tree(tree["settings"], arrays, kinds))
+    if "pairs" in tree:
+        return dict(_from_tree(tree["pairs"], arrays, kinds))
     if "dict" in tree:
         return {key: _from_tree(part, arrays, kinds) for key, part in tree["dict"].items()}
     kind = kinds[tree["record"]]
