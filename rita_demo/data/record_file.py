@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,17 +79,17 @@ def unpack(data: bytes, what: str = "file", kinds: Iterable[Any] = KINDS, most: 
         return _from_tree(tree, {name: array.copy() for name, array in arrays.items()}, by_name)
 
 
-def largest(data: bytes) -> int:
+def array_bytes(data: bytes) -> int:
     """The bytes of the arrays, unpacked; more than any file has where the tree is too large to be read."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         tree, arrays = (file.getinfo(name).file_size for name in (TREE, ARRAYS))
         return arrays if tree <= MAX_TREE_BYTES else MAX_FILE_BYTES + 1
 
 
-def has_member(data: bytes, name: str, what: str) -> bool:
-    """Whether a zip holds a member of this name. Raises FileError: it is no zip."""
+def member_names(data: bytes, what: str) -> set[str]:
+    """The names in a zip, without folders. Raises FileError: it is none."""
     with _opened(data, what) as file:
-        return bool(_named(file, name))
+        return {name.rpartition("/")[2] for name in file.namelist()}
 
 
 def read_member(data: bytes, name: str, most: int, what: str) -> bytes:
@@ -96,7 +97,7 @@ def read_member(data: bytes, name: str, most: int, what: str) -> bytes:
 
     Raises FileError: the zip is none, or its member is missing, there twice, larger than ``most``, or not as it says."""
     with _opened(data, what) as file:
-        infos = _named(file, name)
+        infos = [info for info in file.infolist() if info.filename.rpartition("/")[2] == name]
         require(infos, f"This is no {what}, or it was changed: {name} is missing.")
         (info, *more), size = infos, infos[0].file_size
         require(not more, f"In this zip {name} is there twice.")
@@ -109,10 +110,6 @@ def read_member(data: bytes, name: str, most: int, what: str) -> bytes:
             content = member.read(size + 1)  # without a size all that is packed is inflated, and then cut
         require(len(content) == size, f"In this zip {name} is not as long as the zip's list says.")
         return content
-
-
-def _named(file: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
-    return [info for info in file.infolist() if info.filename.rpartition("/")[2] == name]
 
 
 @contextmanager
@@ -171,7 +168,7 @@ def _to_tree(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _from_tree(tree: Any, arrays: dict[str, np.ndarray], kinds: Mapping[str, Any]) -> Any:
+def _from_tree(tree: Any, arrays: dict[str, Any], kinds: Mapping[str, Any]) -> Any:
     if isinstance(tree, list):
         return tuple(_from_tree(part, arrays, kinds) for part in tree)
     if not isinstance(tree, dict):
@@ -179,7 +176,11 @@ def _from_tree(tree: Any, arrays: dict[str, np.ndarray], kinds: Mapping[str, Any
     if "array" in tree:
         return arrays[tree["array"]]
     if "bytes" in tree:
-        return _from_tree(tree["bytes"], arrays, kinds).tobytes()
+        name = tree["bytes"]["array"]
+        key = f"bytes of {name}"
+        if key not in arrays:  # made once, however often they are named
+            arrays[key] = arrays[name].tobytes()
+        return arrays[key]
     if "settings" in tree:
         return Settings(**_from_tree(tree["settings"], arrays, kinds))
     if "pairs" in tree:
@@ -188,10 +189,13 @@ def _from_tree(tree: Any, arrays: dict[str, np.ndarray], kinds: Mapping[str, Any
         return {key: _from_tree(part, arrays, kinds) for key, part in tree["dict"].items()}
     kind = kinds[tree["record"]]
     parts = {name: _from_tree(part, arrays, kinds) for name, part in tree["fields"].items()}
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     wrong = [name for name, part in parts.items() if not _is_a(part, hints[name])]
     require(not wrong, f"This file was changed: {', '.join(wrong)} of a {kind.__name__} has another type.")
     return kind(**parts)
+
+
+_hints = cache(typing.get_type_hints)
 
 
 def _is_a(value: Any, hint: Any) -> bool:
@@ -199,8 +203,6 @@ def _is_a(value: Any, hint: Any) -> bool:
     kind, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
     if kind in (typing.Union, types.UnionType):
         return any(_is_a(value, one) for one in inner)
-    if kind is typing.Literal:
-        return value in inner
     if kind is tuple and inner[-1:] == (...,):
         return isinstance(value, tuple) and all(_is_a(part, inner[0]) for part in value)
     if kind is tuple:

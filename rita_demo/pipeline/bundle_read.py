@@ -47,9 +47,7 @@ def read(data: bytes) -> SavedRun:
     Raises:
         DemoError: one sentence on the first thing that is wrong, one on what to do.
     """
-    if not record_file.has_member(data, CONTAINER, "saved run") and record_file.has_member(
-        data, "settings.json", "saved run"
-    ):
+    if record_file.member_names(data, "saved run") & {CONTAINER, "settings.json"} == {"settings.json"}:
         refuse_earlier("This saved run", "Run its picture again and save that.", FileError)
     inside = record_file.read_member(data, CONTAINER, MAX_CONTAINER_BYTES, "saved run")
     stored = record_file.unpack(inside, "saved run", (StoredRun,), MAX_CONTAINER_BYTES)

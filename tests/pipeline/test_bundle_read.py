@@ -1,6 +1,7 @@
 """Saved runs from other programs: a run, or one sentence; nothing unneeded is decompressed."""
 
 import io
+import json
 import struct
 import subprocess
 import sys
@@ -161,6 +162,13 @@ def test_a_member_that_is_not_needed_is_never_decompressed(
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     read(bundle_bytes)
     assert opened == {CONTAINER, record_file.TREE, record_file.ARRAYS}
+
+
+def test_bytes_that_are_named_many_times_are_made_once() -> None:
+    inside = members(record_file.pack((bytes(8 << 20),)))
+    (named,) = json.loads(inside[record_file.TREE])
+    data = make_zip(inside | {record_file.TREE: json.dumps([named] * 50_000).encode()})
+    assert len({id(one) for one in record_file.unpack(data)}) == 1
 
 
 @pytest.mark.parametrize("folder", ["", "rita-run/", "my run (2)/"])

@@ -138,7 +138,7 @@ def pack(snapshot: CacheSnapshot, model: str, settings: Settings, entries: Seque
     model, and the settings of the run on screen."""
     table = StoredMemory.of((*entries, HistoryEntry(IMPORTED_TITLE, snapshot)), model, settings)
     data = record_file.pack(table)
-    if entries and (record_file.largest(data) > MAX_FILE_BYTES or len(entries) > MAX_ENTRIES):
+    if entries and (record_file.array_bytes(data) > MAX_FILE_BYTES or len(entries) > MAX_ENTRIES):
         return pack(snapshot, model, settings)
     return data
 
