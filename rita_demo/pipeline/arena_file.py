@@ -21,5 +21,5 @@ def stored() -> ArenaTable:
     """The table of :data:`STORED`. Raises DataError: the file, or the worked example, is missing or another."""
     _, run = example.stored()
     with reading_asset("The stored arena", "lab/arena.zip"):
-        kinds = (*record_file.KINDS, TowerTable)
-        return ArenaTable(run, *record_file.unpack(STORED.read_bytes(), kinds=kinds), stored=True)
+        methods, towers = record_file.unpack(STORED.read_bytes(), kinds=(*record_file.KINDS, TowerTable))
+        return ArenaTable(run, methods, towers, stored=True)

@@ -107,20 +107,16 @@ class StoredMemory:
 
     def entries(self) -> tuple[HistoryEntry, ...]:
         """The moments; the views that several hold are the same objects."""
+        arrays = zip(self.feature, self.entropy, self.born, self.view, self.thumbnail, self.has_thumbnail)
+        known = zip(self.picture, self.truth, self.file, self.attacked, self.box)
         items = [
             CacheItem(
-                self.feature[n].copy(),
-                float(self.entropy[n]),
-                int(self.born[n]),
-                int(self.view[n]),
-                self.thumbnail[n].copy() if self.has_thumbnail[n] else None,
-                self.picture[n][:MAX_TEXT],
-                self.truth[n][:MAX_TEXT],
-                self.file[n][:MAX_TEXT],
-                self.attacked[n],
-                self.box[n],
+                *(feature.copy(), float(entropy), int(born), int(view), thumbnail.copy() if has_one else None),
+                *(picture[:MAX_TEXT], truth[:MAX_TEXT], file[:MAX_TEXT], attacked, box),
             )
-            for n in range(len(self.label))
+            for (feature, entropy, born, view, thumbnail, has_one), (picture, truth, file, attacked, box) in zip(
+                arrays, known
+            )
         ]
         found = []
         for one in self.moments:
