@@ -58,8 +58,8 @@ def serve(
         from rita_demo.evaluation.page import DataFolders
         from rita_demo.pipeline.example import CANDIDATES
         from rita_demo.server import launch
-        from rita_demo.ui.background.saved_run import ReopenedRun
-        from rita_demo.ui.background.worked_example import StoredExample, WorkedExample
+        from rita_demo.ui.background.saved_run import reopened
+        from rita_demo.ui.background.worked_example import WorkedExample, stored_example
         from rita_demo.ui.page import build
         from rita_demo.ui.session.store import Sessions
         from rita_demo.vlm.catalogue import EMBEDDED
@@ -76,12 +76,12 @@ def serve(
         deferred = first == EMBEDDED and run is None and not (device or read("RITA_DEVICE"))
         known = embedded_info() if deferred else None
         engine = _load_engine(first, device) if known is None else LoadingEngine(known, load_first).as_engine()
-        example: WorkedExample | None = None if run is None else ReopenedRun(engine, run)
+        example = None if run is None else reopened(engine, run)
         if settings is not None:
             example = WorkedExample(engine, settings, [(CANDIDATES[0][0], settings.budget)])
         elif first == EMBEDDED and run is None:
             with suppress(DataError):  # else it is computed
-                example = StoredExample(engine)
+                example = stored_example(engine)
         sessions = Sessions()
         page = build(
             engine,

@@ -33,10 +33,9 @@ def run_table(run: Run, title: str) -> str:
 
 
 def _rows(run: Run) -> list[list[str]]:
-    from rita_demo.pipeline.run import outcome
+    from rita_demo.pipeline.outcome import outcome  # loads numpy
 
-    attacked = run.attack is not None
-    target = run.attack.target if run.attack is not None else None
+    attacked, outcomes = run.attack is not None, outcome(run)
     head = ["", "clean" if attacked else "answer", "prob.", "margin"]
     head += ["attacked", "prob.", "margin"] if attacked else []
     rows = [[*head, ""]]
@@ -44,10 +43,9 @@ def _rows(run: Run) -> list[list[str]]:
         before, after = run.clean.verdicts[method], run.attacked.verdicts[method]
         row = [DEFENCES[method].full_title, *_verdict_cells(before, run.class_prompts)]
         if attacked:
-            row += [*_verdict_cells(after, run.class_prompts), outcome(before, after, run.given_label, target)]
+            row += [*_verdict_cells(after, run.class_prompts), outcomes[method].word]
         else:
-            right = "right" if before.label == run.label else "wrong"
-            row.append(right if run.label_given else "")
+            row.append({True: "right", False: "wrong", None: ""}[outcomes[method].right])
         rows.append(row)
     rows += [[DEFENCES[method].full_title, "no answer", *[""] * (len(head) - 1)] for method in run.faults]
     return rows

@@ -41,22 +41,21 @@ def choose_steps(
 def stored() -> tuple[str, Run]:
     """Sample and run of :data:`STORED`. Raises DataError: the file or its sample is missing or another."""
     with reading_asset("The stored example", "measured/example.zip"):
-        data = STORED.read_bytes()
-        key = record_file.title(data)
-        return key, unpack(data, samples.sample(key).load())
+        return unpack(STORED.read_bytes())
 
 
-def pack(run: Run, title: str) -> bytes:
-    """The bytes of an attacked run and of its title; the same run gives the same bytes."""
-    return record_file.pack(_without_pictures(run), title)
+def pack(key: str, run: Run) -> bytes:
+    """The bytes of an attacked run of a sample; the same run gives the same bytes."""
+    return record_file.pack((key, _without_pictures(run)))
 
 
-def unpack(data: bytes, clean: Picture) -> Run:
-    """The run of :func:`pack`. ``clean``: its clean picture. Raises ValueError: it is of another picture."""
-    run = record_file.unpack(data)
+def unpack(data: bytes) -> tuple[str, Run]:
+    """Sample and run of :func:`pack`. Raises ValueError: the sample is another picture than the run's."""
+    key, run = record_file.unpack(data)
+    clean = samples.sample(key).load()
     if run.clean.picture.key != clean.key:
         raise ValueError("the run is of another picture")
-    return _with_pictures(run, clean)
+    return key, _with_pictures(run, clean)
 
 
 def _without_pictures(run: Run) -> Run:

@@ -6,7 +6,7 @@ The same run gives the same bytes: members of the zip carry no date. Nothing in 
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from safetensors.numpy import save
 import rita_demo
 from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.attacks.adaptive import attack_text
+from rita_demo.data import record_file
 from rita_demo.data.descriptions import missing_note, with_used_descriptions
 from rita_demo.data.pictures import png_bytes
-from rita_demo.data.record_file import zip_bytes
 from rita_demo.pipeline.arena import ArenaTable, TowerTable, cell_settings, columns, masked, unattacked
 from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
@@ -26,7 +26,8 @@ from rita_demo.records.json_value import Json, JsonValue
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import SETTINGS, Settings
 
-FORMAT, ARENA_FORMAT = "rita-demo run 1", "rita-demo arena 1"
+FORMAT, ARENA_FORMAT = "rita-demo run 2", "rita-demo arena 1"
+CONTAINER = "run.zip"  # what is opened again
 MAX_ARRAY_BYTES = 64 << 20  # a run with larger arrays (many classes) is saved without them
 README_TEXT = """A run of the RITA demo, as it was made (what-ifs are not part of it). To see it again: python -m rita_demo open THIS_FILE.zip
 
@@ -37,11 +38,29 @@ costs.csv            per class d_OT, alpha * d_cOT and their sum (cosine distanc
 arrays.safetensors   what RITA decided from (the format of: explain --arrays); left out above 64 MB
 clean.png, attacked.png   the squares, exact to the pixel
 perturbation.png     128 + attacked - clean, channel by channel
-memory.safetensors   the memory the picture was decided from, unless it was empty
+run.zip              what is opened again: the request, the answers and the memory it was decided from
 arena.csv, arena.json   every defence against every attacker on this picture, if the tab Arena was filled
 page.html            the run as one page that needs no server and no network
 figures/             the figures that were on screen, as SVG
 """
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRun:
+    """What is opened again: the request and its answers. ``label`` and ``target`` are numbers of ``names``; pictures are PNG
+    files, ``memory`` is the cache before the run as a file."""
+
+    format: str
+    settings: Mapping[str, Any]
+    names: tuple[str, ...]
+    label: int | None
+    target: int | None
+    methods: tuple[str, ...]
+    backbone: str
+    clean: bytes
+    attacked: bytes | None
+    memory: bytes | None
+    answers: tuple[tuple[str, str, str, float], ...]  # side, method, class name, probability
 
 
 def to_json(run: Run) -> dict[str, Any]:
@@ -83,6 +102,15 @@ def used_settings(run: Run) -> Settings:
 def notes(run: Run) -> tuple[str, ...]:
     """Sentences on what the settings ask for and is not done, and on class names that the model cannot tell apart."""
     return tuple(filter(None, [missing_note(run.settings, used_settings(run)), run.class_prompts.warning]))
+
+
+def answers_of(result: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, float]]:
+    """Side and method -> class name and probability, of an ``explain --json``."""
+    return {
+        (side, method): (answer["label"], answer["probability"])
+        for side in ("clean", "attacked")
+        for method, answer in result[side]["methods"].items()
+    }
 
 
 def _result_json(side: ImageResult, run: Run) -> dict[str, Any]:
@@ -157,7 +185,7 @@ def write_bundle(
     """
     members: dict[str, bytes] = {
         "README.txt": README_TEXT.encode(),
-        "settings.json": json_bytes(request_json(run, cache_file is not None)),
+        "settings.json": json_bytes(request_json(run)),
         "result.json": json_bytes(to_json(run)),
         "verdicts.csv": csv_bytes(verdict_rows(run)),
         "costs.csv": csv_bytes(_costs(run)),
@@ -171,15 +199,26 @@ def write_bundle(
         members["perturbation.png"] = png_bytes((128 + change).clip(0, 255).astype(np.uint8))
     if len(arrays := arrays_file(run)) <= MAX_ARRAY_BYTES:
         members["arrays.safetensors"] = arrays
-    if cache_file is not None:
-        members["memory.safetensors"] = cache_file
+    stored = StoredRun(
+        format=FORMAT,
+        settings=run.settings.as_dict(),
+        names=run.class_prompts.names,
+        label=run.label if run.label_given else None,
+        target=None if run.attack is None else run.attack.target,
+        methods=run.answered,
+        backbone=run.backbone.name,
+        clean=members["clean.png"],
+        attacked=members.get("attacked.png"),
+        memory=cache_file,
+        answers=tuple((*at, *answer) for at, answer in answers_of(to_json(run)).items()),
+    )
+    members[CONTAINER] = record_file.pack(stored)
     members |= {f"figures/{name}.svg": svg.encode() for name, svg in (figures or {}).items()}
-    return zip_bytes({**members, **(more or {})})
+    return record_file.zip_bytes({**members, **(more or {})})
 
 
-def request_json(run: Run, has_cache: bool) -> dict[str, JsonValue]:
-    """``settings.json``: the request, which makes the run again, apart from the picture and the cache. ``result.json``
-    has the settings as they act."""
+def request_json(run: Run) -> dict[str, JsonValue]:
+    """``settings.json``: the request, apart from the picture and the cache. ``result.json`` has the settings as they act."""
     settings, names = run.settings.as_dict(), run.class_prompts.names
     for setting in SETTINGS.values():
         if setting.kind == "file" and getattr(run.settings, setting.name) not in setting.choices:
@@ -196,7 +235,6 @@ def request_json(run: Run, has_cache: bool) -> dict[str, JsonValue]:
         "target": None if target is None else names[target],
         "methods": list(run.answered),
         "backbone": run.backbone.name,
-        "memory": has_cache,
     }
 
 

@@ -159,23 +159,6 @@ def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFau
     )
 
 
-def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | None = None) -> str:
-    """What the attack did to one method's answer, in words.
-
-    A targeted attack has fooled a method only when the answer is the target (as in ``AttackTrace.fooled``). ``label``:
-    the true class; None if none was given, then no answer is right or wrong."""
-    aimed = target is not None and attacked.label == target
-    if label is None:
-        return "unchanged" if attacked.label == clean.label else f"changed{' to the target' * aimed}"
-    if attacked.label == label:
-        return "holds" if clean.label == label else "was wrong, now right"
-    if clean.label == label:
-        return "fooled" if aimed or target is None else "wrong now, but not the target"
-    if attacked.label == clean.label:
-        return "was already wrong"
-    return f"was already wrong, now {'the target' if aimed else 'another'}"
-
-
 def threat_model(
     settings: Settings,
     class_prompts: ClassPrompts,

@@ -44,7 +44,7 @@ def test_a_bad_file_exits_with_1_and_one_line(serve_calls, tmp_path, capsys) -> 
         (tmp_path / "gone.zip", "'gone.zip' cannot be read"),
         (tmp_path, "cannot be read"),
         (no_zip, "not a zip file"),
-        (no_run, "no such member"),
+        (no_run, "run.zip is missing"),
     ):
         assert cli.main(["open", str(path)]) == 1
         out, err = capsys.readouterr()

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.pipeline.bundle_read import FileError, read_file
+from rita_demo.data.record_file import FileError
+from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.share_link import parse_link

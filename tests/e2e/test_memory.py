@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from safetensors.numpy import load
 
 from rita_demo.evaluation.stored_views import COLUMNS
 from tests.e2e.conftest import open_lab, saved, visit
+from tests.ui.session.test_cache_file import table_of
 
 pytestmark = pytest.mark.e2e
 
@@ -71,8 +71,8 @@ def test_the_memory_is_exported_cleared_and_imported(page: Page, tmp_path: Path)
         page.get_by_role("button", name="Export", exact=True).click()
     path = tmp_path / download.value.suggested_filename
     download.value.save_as(path)
-    assert path.suffix == ".safetensors"
-    assert len(load(path.read_bytes())["label"]) == stored
+    assert path.suffix == ".zip"
+    assert len(table_of(path.read_bytes()).moments[-1].held) == stored
     table = saved(page, tmp_path, page.get_by_role("button", name="Every stored view as CSV").click)
     rows = list(csv.DictReader(table.open(encoding="utf-8")))
     assert tuple(rows[0]) == COLUMNS

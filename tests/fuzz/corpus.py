@@ -110,8 +110,7 @@ def cache_state() -> CacheSnapshot:
 def exported_cache() -> bytes:
     """The memory before the second picture, as the page exports it: what that one was decided from."""
     run, entry = runs()[1], history().entries[-2]
-    about = cache_file.describe(entry.snapshot, run.backbone.name, run.settings, history().entries[:-1])
-    return cache_file.pack(entry.snapshot, about)
+    return cache_file.pack(entry.snapshot, run.backbone.name, run.settings)
 
 
 @cache

@@ -108,18 +108,12 @@ def _noise(rng: random.Random, count: int) -> bytes:
     return random.Random(rng.randrange(2**32)).randbytes(count)
 
 
-def safetensors(rng: random.Random, data: bytes, inside: str = "") -> bytes:
-    """A file whose header is broken as JSON and fits again, or whose bytes are; ``inside``: a JSON text
-    in its metadata, broken in its turn."""
+def safetensors(rng: random.Random, data: bytes) -> bytes:
+    """A file whose header is broken as JSON and fits again, or whose bytes are."""
     if rng.random() < 0.35:
         return raw(rng, data)
     length = int.from_bytes(data[:8], "little")
-    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
-    if inside and rng.random() < 0.6:
-        text = json.loads(header["__metadata__"][inside])
-        header["__metadata__"][inside] = json.dumps(document(rng, text))
-    else:
-        header = document(rng, header)
+    header, body = document(rng, json.loads(data[8 : 8 + length])), data[8 + length :]
     coded = json.dumps(header).encode()
     coded += b" " * (-len(coded) % 8)
     size = len(coded) if rng.random() < 0.9 else rng.choice((0, len(coded) + 1, 2**63, 2**64 - 1))

@@ -18,7 +18,7 @@ from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS
-from rita_demo.ui.background.saved_run import ReopenedRun
+from rita_demo.ui.background.saved_run import reopened
 from rita_demo.ui.memory import html
 from rita_demo.ui.session import cache_file, run_request, share_link
 from rita_demo.ui.session.session import AttackDefendState
@@ -244,12 +244,10 @@ def _click(data: Any, _: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "picture": Target(lambda rng: mutate.raw(rng, rng.choice(corpus.pictures()), corpus.pictures()), _open),
-    "memory": Target(
-        lambda rng: mutate.safetensors(rng, corpus.exported_cache(), "rita"), _from_file("memory.safetensors", _import)
-    ),
+    "memory": Target(lambda rng: mutate.zipped(rng, corpus.exported_cache()), _from_file("memory.zip", _import)),
     "saved run": Target(
         lambda rng: mutate.zipped(rng, corpus.saved_run()),
-        _from_file("run.zip", lambda path: ReopenedRun(corpus.ENGINE, read_file(path)).first_picture()),
+        _from_file("run.zip", lambda path: reopened(corpus.ENGINE, read_file(path)).first_picture()),
     ),
     "model.safetensors": Target(
         lambda rng: mutate.safetensors(rng, corpus.checkpoints()["safetensors"]),

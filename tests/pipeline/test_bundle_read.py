@@ -8,6 +8,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rita_demo.pipeline.bundle_read import FileError as BundleError
+from rita_demo.data import record_file
+from rita_demo.data.record_file import FileError as BundleError
 from rita_demo.pipeline.bundle_read import read, read_file
+from rita_demo.pipeline.export import CONTAINER, StoredRun
 from rita_demo.records.errors import DemoError
 from tests.live_server import ROOT
 from tests.pipeline.conftest import make_zip, members
@@ -28,21 +31,23 @@ def forger(change: Callable[..., bytes]) -> Callable[..., Callable[[bytes], byte
 
 
 @forger
-def with_json(data: bytes, member: str, **changes: Any) -> bytes:
-    """The zip with other words in one of its JSON members."""
-    inside = members(data)
-    inside[member] = json.dumps(json.loads(inside[member]) | changes).encode()
-    return make_zip(inside)
+def with_run(data: bytes, **changes: Any) -> bytes:
+    """The zip with other fields in its stored run."""
+    stored = record_file.unpack(members(data)[CONTAINER], kinds=(StoredRun,))
+    return make_zip(members(data) | {CONTAINER: record_file.pack(replace(stored, **changes))})
 
 
 @forger
 def with_setting(data: bytes, name: str, value: Any) -> bytes:
-    given = json.loads(members(data)["settings.json"])["settings"]
-    return with_request(settings=given | {name: value})(data)
+    stored = record_file.unpack(members(data)[CONTAINER], kinds=(StoredRun,))
+    return with_run(settings={**stored.settings, name: value})(data)
 
 
-def with_request(**changes: Any) -> Callable[[bytes], bytes]:
-    return with_json("settings.json", **changes)
+@forger
+def with_tree(data: bytes, tree: bytes) -> bytes:
+    """The zip with another tree in its container."""
+    inside = make_zip(members(members(data)[CONTAINER]) | {record_file.TREE: tree})
+    return make_zip(members(data) | {CONTAINER: inside})
 
 
 @forger
@@ -56,28 +61,29 @@ def with_member(data: bytes, name: str, content: bytes | None) -> bytes:
 def with_duplicate_member(data: bytes) -> bytes:
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
-        file.writestr("clean.png", b"other")
+        file.writestr(CONTAINER, b"other")
     return buffer.getvalue()
 
 
 @forger
 def with_directory_field(data: bytes, offset: int, code: str, value: int) -> bytes:
-    """Another number at ``offset`` of what the list of members says about settings.json."""
+    """Another number at ``offset`` of what the list of members says about run.zip."""
     changed = bytearray(data)
-    struct.pack_into(code, changed, data.rfind(b"settings.json") - 46 + offset, value)
+    struct.pack_into(code, changed, data.rfind(CONTAINER.encode()) - 46 + offset, value)
     return bytes(changed)
 
 
 def damaged(data: bytes) -> bytes:
-    start = data.find(b"settings.json") + len("settings.json")
+    start = data.find(CONTAINER.encode()) + len(CONTAINER)
     return data[:start] + bytes(99) + data[start + 99 :]
 
 
 @forger
-def with_answer(data: bytes, **said: Any) -> bytes:
-    result = json.loads(members(data)["result.json"])
-    result["clean"]["methods"]["rita"] |= said
-    return with_json("result.json", **result)(data)
+def with_answer(data: bytes, *said: Any) -> bytes:
+    """The zip with another first answer: its class name and probability."""
+    stored = record_file.unpack(members(data)[CONTAINER], kinds=(StoredRun,))
+    (side, method, *_), *others = stored.answers
+    return with_run(answers=((side, method, *said), *others))(data)
 
 
 @forger
@@ -98,53 +104,47 @@ HOSTILE: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("something after its end", lambda d: d + b"x", "not a zip"),
     ("damaged", damaged, "damaged"),
     ("wrong checksum", with_directory_field(16, "<L", 7), "damaged"),
-    ("bomb", with_member("page.html", bytes(200 << 20)), "page.html is larger"),
-    ("bomb where it is read", with_member("settings.json", bytes(8 << 20)), "settings.json is larger"),
+    ("bomb", with_member(CONTAINER, bytes(80 << 20)), "run.zip is larger"),
+    ("bomb in the container", with_tree(b" " * (9 << 20)), "run.json is larger"),
     ("a member longer than it says", with_directory_field(24, "<L", 10), "damaged"),
-    ("a member shorter than it says", with_directory_field(24, "<L", 9999), "not as long as"),
+    ("a member shorter than it says", with_directory_field(24, "<L", 99999999), "larger than any|not as long as"),
     ("many members", lambda d: make_zip({f"figures/f{n}.svg": b"" for n in range(3000)}), "at most 64"),
-    ("path upwards", with_member("../../evil.png", b"x"), "no such member"),
-    ("figure upwards", with_member("figures/../x.svg", b"x"), "no such member"),
-    ("path through a folder of a system", with_member("__MACOSX/../data.pkl", b"x"), "no such member"),
-    ("a folder upwards around it", in_folder("../"), "no such member"),
-    ("two folders around it", in_folder("one/two/"), "no such member"),
-    ("a folder around all but one", in_folder("run/", "clean.png"), "no such member"),
-    ("pickle", with_member("data.pkl", b"\x80\x04."), "no such member"),
-    ("a member twice", with_duplicate_member, "not twice"),
+    ("a member twice", with_duplicate_member, "there twice"),
     ("encrypted", with_directory_field(8, "<H", 1), "encrypted"),
     ("packed by other means", lambda d: make_zip(members(d), zipfile.ZIP_LZMA), "packed in another way"),
-    ("without settings", with_member("settings.json", None), "settings.json is missing"),
-    ("without the attacked square", with_member("attacked.png", None), "missing"),
-    ("no JSON", with_member("settings.json", b"{"), "not JSON"),
-    ("deep JSON", with_member("settings.json", b"[" * 200_000), "not JSON"),
-    ("no JSON object", with_member("result.json", b"[]"), "not a JSON object"),
-    ("another format", with_request(format="rita-demo run 9"), "not a run of this page"),
-    ("settings missing", with_request(settings={}), "made by an earlier version"),
-    ("no settings", with_request(settings=None), "has no settings"),
-    ("an unknown setting", with_setting("colour", "red"), "unknown ones"),
+    ("of an earlier version", with_member(CONTAINER, None), "made by an earlier version"),
+    ("another zip", lambda d: make_zip({"data.pkl": b"\x80\x04."}), "run.zip is missing"),
+    ("a container that is none", with_member(CONTAINER, b"\x80\x04."), "not a zip"),
+    ("no JSON", with_tree(b"{"), "damaged"),
+    ("deep JSON", with_tree(b"[" * 200_000), "damaged"),
+    ("no record", with_tree(b"[]"), "not a run of this page"),
+    ("another record", with_tree(b'{"record": "Settings", "fields": {}}'), "damaged"),
+    ("a record without its fields", with_tree(b'{"record": "StoredRun", "fields": {}}'), "damaged"),
+    ("another format", with_run(format="rita-demo run 9"), "not a run of this page"),
+    ("settings missing", with_run(settings={}), "made by an earlier version"),
+    ("no settings", with_run(settings=None), "settings of a StoredRun has another type"),
+    ("an unknown setting", with_setting("colour", "red"), "unknown settings"),
     ("a file of this machine", with_setting("descriptions", "/etc/passwd"), "descriptions is one of none"),
     ("a number too large", with_setting("views", 10**9), "views is a whole number"),
-    ("no number", with_setting("temperature", float("nan")), "unknown ones"),
     ("an unknown attack", with_setting("attack", "carlini"), "attack is one of"),
-    ("no classes", with_request(classes="cup"), "not a list of names"),
-    ("one class", with_request(classes=["cup"], label=None), "At least 2"),
-    ("a class twice", with_request(classes=["motorbike", "crab", "cup", "piano", "Cup"]), "occurs twice"),
-    ("an unknown class", with_request(label="house"), "label in settings.json is not one"),
-    ("an unhashable class", with_request(target=[1]), "target in settings.json is not one"),
-    ("a target that is right", with_request(target="motorbike"), "the target is the true class"),
-    ("an unknown method", with_request(methods=["clip", "magic"]), "no method 'magic'"),
-    ("an unhashable method", with_request(methods=[["clip"]]), "no method"),
-    ("a model that is no name", with_request(backbone=3), "has a wrong type"),
-    ("a memory that is not there", with_request(memory=True), "memory or the attacked picture is missing"),
-    ("a memory that is not listed", with_member("memory.safetensors", b"x"), "should not be there"),
-    ("answers of other methods", with_request(methods=["tpt"]), "answer of every method"),
-    ("an answer that is no class", with_answer(label="house"), "answer of every method"),
-    ("an answer that is no name", with_answer(label=["crab"]), "answer of every method"),
-    ("a share that is no share", with_answer(probability=float("nan")), "answer of every"),
-    ("no answers", with_json("result.json", clean=[]), "answer of every method"),
-    ("a square that is none", with_member("clean.png", b"GIF89a"), "picture|damaged"),
-    ("a cut-off square", with_member("clean.png", picture(64)[:50]), "damaged"),
-    ("an attacked square of another size", with_member("attacked.png", picture(64)), "not as large"),
+    ("no classes", with_run(names="cup"), "names of a StoredRun has another type"),
+    ("one class", with_run(names=("cup",), label=None), "At least 2"),
+    ("a class twice", with_run(names=("motorbike", "crab", "cup", "piano", "Cup")), "occurs twice"),
+    ("an unknown class", with_run(label=4), "label in this saved run is not one"),
+    ("a class that is no number", with_run(target=(1,)), "target of a StoredRun has another type"),
+    ("a target that is right", with_run(target=0), "the target is the true class"),
+    ("an unknown method", with_run(methods=("clip", "magic")), "no method 'magic'"),
+    ("a method that is no name", with_run(methods=(("clip",),)), "methods of a StoredRun has another type"),
+    ("a model that is no name", with_run(backbone=3), "has another type"),
+    ("without the attacked square", with_run(attacked=None), "missing"),
+    ("answers of other methods", with_run(methods=("tpt",)), "answer of every method"),
+    ("an answer that is no class", with_answer("house", 0.5), "answer of every method"),
+    ("an answer that is no name", with_answer(("crab",), 0.5), "answers of a StoredRun has another type"),
+    ("a share that is no share", with_answer("crab", float("nan")), "answer of every"),
+    ("no answers", with_run(answers=()), "answer of every method"),
+    ("a square that is none", with_run(clean=b"GIF89a"), "picture|damaged"),
+    ("a cut-off square", with_run(clean=picture(64)[:50]), "damaged"),
+    ("an attacked square of another size", with_run(attacked=picture(64)), "not as large"),
 ]
 
 
@@ -161,7 +161,14 @@ def test_a_member_that_is_not_needed_is_never_decompressed(
     opened, plain = set(), zipfile.ZipFile.open
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, info: opened.add(info.filename) or plain(self, info))
     read(bundle_bytes)
-    assert opened == {"settings.json", "result.json", "clean.png", "attacked.png"}
+    assert opened == {CONTAINER, record_file.TREE, record_file.ARRAYS}
+
+
+def test_bytes_that_are_named_many_times_are_made_once() -> None:
+    inside = members(record_file.pack((bytes(8 << 20),)))
+    (named,) = json.loads(inside[record_file.TREE])
+    data = make_zip(inside | {record_file.TREE: json.dumps([named] * 50_000).encode()})
+    assert len({id(one) for one in record_file.unpack(data)}) == 1
 
 
 @pytest.mark.parametrize("folder", ["", "rita-run/", "my run (2)/"])
@@ -180,7 +187,8 @@ def test_a_run_that_another_program_packed_again_opens_and_what_it_added_is_neve
 MAX_GROWTH = 64 << 20  # bytes that reading a bomb of 1 GiB may add to the largest memory of the process
 READING = """
 import resource, sys
-from rita_demo.pipeline.bundle_read import FileError as BundleError, read
+from rita_demo.data.record_file import FileError as BundleError
+from rita_demo.pipeline.bundle_read import read
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 data = open(sys.argv[1], "rb").read()
@@ -208,11 +216,11 @@ def packed_blanks(start: bytes, mebibytes: int) -> bytes:
 def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
     bundle_bytes: bytes, tmp_path: Path, checked: int, sentence: str
 ) -> None:
-    """1 GiB of blanks after the settings, packed into 1 MB, which says that it holds a thousand bytes, with the
+    """1 GiB of blanks after the start of the run, packed into 1 MB, which says that it holds a thousand bytes, with the
     checksum of so many."""
-    start = members(bundle_bytes)["settings.json"].ljust(1000)[:1000]
+    start = members(bundle_bytes)[CONTAINER][:1000]
     assert zlib.decompress(packed_blanks(start, 3), -15) == start + 3 * (1 << 20) * b" "
-    data = make_zip(members(bundle_bytes) | {"settings.json": packed_blanks(start, 1024)}, zipfile.ZIP_STORED)
+    data = make_zip(members(bundle_bytes) | {CONTAINER: packed_blanks(start, 1024)}, zipfile.ZIP_STORED)
     checksum = zlib.crc32((start + b" ")[:checked])
     for offset, code, value in ((10, "<H", zipfile.ZIP_DEFLATED), (16, "<L", checksum), (24, "<L", 1000)):
         data = with_directory_field(offset, code, value)(data)

@@ -1,15 +1,15 @@
 """The worked example that ships with the project is the run that this project makes."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rita_demo import Engine
-from rita_demo.data import record_file
+from rita_demo.data import samples
 from rita_demo.pipeline import example
-from rita_demo.pipeline.bundle_read import answers_of
-from rita_demo.pipeline.export import to_json
+from rita_demo.pipeline.export import answers_of, to_json
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.background.worked_example import displayed_views
@@ -54,18 +54,20 @@ def test_the_stored_example_shows_a_fooled_clip_and_a_rescue(stored: Run) -> Non
 
 
 @pytest.mark.slow
-def test_a_run_is_unpacked_to_the_bit() -> None:
+def test_a_run_is_unpacked_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     run = completed_run(ToyEngine(spread=0.2))
-    data = example.pack(run, "a title")
-    again = example.unpack(data, run.clean.picture)
-    assert record_file.title(data) == "a title"
-    assert example.pack(again, "a title") == data
+    shown = SimpleNamespace(load=lambda: run.clean.picture)
+    monkeypatch.setattr(samples, "sample", lambda _: shown)
+    data = example.pack("cat", run)
+    key, again = example.unpack(data)
+    assert (key, example.pack(key, again)) == ("cat", data)
     assert np.array_equal(again.attack.frames, run.attack.frames)
     for one, other in zip((again.clean, again.attacked), (run.clean, run.attacked)):
         assert np.array_equal(one.picture.pixels, other.picture.pixels)
         assert np.array_equal(one.trace.prompt_transport.plan, other.trace.prompt_transport.plan)
+    shown.load = lambda: replace(run.clean.picture, key="other")
     with pytest.raises(ValueError, match="another picture"):
-        example.unpack(data, replace(run.clean.picture, key="other"))
+        example.unpack(data)
 
 
 def test_the_views_on_screen_are_those_of_the_engine(engine: Engine, stored: Run) -> None:

@@ -34,13 +34,12 @@ def test_the_bundle_holds_every_record_and_every_pixel_unchanged(example_run: Ru
         assert np.array_equal(load(inside["arrays.safetensors"])[name], array)
     assert inside["page.html"] == b"<p>page</p>"
     assert inside["figures/rita-costs.svg"] == b"<svg/>"
-    assert "memory.safetensors" not in inside
     pixels = {name: np.asarray(Image.open(io.BytesIO(data))) for name, data in inside.items() if name.endswith("png")}
     clean, attacked = pixels["clean.png"], pixels["attacked.png"]
     assert np.array_equal(clean, example_run.clean.picture.pixels)
     assert np.array_equal(attacked, example_run.attacked.picture.pixels)
     assert np.array_equal(pixels["perturbation.png"].astype(int) - 128 + clean, attacked)
-    other = {"memory.safetensors", "figures/", "arena.csv", "arena.json"}
+    other = {"figures/", "arena.csv", "arena.json"}
     assert set(documented("Members of the zip")) == other | {n for n in inside if not n.startswith("figures/")}
 
 

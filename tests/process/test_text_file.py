@@ -10,7 +10,6 @@ import pytest
 from rita_demo.data import descriptions, shipped_results, split_files
 from rita_demo.evaluation.report.results import read_points
 from rita_demo.evaluation.store.cell_file import CellHeader
-from rita_demo.pipeline.bundle_read import _json_object
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process.text_file import decode_text, read_text, text_kind
 from rita_demo.records.errors import DataError
@@ -55,7 +54,6 @@ READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "ablation points": ("points.json", "[]\n", read_points),
     "header of a cell": ("header.json", json.dumps(stored_header(pool="é")), lambda path: CellHeader.read(path.parent)),
     "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
-    "settings of a saved run": ("settings.json", '{"format": "é"}', lambda path: _json_object(path.read_bytes(), "")),
 }
 
 

@@ -49,7 +49,7 @@ def main() -> None:
     chosen = run_to_end(example.choose_steps(engine))
     assert chosen is not None
     key, run = chosen
-    example.STORED.write_bytes(example.pack(run, key))
+    example.STORED.write_bytes(example.pack(key, run))
     story.write(run_to_end(story.story_steps(engine, run)))
 
 

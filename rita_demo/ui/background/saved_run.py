@@ -3,7 +3,7 @@
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import bundle_read
 from rita_demo.process.generators import run_to_end
-from rita_demo.records import Picture, Run
+from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.session import cache_file
@@ -13,32 +13,25 @@ from rita_demo.ui.session.session import Session
 MAX_LISTED_DIFFERENCES = 5
 
 
-class ReopenedRun(WorkedExample):
+def reopened(engine: Engine, saved: bundle_read.SavedRun) -> WorkedExample:
     """A saved run, run again with the stored settings and the stored cache. Raises DemoError: the cache in the file is
     damaged or not of this run. (One of another model is ignored, with a message.)"""
+    session, request = Session(), saved.opened(engine.info.side)
+    session.attack_defend.source = saved.picture
+    if saved.cache_file is not None and engine.info.name == saved.backbone:
+        class_prompts = engine.encode_classes(saved.names, saved.settings)
+        snapshot = cache_file.unpack(saved.cache_file, class_prompts, saved.backbone)
+        session.history = History((HistoryEntry("As it was saved", snapshot),))
 
-    def __init__(self, engine: Engine, saved: bundle_read.SavedRun) -> None:
-        super().__init__(engine, saved.settings, ())
-        self.sentence = "Opening the saved run"
-        self.failure = "The saved run could not be computed."
-        self.saved, self._example = saved, Session()
-        self._example.attack_defend.source = saved.picture
-        if saved.cache_file is not None and engine.info.name == saved.backbone:
-            class_prompts = engine.encode_classes(saved.names, saved.settings)
-            snapshot = cache_file.unpack(saved.cache_file, class_prompts, saved.backbone)
-            self._example.history = History((HistoryEntry("As it was saved", snapshot),))
+    def compute() -> None:
+        run = run_to_end(request.run_steps(engine, session.history.cache_before("")), example.report)
+        example.message, example.warning = comparison(saved, run)
+        example.finish(session, run, "The saved picture")
 
-    def first_picture(self) -> Picture:
-        """The stored picture."""
-        return self.saved.opened(self._engine.info.side).picture
-
-    def _compute(self) -> None:
-        saved, before = self.saved, self._example.history.current
-        cache = None if before is None else before.to_cache_state()
-        request = saved.opened(self._engine.info.side)
-        run = run_to_end(request.run_steps(self._engine, cache), self._report)
-        self.message, self.warning = comparison(saved, run)
-        self._finish(self._example, run, "The saved picture")
+    example = WorkedExample(engine, saved.settings, (), compute)
+    example.sentence, example.failure = "Opening the saved run", "The saved run could not be computed."
+    example.picture = request.picture
+    return example
 
 
 def comparison(saved: bundle_read.SavedRun, run: Run) -> tuple[str, DemoError | None]:

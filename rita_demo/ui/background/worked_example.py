@@ -3,7 +3,7 @@
 import atexit
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -31,7 +31,7 @@ class WorkedExample:
 
     ``session``: a visitor who sees it; None until it can be shown, or when it failed. Attack steps are added to
     it later. ``message`` and ``warning`` are shown with it. ``sentence`` and ``fraction`` are the progress, and
-    ``sample_key`` names its sample before it is computed, for the form.
+    ``sample_key`` names its sample before it is computed, for the form. ``compute`` is the work: by default the candidates.
     """
 
     def __init__(
@@ -39,10 +39,11 @@ class WorkedExample:
         engine: Engine,
         settings: Settings = RECOMMENDED,
         candidates: Sequence[tuple[str, int]] = example_module.CANDIDATES,
+        compute: Callable[[], None] | None = None,
     ) -> None:
         self._stopping, self._thread = False, threading.Thread(target=self._work, daemon=True)
         here = samples.available()
-        self._engine, self._settings = engine, settings
+        self._engine, self._settings, self.compute = engine, settings, compute or self._choose
         self._candidates = [pair for pair in candidates if pair[0] in here]
         self.sample_key = self._candidates[0][0] if self._candidates else None
         self.sentence, self.fraction = "Preparing a worked example", 0.0
@@ -50,6 +51,7 @@ class WorkedExample:
         self.session: Session | None = None
         self.message = "Stored example."
         self.warning: DemoError | None = None
+        self.picture: Picture | None = None  # of a run without a sample
         self._viewable = threading.Event()  # all but attack steps and checks; or there is no example
         self._complete = threading.Event()
 
@@ -67,7 +69,7 @@ class WorkedExample:
 
     def first_picture(self) -> Picture | None:
         """The picture to show before its run is ready."""
-        return samples.sample(self.sample_key).load() if self.sample_key else None
+        return samples.sample(self.sample_key).load() if self.sample_key else self.picture
 
     def wait(self, seconds: float, *, complete: bool = False) -> bool:
         """Wait; True once it can be shown (``complete``: with all attack steps and checks), or has failed."""
@@ -104,7 +106,7 @@ class WorkedExample:
                 self.sentence = LOADING
                 self._check_stopping()
             self.sentence = preparing
-            self._compute()
+            self.compute()
         except DemoError as error:
             self.sentence = str(error)
         except Exception as error:
@@ -114,26 +116,26 @@ class WorkedExample:
             self._viewable.set()
             self._complete.set()
 
-    def _compute(self) -> None:
-        found = run_to_end(example_module.choose_steps(self._engine, self._settings, self._candidates), self._report)
-        if found is not None:
-            self._finish(Session(run_sample=found[0]), found[1], samples.SAMPLES[found[0]].title)
+    def _choose(self) -> None:
+        steps = example_module.choose_steps(self._engine, self._settings, self._candidates)
+        if (found := run_to_end(steps, self.report)) is not None:
+            self.finish(Session(run_sample=found[0]), found[1], samples.SAMPLES[found[0]].title)
 
     def _check_stopping(self) -> None:
         if self._stopping:
             raise ShuttingDown
 
-    def _report(self, progress: run_module.RunProgress) -> None:
+    def report(self, progress: run_module.RunProgress) -> None:
         self._check_stopping()
         self.sentence, self.fraction = progress.sentence, 0.6 * progress.fraction
 
-    def _finish(self, example: Session, run: Run, title: str) -> None:
+    def finish(self, example: Session, run: Run, title: str) -> None:
         """Compute the views for the screen, then the attack steps and checks, which visitors need not wait for."""
         self.sentence, self.fraction = "Cutting the crops for the screen", 0.7
         crops = {side: self._engine.view_pixels(getattr(run, side).picture, run.settings) for side in SIDES}
-        self._complete_in(self._opened(example, run, title, crops))
+        self.complete(self.opened(example, run, title, crops))
 
-    def _opened(self, example: Session, run: Run, title: str, crops: dict[str, np.ndarray]) -> Iterator[object]:
+    def opened(self, example: Session, run: Run, title: str, crops: dict[str, np.ndarray]) -> Iterator[object]:
         """Let visitors see the example; returns the work that is left, which needs the engine."""
         example.show(run, sample=example.run_sample)
         example.crops = crops
@@ -144,26 +146,22 @@ class WorkedExample:
         self._viewable.set()
         return work
 
-    def _complete_in(self, work: Iterator[object]) -> None:
+    def complete(self, work: Iterator[object]) -> None:
         for _ in work:
             self._check_stopping()
 
 
-class StoredExample(WorkedExample):
+def stored_example(engine: Engine) -> WorkedExample:
     """The worked example that comes with this project: shown before the model is loaded. Raises DataError: its file is
     missing or broken."""
-
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
-        self.sample_key, run = example_module.stored()
-        crops = {side: displayed_views(getattr(run, side), engine.info.side) for side in SIDES}
-        title = samples.SAMPLES[self.sample_key].title
-        example = Session(run_sample=self.sample_key)
-        self._left = self._opened(example, run, title, crops)
-        example.checks = story.stored()
-
-    def _compute(self) -> None:
-        self._complete_in(self._left)
+    example = WorkedExample(engine)
+    example.sample_key, run = example_module.stored()
+    crops = {side: displayed_views(getattr(run, side), engine.info.side) for side in SIDES}
+    session = Session(run_sample=example.sample_key)
+    left = example.opened(session, run, samples.SAMPLES[example.sample_key].title, crops)
+    session.checks = story.stored()
+    example.compute = lambda: example.complete(left)
+    return example
 
 
 def displayed_views(result: ImageResult, side: int) -> np.ndarray:

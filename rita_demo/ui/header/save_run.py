@@ -23,8 +23,8 @@ from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value, event_data
 
 ZIP_NAME = "rita-run.zip"
-HELP_TEXT = """Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays and
-memory (safetensors), and the run as one page. python -m rita_demo open shows it again."""
+HELP_TEXT = """Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays
+(safetensors), and the run as one page. python -m rita_demo open shows it again."""
 BUTTON = f"<button type='button' class='quiet-button' title='{HELP_TEXT}' aria-description='{HELP_TEXT}'>Save this run</button>"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 MAX_FIGURES = 24
@@ -79,7 +79,7 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
         return None
     known = session.history.snapshot_without(run.clean.picture.key)  # for the thumbnails
     snapshot = snapshot_of(before, run.class_prompts.names, known)
-    data = cache_file.pack(snapshot, cache_file.describe(snapshot, run.backbone.name, run.settings, ()))
+    data = cache_file.pack(snapshot, run.backbone.name, run.settings)
     if len(data) > cache_file.MAX_FILE_BYTES:
         raise DemoError(
             f"The memory of this run is larger than what could be opened again ({cache_file.MAX_FILE_BYTES >> 20} MB).",

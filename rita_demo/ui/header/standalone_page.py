@@ -54,7 +54,7 @@ def standalone(
         *_figures(session, run, crops),
         f"{verdict_table.heading_html(wording.heading_cache(run), 3)}{verdict_table.cache_effect(run)}"
         f"{verdict_table.cache_contents(session)}",
-        f"<section id='threat'>{verdict_table.threat(run).replace('<details', '<details open')}</section>",
+        f"<section id='threat'>{verdict_table.threat(run, is_open=True)}</section>",
         verdict_table.times(run),
         f"<div id='figure-caption'><p>{escape(figure_caption.caption(session))}</p></div>",
         f"<details><summary>All settings and answers, as JSON</summary><pre>{answers}</pre></details>",

@@ -152,7 +152,11 @@ def _cell_sentence(transport: Transport, cell: tuple[int, int, int], settings: S
             f"It carries {wording.percent(share, 2)} of the mass, {share / even:.2f} times an even share, and "
             f"adds {share * cost:.4f} to the cost of {float(transport.distance[k]):.4f}."
         )
-    return f"{wording.cost_of_cell(cost, settings)} {carried}"
+    if settings.cost == "loglik":
+        return (
+            f"The cost is {cost:.4f}: −τ log p of the class on this view, the same for each of its sentences. {carried}"
+        )
+    return f"{cost:.4f} apart (cosine distance, 0 to 2). {carried}"
 
 
 # --- Sinkhorn

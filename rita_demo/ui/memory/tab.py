@@ -85,7 +85,7 @@ class MemoryTab(SelectionEvents):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
             self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
-            self.export_buttons = DownloadButtons({"safetensors": "Export"}, elem_id="export")
+            self.export_buttons = DownloadButtons({"zip": "Export"}, elem_id="export")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
             self.bulk_upload = gr.UploadButton(
                 "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
@@ -262,12 +262,11 @@ class MemoryTab(SelectionEvents):
         model, settings, example = run.backbone.name, run.settings, session.memory.example
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
-        about = cache_file.describe(entry.snapshot, model, settings, entries)
         with self.context.downloads:
             self.export_count += 1
-            made = cache_file.pack(entry.snapshot, about, entries)
-            file = download_value("memory.safetensors", made, self.export_count)
-        said = f"Exported {wording.view_count(entry.snapshot.count)} as safetensors."
+            made = cache_file.pack(entry.snapshot, model, settings, entries)
+            file = download_value("memory.zip", made, self.export_count)
+        said = f"Exported {wording.view_count(entry.snapshot.count)}."
         return {self.export_buttons: file, **self.context.done(said)}
 
     def on_table(self, visitor: str) -> Updates:

@@ -5,6 +5,7 @@ from html import escape
 import numpy as np
 
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.outcome import outcome
 from rita_demo.records import ImageResult, Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -48,9 +49,10 @@ def says(session: Session) -> str:
     second = int(np.argsort(np.asarray(trace.total), kind="stable")[1])
     found = f"It answers {names[verdict.label]}, {verdict.margin:.4f} cosine distance ahead of {names[second]}"
     if run.label_given:
-        found += f", which is {'right' if verdict.label == run.label else f'wrong: it is {names[run.label]}'}"
-        if run.attack is not None and wording.wrong_before(run, "rita"):
-            found += "; before the attack it was wrong" + (", too" if verdict.label != run.label else "")
+        rita = outcome(run)["rita"]
+        found += f", which is {'right' if rita.right else f'wrong: it is {names[run.label]}'}"
+        if run.attack is not None and rita.wrong_before:
+            found += "; before the attack it was wrong" + ("" if rita.right else ", too")
     return f"<p class='says'>{escape(what)} {escape(found)}.</p>"
 
 

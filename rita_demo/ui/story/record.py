@@ -10,6 +10,7 @@ from rita_demo.analysis.rules import Rule, rules
 from rita_demo.attacks import differentiated
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
+from rita_demo.pipeline.outcome import outcome
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
@@ -30,7 +31,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
     run = session.run
     if run is None:
         return None
-    steps, found, choices = _Steps(run, session), rules(run, run.attacked), _choices(run)
+    steps, found, choices, outcomes = _Steps(run, session), rules(run, run.attacked), _choices(run), outcome(run)
     value: dict[str, Any] = {
         "key": run.key,
         "last": last_step(run),
@@ -47,7 +48,14 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in choices],
         "known": not run.class_prompts.unknown_names,
         "mass": run.settings.transported_mass,
-        "answers": [{"name": n, "title": _title(run, n), "before": _before(run, n)} for n in answers(run)],
+        "answers": [
+            {
+                "name": name,
+                "title": _title(run, name),
+                "before": "wrong before the attack" if run.attack is not None and outcomes[name].wrong_before else "",
+            }
+            for name in answers(run)
+        ],
         "boxes": steps.boxes.round(4).tolist(),
         "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
         "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
@@ -157,11 +165,6 @@ def _choices(run: Run) -> list[str]:
 def _title(run: Run, name: str) -> str:
     title = TITLES.get(name) or DEFENCES[name].title
     return title.format(n=len(run.attacked.encoded_views.features)) if name in TITLES else title
-
-
-def _before(run: Run, name: str) -> str:
-    """What an answer was before the attack where that is not the attacker's doing, else empty."""
-    return "wrong before the attack" if run.attack is not None and wording.wrong_before(run, name) else ""
 
 
 def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:

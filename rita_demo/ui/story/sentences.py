@@ -5,10 +5,10 @@ import re
 import numpy as np
 
 from rita_demo.attacks import ATTACKS, differentiated
-from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.outcome import outcome
 from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
 from rita_demo.ui.story.checks import MEASURED
@@ -35,25 +35,18 @@ def claim(run: Run) -> list[Part]:
     """The sentence of the first screen: what the picture is, what the attack may do, what CLIP sees then, or the defence
     that the attacker knew."""
     aimed_at, title = _aimed_at(run)
-    before, after = (_says(run, side, aimed_at) for side in ("clean", "attacked"))
+    found, names = outcome(run)[aimed_at], run.class_prompts.names
+    before, after = names[found.before], names[found.now]
     first = _subject(run, before, title)
     if run.attack is None:
         return [*first, (" Nothing was changed yet.", "")]
-    if before != run.class_prompts.names[run.label]:  # wrong from the start
+    if found.before != run.label:  # wrong from the start
         first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
-    cause = f" {_changed(run)} {title} "
-    if after == before:
-        kept = "clean" if after == _truth(run) else "attack"
-        return [*first, (f"{cause}still says ", ""), (_name(after), kept), (".", "")]
-    aim = run.attack.target
-    if aim is not None and after == run.class_prompts.names[aim]:
-        return [*first, (f"{cause}sees ", ""), (_noun(run, after), "attack"), (", which the attacker chose.", "")]
-    return [
-        *first,
-        (f"{cause}sees ", ""),
-        (_noun(run, after), "clean" if after == _truth(run) else "attack"),
-        (".", ""),
-    ]
+    cause, kind = f" {_changed(run)} {title} ", "clean" if found.now == run.label else "attack"
+    if found.now == found.before:
+        return [*first, (f"{cause}still says ", ""), (_name(after), kind), (".", "")]
+    end = ", which the attacker chose." if found.reached else "."
+    return [*first, (f"{cause}sees ", ""), (_noun(run, after), kind), (end, "")]
 
 
 def remembered(run: Run) -> str:
@@ -118,12 +111,16 @@ def which(run: Run) -> str:
 def knew(run: Run) -> str:
     """What the attacker who knew a defence did to it; of RITA also whether that is the rule (for the model whose share is
     measured)."""
-    if run.settings.attack != "adaptive":
-        return ""
-    said, rita = wording.heading_knowing_attacker(run), run.attacked.verdicts["rita"].label
-    held = run.given_label == rita and not wording.wrong_before(run, "rita")
-    kept = attacked_defence(run.settings) == "rita" and held and run.backbone.name == MEASURED
-    return f"{said} Few pictures are kept like this one: see the share below." if kept else said
+    outcomes = outcome(run)
+    aimed = next((name for name, found in outcomes.items() if found.known), None)
+    if aimed is None:
+        return "What if the attacker knows the defence?" if run.settings.attack == "adaptive" else ""
+    title, found = DEFENCES[aimed].title, outcomes[aimed]
+    now = f"{'still' if found.now == found.before else 'now'} says {run.class_prompts.names[found.now]}."
+    kept = aimed == "rita" and found.word == "holds" and run.backbone.name == MEASURED
+    wrong = " It was wrong before the attack." * found.wrong_before
+    rule = " Few pictures are kept like this one: see the share below." * kept
+    return f"The attacker knew {title}: {title} {now}{wrong}{rule}"
 
 
 def _notes(run: Run) -> str:
@@ -151,8 +148,8 @@ def _label(run: Run) -> str:
 
 def _aimed_at(run: Run) -> tuple[str, str]:
     """Whose answer the attacker wanted to turn: name and title of a defence."""
-    name = attacked_defence(run.settings) if run.settings.attack == "adaptive" else "clip"
-    return (name, AIMED.get(name, DEFENCES[name].title)) if name in run.answered else ("clip", AIMED["clip"])
+    name = next((name for name, found in outcome(run).items() if found.known), "clip")
+    return name, AIMED.get(name, DEFENCES[name].title)
 
 
 def _subject(run: Run, before: str, title: str) -> list[Part]:
@@ -182,7 +179,3 @@ def _name(name: str) -> str:
 
 def _truth(run: Run) -> str:
     return run.class_prompts.names[run.label]
-
-
-def _says(run: Run, side: str, name: str) -> str:
-    return run.class_prompts.names[getattr(run, side).verdicts[name].label]

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
+from markupsafe import Markup
 
 from rita_demo.analysis.crop_field import view_labels
 from rita_demo.attacks import get_attack
-from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline import run as run_module
 from rita_demo.pipeline.attack_steps import last_step
+from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
 from rita_demo.plots.labels import truncated
+from rita_demo.process import templates
 from rita_demo.records import ClassPrompts, ImageResult, Run, Trace, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
@@ -95,12 +96,6 @@ EARLIER_NOTE = (
 )
 
 
-def outcome(clean: Verdict, attacked: Verdict, label: int | None, target: int | None = None) -> tuple[str, str, str]:
-    """The outcome of the attack for one method: (word, css class, mark)."""
-    word = run_module.outcome(clean, attacked, label, target)
-    return word, *OUTCOME_MARKS[word]
-
-
 def share(prompts: ClassPrompts, verdict: Verdict, digits: int = 0) -> str:
     """The probability of an answer in percent; none where the list has a word that the model was not trained with, which
     stands in its place beside that name."""
@@ -124,13 +119,6 @@ def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
     listed = ", ".join(words[:MAX_WORDS]) + (f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else "")
     word, a_name = ("word", "a name that has it") if len(words) == 1 else ("words", "names that have them")
     return f"This model was not trained with the {word} {listed}: it can only guess about {a_name}."
-
-
-def cost_of_cell(cost: float, settings: Settings, apart: str = "") -> str:
-    """A sentence on what moving a view onto a sentence costs; ``apart``: its beginning where the cost is a distance."""
-    if settings.cost == "loglik":
-        return f"The cost is {cost:.4f}: −τ log p of the class on this view, the same for each of its sentences."
-    return f"{apart}{cost:.4f} apart (cosine distance, 0 to 2)."
 
 
 def signed(value: float) -> str:
@@ -170,13 +158,9 @@ def empty_class(settings: Settings) -> str:
     )
 
 
-def term_html(word: str, shown: str | None = None) -> str:
+def term_html(word: str, shown: str | None = None) -> Markup:
     """HTML: a word with its explanation, shown when pointed at, focused or touched."""
-    sentence = escape(terms()[word])
-    return (
-        f'<span class="term" tabindex="0" role="note" aria-label="{escape(word)}: {sentence}">'
-        f'{escape(shown or word)}<span class="tip" aria-hidden="true">{sentence}</span></span>'
-    )
+    return templates.html("term", word=word, sentence=terms()[word], shown=shown or word)
 
 
 def count_answers(side: ImageResult, label: int) -> int:
@@ -184,18 +168,8 @@ def count_answers(side: ImageResult, label: int) -> int:
     return int(np.sum(view_labels(side) == label))
 
 
-def _answer(run: Run, side: str, method: str) -> str:
-    """The name of the class that a method answers with."""
-    return run.class_prompts.names[getattr(run, side).verdicts[method].label]
-
-
 def _truth(run: Run) -> str:
     return run.class_prompts.names[run.label]
-
-
-def wrong_before(run: Run, method: str) -> bool:
-    """Whether a method is wrong on the clean picture: then its wrong answer is no success of the attack."""
-    return run.given_label is not None and run.clean.verdicts[method].label != run.given_label
 
 
 def step_suffix(run: Run) -> str:
@@ -203,12 +177,8 @@ def step_suffix(run: Run) -> str:
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
 
 
-def heading_views(run: Run, side: str = "attacked") -> str:
-    """1. How many crops of that side give the right answer."""
-    if run.attack is not None and side == "clean":
-        right = count_answers(run.clean, run.label)
-        say = "says" if right == 1 else "say"
-        return f"Here are {len(view_labels(run.clean))} crops before the attack. {right or 'None'} of them {say} {_truth(run)}."
+def heading_views(run: Run) -> str:
+    """1. How many crops give the right answer."""
     kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
     still, trace = "say" if run.attack is None else "still say", run.attacked.trace
     after = ""
@@ -221,15 +191,14 @@ def heading_views(run: Run, side: str = "attacked") -> str:
 
 def heading_costs(run: Run) -> str:
     """2. The class of lowest cost, and whether that is right."""
-    winner, at = _answer(run, "attacked", "rita"), "" if run.step is None else f" of step {run.step}"
+    rita = outcome(run)["rita"]
+    winner, at = run.class_prompts.names[rita.now], "" if run.step is None else f" of step {run.step}"
     start = f"Moving these crops{at} onto a class's sentences costs least for {winner}"
     if winner == _truth(run) or not run.label_given:
         return f"{start}."
     if run.attack is None:
         return f"{start}: that is wrong."
-    return (
-        f"{start}: {'that is wrong, as before the attack' if wrong_before(run, 'rita') else 'here the defence fails'}."
-    )
+    return f"{start}: {'that is wrong, as before the attack' if rita.wrong_before else 'here the defence fails'}."
 
 
 def heading_cache(run: Run) -> str:
@@ -267,82 +236,43 @@ def cache_effect(run: Run) -> str:
     effect = "changed the answer"
     if run.label_given and run.label in (used, without):
         effect = "helped" if used == run.label else "misled"
-    return f"{source} {effect}: {run.class_prompts.names[without]} became {_answer(run, 'attacked', 'rita')}."
-
-
-def heading_knowing_attacker(run: Run) -> str:
-    """4. What the attacker who knows a defence did to it."""
-    name = attacked_defence(run.settings)
-    if run.settings.attack != "adaptive" or name not in run.answered:
-        return "What if the attacker knows the defence?"
-    title, (before, now) = DEFENCES[name].title, (_answer(run, side, name) for side in ("clean", "attacked"))
-    wrong = " It was wrong before the attack." if wrong_before(run, name) else ""
-    return f"The attacker knew {title}: {title} {'still' if now == before else 'now'} says {now}.{wrong}"
+    return f"{source} {effect}: {run.class_prompts.names[without]} became {run.class_prompts.names[used]}."
 
 
 def verdict_sentence(run: Run) -> tuple[str, str]:
     """The whole result in one sentence, and its css class: good, bad or dim."""
-    truth, clip, rita = _truth(run), _answer(run, "attacked", "clip"), _answer(run, "attacked", "rita")
-    if run.attack is None:
-        return f"CLIP and RITA agree: {rita}." if clip == rita else f"CLIP says {clip}. RITA says {rita}.", "dim"
-    average = _answer(run, "attacked", "ensemble")
-    if run.step == 0:
-        alike = f"CLIP, the average and RITA all say {rita}."
-        other = f"CLIP says {clip}, the average {average}, RITA {rita}."
-        return f"Before the attack: {alike if clip == average == rita else other}", "dim"
-    missed = ""
-    if run.attack.target is not None and _answer(run, "clean", "clip") == truth:
-        aim = run.class_prompts.names[run.attack.target]
-        if clip not in (truth, aim):
-            missed = f"CLIP now says {clip}, but the attack was to make it say {aim}. "
-    if not run.label_given:  # then no answer is right or wrong
-        said = []
-        for name in ("clip", "rita"):
-            before, now = (_answer(run, side, name) for side in ("clean", "attacked"))
-            change = f"still says {now}" if before == now else f"said {before} and now says {now}"
-            said.append(f"{DEFENCES[name].title} {change}")
-        return f"{missed}{'; '.join(said)}. {ASK} to see who is right.", "dim"
-    aimed = attacked_defence(run.settings) if run.settings.attack == "adaptive" else ""
-    if aimed in run.answered and _answer(run, "attacked", aimed) == truth:
-        others = [f"{DEFENCES[n].title} says {said}" for n, said in (("clip", clip), ("rita", rita)) if n != aimed]
-        title = DEFENCES[aimed].title
-        still = "now says" if wrong_before(run, aimed) else "still says"
-        text = f"The attacker knew {title}, and {title} {still} {truth}. {', '.join(others)}."
-        return text, "good" if rita == truth else "dim" if wrong_before(run, "rita") else "bad"
-    fooled = _answer(run, "clean", "clip") == truth != clip
-    if rita == truth and missed:
-        return f"{missed}RITA says {truth}.", "good"
-    if rita == truth and fooled:
-        other = "and so does Ensemble (the crops’ average)"
-        if average != truth:
-            wrong = ", which was wrong before the attack" if wrong_before(run, "ensemble") else ""
-            other = f"Ensemble (the crops’ average{wrong}) says {average}"
-        method = "RITA, with the step back," if run.settings.step_back else "RITA"
-        how = (
-            "CLIP was fooled" if run.attack.target is None else f"CLIP was fooled and says {clip}, as the attack wanted"
-        )
-        return f"{how}. {method} says {truth}, {other}.", "good"
-    before = _answer(run, "clean", "clip")
-    rescue = f" Ensemble (the crops’ average) is right{_left_out(run)}." if average == truth != rita else ""
-    if rita != truth and _answer(run, "clean", "rita") == truth:
-        known = run.settings.attack == "adaptive" and attacked_defence(run.settings) == "rita"
-        where = "against an attacker who knows it" if known else "on this picture"
-        already = "" if before == truth else f" CLIP was wrong before the attack ({before})."
-        return f"The defence fails {where}: RITA says {rita}, not {truth}.{already}{rescue}", "bad"
-    if before != truth:
-        first = f"CLIP says {before} with{'' if before == clip else 'out'} the attack"
-        second = " and without it" if before == clip else f" and {clip} with it"
-        last = "right" if rita == truth else f"wrong: it is {truth}"
-        if truth not in (rita, average, _answer(run, "clean", "rita")):
-            last += ". The model does not know it: try a larger model or another picture"
-        return f"{first}{second}. RITA says {rita}, which is {last}.{rescue}", "good" if rita == truth else "dim"
-    if rita != truth:
-        fell = f"CLIP was fooled and says {clip}. " if fooled and not missed else missed
-        return f"{fell}RITA was wrong before the attack and is wrong now: it is {truth}.{rescue}", "dim"
-    if run.settings.attack == "reverse":
-        return f"The attack pushed CLIP towards the right answer: it still says {clip}.", "dim"
-    attacker = "Noise" if run.settings.attack == "noise" else "The attack"
-    return f"{attacker} did not fool CLIP: it still says {clip}.", "dim"
+    o, names, mass = outcome(run), run.class_prompts.names, run.settings.transported_mass
+    clip, rita, aimed = o["clip"], o["rita"], next((name for name, found in o.items() if found.known), "")
+
+    def change(found: Outcome) -> str:
+        now = names[found.now]
+        return f"still says {now}" if found.before == found.now else f"said {names[found.before]} and now says {now}"
+
+    said = templates.sentence(
+        "verdict",
+        o=o,
+        attacked=run.attack is not None,
+        attack=run.settings.attack,
+        step=run.step,
+        step_back=run.settings.step_back,
+        truth=_truth(run),
+        before=names[clip.before],
+        clip=names[clip.now],
+        average=names[o["ensemble"].now],
+        rita=names[rita.now],
+        aim="" if run.attack is None or run.attack.target is None else names[run.attack.target],
+        aimed=aimed,
+        title=DEFENCES[aimed].title if aimed else "",
+        unknown=run.label not in (rita.now, rita.before, o["ensemble"].now),
+        left_out=f"{LEFT_OUT} only the {percent(mass)} of the crops that fit it best" if mass < 1 else "",
+        change=change,
+        ask=ASK,
+    )
+    if run.attack is None or run.step == 0 or rita.right is None:
+        return said, "dim"
+    if rita.right:  # that is no merit where the attack turned nothing
+        return said, "dim" if clip.word == "holds" and not (aimed and o[aimed].right) else "good"
+    return said, "bad" if rita.right_before else "dim"
 
 
 def explanation(run: Run) -> str:
@@ -354,40 +284,19 @@ def explanation(run: Run) -> str:
         said = f"{count_answers(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]} on their own"
         said += "." if rival == truth else f", {count_answers(attacked, rival)} say {names[rival]}."
     else:
-        moved = " and ".join(_cost_moved(names[k], float(total[k] - clean.trace.total[k])) for k in (rival, truth))
+        changes = {k: float(total[k] - clean.trace.total[k]) for k in (rival, truth)}
+        moved = " and ".join(
+            f"{names[k]} {abs(change):.4f} {'cheaper' if change < 0 else 'dearer'}" for k, change in changes.items()
+        )
         gap = float(total[rival] - total[truth])
         said = f"The attack made {moved} for RITA (cosine distance). "
         cheaper, before = names[truth if gap > 0 else rival], float(clean.trace.total[rival] - clean.trace.total[truth])
         now = f"{cheaper} is still cheaper" if gap * before > 0 else f"Now {cheaper} is cheaper"
         said += f"{now}, by {abs(gap):.4f}."
-    return said + _step_back(run)
-
-
-def _cost_moved(name: str, change: float) -> str:
-    return f"{name} {abs(change):.4f} {'cheaper' if change < 0 else 'dearer'}"
-
-
-def _left_out(run: Run) -> str:
-    """How RITA differs from the plain average of its crops."""
-    mass = run.settings.transported_mass
-    return f"{LEFT_OUT} only the {percent(mass)} of the crops that fit it best" if mass < 1 else ""
-
-
-def _step_back(run: Run) -> str:
-    """Distance of the whole picture from the mean of its crops, and how far RITA moves every view because of it."""
-    trace = run.attacked.trace
-    if not trace.step_back_distance:
-        return ""
-    before = f" ({run.clean.trace.crop_offset:.2f} before the attack)" if run.attack else ""
-    return (
-        f" In feature space the whole picture is {trace.crop_offset:.2f} away from the mean of its crops{before}: "
-        f"RITA moved every view by {trace.step_back_distance:.2f} in the other direction."
-    )
-
-
-def explain_right(run: Run) -> str:
-    if run.label_given:
-        return f"Right means the true class, {_truth(run)}."
-    if run.attack is None:
-        return "No true class was given, so it is not known which answer is right."
-    return f"No true class was given. The attack moves away from CLIP's own answer on the clean picture, {_truth(run)}."
+    if attacked.trace.step_back_distance:
+        before_it = f" ({clean.trace.crop_offset:.2f} before the attack)" if run.attack else ""
+        said += (
+            f" In feature space the whole picture is {attacked.trace.crop_offset:.2f} away from the mean of its crops"
+            f"{before_it}: RITA moved every view by {attacked.trace.step_back_distance:.2f} in the other direction."
+        )
+    return said

@@ -10,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rita_demo.data import record_file
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
-from rita_demo.ui.background.saved_run import ReopenedRun
+from rita_demo.ui.background.saved_run import reopened
+from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
@@ -23,6 +25,7 @@ from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
 from tests.ui.http_client import serve_toy_page
 from tests.ui.memory_client import Event
+from tests.ui.session.test_cache_file import table_of
 from tools.bench.http_client import HttpClient
 
 
@@ -46,8 +49,8 @@ def saved(visitor: Session) -> bytes:
     return run_zip(visitor, ToyEngine(spread=0.2), {"rita-costs": "<svg>"})
 
 
-def reopen(data: bytes, engine: ToyEngine) -> ReopenedRun:
-    again = ReopenedRun(engine, bundle_read.read(data))
+def reopen(data: bytes, engine: ToyEngine) -> WorkedExample:
+    again = reopened(engine, bundle_read.read(data))
     again.start()
     assert again.wait(60, complete=True)
     assert again.session is not None, again.sentence
@@ -92,9 +95,10 @@ def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
 def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:
     run = bundle_read.read(saved)
     assert run.cache_file is not None
-    for memory in (b"", run.cache_file[:-9], run.cache_file.replace(b"rita-demo memory 1", b"rita-demo memory 2")):
+    other = record_file.pack(replace(table_of(run.cache_file), format="rita-demo memory 9"))
+    for memory in (b"", run.cache_file[:-9], other):
         with pytest.raises(DemoError):
-            ReopenedRun(ToyEngine(), replace(run, cache_file=memory))
+            reopened(ToyEngine(), replace(run, cache_file=memory))
 
 
 def test_forged_figures_are_left_out_and_lone_surrogates_are_handled() -> None:

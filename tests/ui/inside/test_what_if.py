@@ -14,7 +14,6 @@ from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import sections, what_if
-from rita_demo.ui.panels import selection_details
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.session import Selection, Session
@@ -210,7 +209,6 @@ def test_with_the_likelihood_cost_the_page_says_what_a_view_costs_and_draws_dist
     again = analysis.entropies(run.attacked, run.class_prompts.temperature)[0]
     np.testing.assert_allclose(again, sure.entropy, atol=1e-4)
     session.show(run)
-    assert "They are" not in selection_details.cell_detail(session)
     after = toy_value(session), run_figures.bounds_by_side(engine, run)["attacked"]
     assert before[0]["hidden"] == after[0]["hidden"], "the small plan is of cosine distances"
     np.testing.assert_allclose(before[1].exact, after[1].exact)

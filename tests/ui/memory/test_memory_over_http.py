@@ -1,14 +1,15 @@
 """The memory's tab over HTTP without a browser: forged events and files."""
 
 import base64
-import json
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from safetensors.numpy import load, save
 
+from rita_demo.data import record_file
 from tests.ui.http_client import serve_toy_page
+from tests.ui.session.test_cache_file import table_of
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -32,13 +33,13 @@ class MemoryHttpClient(HttpClient):
         return self.call(self.event("memory-menu", "input")["id"], [None, memory])
 
     def import_file(self, data: bytes) -> str:
-        name = "memory.safetensors"
+        name = "memory.zip"
         answer = self.http.post("gradio_api/upload", files={"files": (name, data)})
         file = {"path": answer.json()[0], "orig_name": name, "meta": {"_type": "gradio.FileData"}}
         return self.call(self.event("import", "upload")["id"], [None, file])
 
     def export(self) -> bytes:
-        answer = self.press("export", data={"kind": "safetensors"})
+        answer = self.press("export", data={"kind": "zip"})
         code = answer.partition("base64,")[2].partition("\\")[0].partition('"')[0]
         return base64.b64decode(code)
 
@@ -73,13 +74,12 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
 def test_a_memory_of_another_model_or_vocabulary_gives_an_error_message(client: MemoryHttpClient) -> None:
     """``tests/ui/session/test_cache_file.py`` has every way in which a file can be wrong."""
     good = client.export()
-    length = int.from_bytes(good[:8], "little")
-    about = json.loads(json.loads(good[8 : 8 + length])["__metadata__"]["rita"])
+    table = table_of(good)
     cases = {
-        "another model": save(load(good), {"rita": json.dumps(about | {"model": "ViT-B-16:openai"})}),
-        "other class names": save(load(good), {"rita": json.dumps(about | {"names": ["a", "b"]})}),
-        "truncated": pickle.dumps({"a": 1}) * 3,
-        "truncated or damaged": good[:-7],
+        "another model": record_file.pack(replace(table, model="ViT-B-16:openai")),
+        "other class names": record_file.pack(replace(table, names=("a", "b"))),
+        "not a zip file": pickle.dumps({"a": 1}) * 3,
+        "cut off": good[:-7],
     }
     for sentence, data in cases.items():
         answer = client.import_file(data)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rita_demo.data import record_file
+from rita_demo.data.record_file import FileError
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
-from rita_demo.pipeline.bundle_read import FileError
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
@@ -21,6 +22,7 @@ from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, drawn, open_room
 from tests.ui.memory_client import Event
+from tests.ui.session.test_cache_file import table_of
 
 
 def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed_run) -> None:
@@ -122,8 +124,7 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
 
 def exported(engine: ToyEngine, history: History) -> bytes:
     now = history.entries[-1].snapshot
-    about = cache_file.describe(now, engine.info.name, RECOMMENDED, history.entries)
-    return cache_file.pack(now, about, history.entries)
+    return cache_file.pack(now, engine.info.name, RECOMMENDED, history.entries)
 
 
 def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
@@ -134,7 +135,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
         engine, SAMPLES["coffee"].load(), names, RECOMMENDED.replace(attack="none", max_entropy=9.0)
     )
     theirs = History().with_picture("theirs.png", "key", run, None)
-    path, mine = tmp_path / "memory.safetensors", session.history
+    path, mine = tmp_path / "memory.zip", session.history
     path.write_bytes(exported(engine, theirs))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
     assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
@@ -144,10 +145,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     assert session.history.current.names == names
     assert session.memories.histories == (mine, session.history)
     labels = [text for text, _ in panels.menu(session, ())["choices"]]
-    assert (
-        labels[1]
-        == f"An imported file (memory.safetensors): {wording.view_count(theirs.current.count)} of 2 class names"
-    )
+    assert labels[1] == f"An imported file (memory.zip): {wording.view_count(theirs.current.count)} of 2 class names"
     open_room(tab, client.name)
     assert session.memory.example is None, "no stored example takes its place"
     assert "This memory has other class names than the picture on screen" in panels.comparison(session)
@@ -158,7 +156,7 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     client.run(tab.decide_own(client.name))
     assert session.run.class_prompts.names == names
     assert panels.says(session).startswith(
-        "<p class='says'>The memory of an imported file (memory.safetensors) after 2 pictures"
+        "<p class='says'>The memory of an imported file (memory.zip) after 2 pictures"
     )
     assert session.memories.histories == (mine, session.history), "the picture went into the imported one"
     session.show(shown)
@@ -179,8 +177,9 @@ def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine
     data, width = exported(engine, client.session.history), engine.info.width
     with pytest.raises(FileError, match="another width"):
         cache_file.unpack_history(data, None, engine.info.name, width + 1)
+    table = replace(table_of(data), names=("organ", *table_of(data).names[1:]))
     with pytest.raises(FileError, match="other class names than it says"):
-        cache_file.unpack_history(data.replace(b"piano", b"organ"), None, engine.info.name, width)
+        cache_file.unpack_history(record_file.pack(table), None, engine.info.name, width)
 
 
 def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(client, engine: ToyEngine) -> None:

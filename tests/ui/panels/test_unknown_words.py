@@ -40,7 +40,6 @@ def verdicts_of(run: Run) -> dict[str, str]:
         "banner": verdict_table.banner(run),
         "chips": " ".join(says["text"] for step in field["steps"] for says in step["says"].values()),
         "strip": run_summary_bar.summary_bar(session),
-        "view": selection_details.view_detail(session).split("Its ")[0].split("it says")[1],
         "answers of a view": selection_details.view_answers(session),
         "terminal": run_table(run, "A picture"),
     }

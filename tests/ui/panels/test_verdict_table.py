@@ -41,7 +41,7 @@ def test_a_graphics_card_that_torch_cannot_use_is_said_on_the_page(
     if works is None:
         monkeypatch.delitem(sys.modules, "torch")
     run = replace(example_run, backbone=replace(example_run.backbone, device=device))
-    assert ("torch cannot use this machine&#x27;s graphics card" in times(run)) == said
+    assert ("torch cannot use this machine&#39;s graphics card" in times(run)) == said
 
 
 def test_the_first_line_counts_who_is_right_on_both_pictures(example_run: Run, failed_run: Run) -> None:

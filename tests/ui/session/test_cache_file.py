@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load, save
 
-from rita_demo.pipeline.bundle_read import FileError as CacheFileError
+from rita_demo.data import record_file
+from rita_demo.data.record_file import FileError as CacheFileError
 from rita_demo.pipeline.run import run_picture
-from rita_demo.records import Picture, Run
+from rita_demo.records import CacheEvent, Picture, Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_file import describe, unpack
+from rita_demo.ui.session.cache_file import StoredMemory, StoredMoment, unpack
 from rita_demo.ui.session.cache_history import CacheSnapshot, History, HistoryEntry
-from rita_demo.ui.session.session import Session
+from tests.pipeline.conftest import make_zip, members
 from tests.ui.memory_client import states_equal
 
 MODEL = "toy"
+KINDS = (StoredMemory, StoredMoment, CacheEvent)
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,8 @@ def snapshot(example_run: Run) -> CacheSnapshot:
 
 
 def make_cache_file(snapshot: CacheSnapshot) -> bytes:
-    """A memory as a file, with the default settings and an empty log."""
-    return cache_file.pack(snapshot, describe(snapshot, MODEL, RECOMMENDED, ()))
+    """A memory as a file, with the default settings and without moments before it."""
+    return cache_file.pack(snapshot, MODEL, RECOMMENDED)
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +45,18 @@ def data(snapshot: CacheSnapshot) -> bytes:
     return make_cache_file(snapshot)
 
 
-def header_of(data: bytes) -> dict[str, Any]:
-    return json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
+def table_of(data: bytes) -> StoredMemory:
+    return record_file.unpack(data, "memory", KINDS)
 
 
-def with_header(data: bytes, header: bytes) -> bytes:
-    """The same file with another header."""
-    return struct.pack("<Q", len(header)) + header + data[8 + struct.unpack("<Q", data[:8])[0] :]
+def with_changes(data: bytes, **changes: Any) -> bytes:
+    """The same file with other columns."""
+    return record_file.pack(replace(table_of(data), **changes))
 
 
-def with_changes(data: bytes, arrays: dict[str, Any] | None = None, **about: Any) -> bytes:
-    """The same file with other arrays or another word in its metadata."""
-    header = json.loads(header_of(data)["__metadata__"]["rita"])
-    return save(load(data) | (arrays or {}), {"rita": json.dumps(header | about)})
+def with_tree(data: bytes, tree: bytes) -> bytes:
+    """The same file with another tree."""
+    return make_zip(members(data) | {record_file.TREE: tree})
 
 
 def assert_refused(data: bytes, run: Run, sentence: str | None = None) -> None:
@@ -74,19 +74,10 @@ def test_an_exported_memory_is_imported_unchanged(snapshot: CacheSnapshot, data:
     assert unpack(make_cache_file(empty), example_run.class_prompts, MODEL).count == 0
 
 
-def test_settings_classes_and_log_are_in_the_file(session: Session, example_run: Run) -> None:
-    session.add_to_history(example_run, "A motorbike")
-    now = session.history.entries[-1].snapshot
-    about = describe(now, MODEL, example_run.settings, session.history.entries)
-    data = cache_file.pack(now, about)
-    inside = json.loads(header_of(data)["__metadata__"]["rita"])
-    used = example_run.settings.replace(descriptions="none")  # there are none for "piano"
-    assert inside["settings"] == json.loads(json.dumps(used.as_dict()))
-    assert inside["names"] == list(example_run.class_prompts.names)
-    assert [row["title"] for row in inside["log"]] == ["The beginning", "A motorbike, attacked"]
-    events = example_run.attacked.trace.cache_update.events
-    assert [e["view"] for e in inside["log"][1]["entered"]] == [e.view for e in events]
-    assert unpack(data, example_run.class_prompts, MODEL).count == now.count
+def test_settings_and_classes_are_in_the_file(data: bytes, example_run: Run) -> None:
+    used = RECOMMENDED.replace(descriptions="none")  # there are none for "piano"
+    assert table_of(data).settings == record_file.unpack(record_file.pack(used.as_dict()))
+    assert table_of(data).names == example_run.class_prompts.names
 
 
 @pytest.mark.parametrize(
@@ -102,52 +93,57 @@ def test_settings_classes_and_log_are_in_the_file(session: Session, example_run:
         ("born", 7, "older than the memory"),
         ("born", -1, "older than the memory"),
         ("view", -1, "no number"),
-        ("has_thumb", 2, "neither 0 nor 1"),
     ],
 )
 def test_one_wrong_number_is_refused(data: bytes, example_run: Run, name: str, value: float, sentence: str) -> None:
-    array = load(data)[name].copy()
+    array = getattr(table_of(data), name)
     array.reshape(-1)[0] = value
-    assert_refused(with_changes(data, {name: array}), example_run, sentence)
+    assert_refused(with_changes(data, **{name: array}), example_run, sentence)
 
 
 def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example_run: Run) -> None:
-    held = load(data)
-    many = {name: np.concatenate([array] * 20) for name, array in held.items()}
-    count = len(many["label"])
-    named = {"items": count, **dict.fromkeys(("files", "truths", "sources"), [""] * count)}
-    named |= {"attacked": [None] * count, "boxes": [[]] * count}
-    assert_refused(with_changes(data, many, **named), example_run, "more than its places")
-    for arrays in (
-        {"more": np.zeros(1)},
-        {"label": held["label"].astype(np.int32)},
-        {"feature": held["feature"][:, :4].copy()},
-        {"entropy": held["entropy"][:-1].copy()},
-        {"entropy": np.array(1, np.float32)},
+    held = table_of(data)
+    arrays = {name: one for name, one in vars(held).items() if isinstance(one, np.ndarray)}
+    many: dict[str, Any] = {name: np.concatenate([array] * 20) for name, array in arrays.items()}
+    many |= {name: getattr(held, name) * 20 for name in ("picture", "truth", "file", "attacked", "box")}
+    moment = replace(held.moments[0], held=tuple(range(len(many["label"]))))
+    assert_refused(with_changes(data, **many, moments=(moment,)), example_run, "more than its places")
+    for name, array in (
+        ("label", held.label.astype(np.int32)),
+        ("feature", held.feature[:, :4]),
+        ("entropy", held.entropy[:-1]),
+        ("has_thumbnail", held.has_thumbnail.astype(np.uint8)),
+        ("thumbnail", "none"),
     ):
-        assert_refused(with_changes(data, arrays), example_run)
+        assert_refused(with_changes(data, **{name: array}), example_run)
 
 
-def test_a_tampered_header_is_refused(data: bytes, example_run: Run) -> None:
-    tampered: list[dict[str, Any]] = [{"slots": value} for value in (10**9, "3", True)]
-    tampered += [{"pictures": -1}, {"pictures": 1e300}, {"width": 7}, {"names": None}, {"format": "pickle"}]
-    for about in (*tampered, {"model": ["toy"]}, {"key": {}}):
-        assert_refused(with_changes(data, **about), example_run)
+def test_tampered_columns_are_refused(data: bytes, example_run: Run) -> None:
+    tampered: list[dict[str, Any]] = [{"slots": value} for value in (10**9, 0, "3", True)]
+    tampered += [{"names": None}, {"format": "pickle"}, {"model": ("toy",)}, {"key": {}}, {"moments": ()}]
+    held = table_of(data).moments[0]
+    tampered += [{"moments": (replace(held, pictures=value),)} for value in (-1, 1e300, "2")]
+    for changes in tampered:
+        assert_refused(with_changes(data, **changes), example_run)
+    whole = members(data)[record_file.ARRAYS]
+    (size,) = struct.unpack("<Q", whole[:8])
     for length in (10**12, 2**62, -1, 1.5, "3", None):  # of the arrays: more than the file has, or no length
-        header = header_of(data)
-        for name in cache_file.ARRAYS:
-            header[name]["shape"] = [length, *header[name]["shape"][1:]]
-        assert_refused(with_header(data, json.dumps(header).encode()), example_run)
+        header = json.loads(whole[8 : 8 + size])
+        for one in header.values():
+            one["shape"] = [length, *one["shape"][1:]]
+        coded = json.dumps(header).encode()
+        changed = struct.pack("<Q", len(coded)) + coded + whole[8 + size :]
+        assert_refused(make_zip(members(data) | {record_file.ARRAYS: changed}), example_run)
 
 
-def test_a_header_that_is_huge_deep_or_no_json_is_refused(data: bytes, example_run: Run) -> None:
-    many = json.dumps({f"array{n}": {} for n in range(50_000)}).encode()
-    metadata = [b'{"__metadata__": ' + text + b"}" for text in (b"[]", b'{"rita": 3}', b'{"rita": "[["}')]
-    deep = [b"[" * 200_000, b'{"a":' * 100_000]
-    for header in (*deep, b"[]", b"null", b'"x"', b"\xff" * 64, b"NaN", *metadata, many):
-        assert_refused(with_header(data, header), example_run)
-    for claimed in (2**63, 2**64 - 1, cache_file.MAX_HEADER_BYTES + 1, len(data)):
-        assert_refused(struct.pack("<Q", claimed) + data[8:], example_run, "does not fit")
+def test_a_tree_that_is_huge_deep_another_or_no_json_is_refused(data: bytes, example_run: Run) -> None:
+    other = [{"record": "Settings", "fields": {}}, {"record": "StoredMemory", "fields": {}}, {"array": "none"}]
+    trees = [json.dumps(one).encode() for one in (*other, {"settings": {"views": 10**9}}, {"more": 3}, {"dict": [1]})]
+    for tree in (*trees, b"[" * 200_000, b'{"a":' * 100_000, b"[]", b"null", b'"x"', b"\xff" * 64, b"NaN"):
+        assert_refused(with_tree(data, tree), example_run)
+    assert_refused(with_tree(data, b" " * (record_file.MAX_TREE_BYTES + 1)), example_run, "larger than any of ours")
+    large = make_zip(members(data) | {record_file.ARRAYS: bytes(cache_file.MAX_FILE_BYTES + 1)})
+    assert_refused(large, example_run, "larger than any of ours")
 
 
 def test_a_zip_bomb_and_a_pickle_are_refused_unread(example_run: Run) -> None:
@@ -166,7 +162,7 @@ def test_a_zip_bomb_and_a_pickle_are_refused_unread(example_run: Run) -> None:
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "memory.safetensors"
+    path = tmp_path / "memory.zip"
     with path.open("wb") as file:
         file.truncate(cache_file.MAX_FILE_BYTES + 1)
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
@@ -192,8 +188,7 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
         [e for entry in history.entries for e in entry.events if e.replaced_born is not None],
     )
     assert left, "something was evicted"
-    about = describe(now, MODEL, settings, history.entries)
-    data = cache_file.pack(now, about, history.entries)
+    data = cache_file.pack(now, MODEL, settings, history.entries)
     *past, imported = cache_file.unpack_history(data, run.class_prompts, MODEL)
     assert states_equal(imported.snapshot.to_cache_state(), now.to_cache_state())
     assert [one.title for one in past] == [one.title for one in history.entries]
@@ -208,48 +203,35 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
                 assert np.array_equal(again.thumbnail, item.thumbnail)
     held = [item for _, _, item in imported.snapshot.items]
     assert all(item.picture.startswith("photo ") and item.truth in names for item in held)
-    header = json.loads(header_of(data)["__metadata__"]["rita"])
-    moment = header["moments"][-1]
+    table = table_of(data)
+    moment, count = table.moments[-1], len(table.file)
+    event = CacheEvent(0, 0, 0, 0.1, None, None)
     for changed in (
-        {"moments": [moment | {"held": [10**6]}]},
-        {"moments": [moment | {"held": [0, 0]}]},
-        {"moments": [moment | {"held": list(range(len(header["files"])))}]},
-        {"moments": [moment | {"pictures": 99}]},
-        {"moments": [moment | {"title": 3}]},
-        {"moments": [moment | {"events": [[0, 0, 0, float("nan"), None, None]]}]},
-        {"moments": [moment | {"events": [[9, 0, 0, 0.1, None, None]]}]},
-        {"moments": [moment] * 201},
+        *({"moments": (replace(moment, held=held),)} for held in ((10**6,), (0, 0), (-1,), tuple(range(count)))),
+        {"moments": (replace(moment, pictures=99), moment)},
+        {"moments": (replace(moment, title=3),)},
+        {"moments": (replace(moment, events=(replace(event, entropy=float("nan")),)),)},
+        {"moments": (replace(moment, events=(replace(event, label=9),)),)},
+        {"moments": (replace(moment, events=(replace(event, replaced_born=0),)),)},
+        {"moments": (moment,) * 202},
         {"moments": {}},
-        {"items": -1},
-        {"items": len(header["files"]) + 1},
-        {"files": header["files"][1:]},
-        {"truths": [3] * len(header["truths"])},
-        {"sources": header["sources"][1:]},
-        {"attacked": ["yes"] * len(header["attacked"])},
-        {"attacked": header["attacked"][1:]},
-        {"boxes": [[0, 0, 1, 2]] * len(header["boxes"])},
-        {"boxes": [[0, 0, 1]] * len(header["boxes"])},
+        {"picture": table.picture[1:]},
+        {"truth": (3,) * count},
+        {"file": table.file[1:]},
+        {"attacked": ("yes",) * count},
+        {"attacked": table.attacked[1:]},
+        {"box": ((0, 0, 1, 2),) * count},
+        {"box": ((0, 0, 1),) * count},
     ):
         assert_refused(with_changes(data, **changed), run)
-
-
-def test_a_file_of_an_earlier_version_is_refused(snapshot: CacheSnapshot, example_run: Run) -> None:
-    older = with_changes(make_cache_file(snapshot))
-    header = header_of(older)
-    for name in ("items", "moments", "files", "truths", "sources", "attacked", "boxes"):
-        about = json.loads(header["__metadata__"]["rita"])
-        del about[name]
-        data = with_header(older, json.dumps(header | {"__metadata__": {"rita": json.dumps(about)}}).encode())
-        with pytest.raises(CacheFileError, match=r"This memory was made by an earlier version.*Export it again"):
-            cache_file.unpack_history(data, example_run.class_prompts, MODEL)
 
 
 def test_a_history_that_is_too_large_for_a_file_is_left_out(
     snapshot: CacheSnapshot, example_run: Run, monkeypatch
 ) -> None:
     entries = (HistoryEntry("a picture", snapshot),)
-    monkeypatch.setattr(cache_file, "MAX_HEADER_BYTES", 1)
-    data = cache_file.pack(snapshot, describe(snapshot, MODEL, RECOMMENDED, entries), entries)
+    monkeypatch.setattr(record_file, "MAX_TREE_BYTES", 1)
+    data = cache_file.pack(snapshot, MODEL, RECOMMENDED, entries)
     monkeypatch.undo()
     (entry,) = cache_file.unpack_history(data, example_run.class_prompts, MODEL)
     assert entry.snapshot.count == snapshot.count

@@ -108,8 +108,7 @@ def test_an_imported_memory_has_the_rows_that_were_exported_and_so_has_its_own_e
     now = history = named(history, "picture 1 of the stream, ")
     for _ in range(2):
         snapshot = now.entries[-1].snapshot
-        about = cache_file.describe(snapshot, engine.info.name, SETTINGS, now.entries)
-        data = cache_file.pack(snapshot, about, now.entries)
+        data = cache_file.pack(snapshot, engine.info.name, SETTINGS, now.entries)
         now = History(cache_file.unpack_history(data, prompts, engine.info.name))
         assert rows_of(now) == rows_of(history)
         assert [one.title for one in now.entries] == [*(e.title for e in history.entries), "Imported from a file"]

@@ -4,36 +4,19 @@ import numpy as np
 import pytest
 
 from rita_demo.cli import text_tables
-from rita_demo.records import Run, Verdict
+from rita_demo.records import Run
 from rita_demo.ui.inside.cache_used import class_cards
-from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_value
-from rita_demo.ui.story.sentences import remembered
+from rita_demo.ui.story.sentences import knew, remembered
 from rita_demo.ui.widgets import wording
-
-
-def test_every_pair_of_answers_has_an_outcome_with_a_mark_and_a_colour() -> None:
-    verdicts = [Verdict(label, np.full(3, 1 / 3), 0.1, "probability") for label in range(3)]
-    for clean, attacked, word in (
-        (0, 0, "holds"),
-        (0, 1, "fooled"),
-        (1, 1, "was already wrong"),
-        (1, 2, "was already wrong, now another"),
-        (1, 0, "was wrong, now right"),
-    ):
-        assert wording.outcome(verdicts[clean], verdicts[attacked], 0)[0] == word
-    missed = wording.outcome(verdicts[0], verdicts[1], 0, 2)
-    assert missed == ("wrong now, but not the target", "bad", "≠")
 
 
 def test_the_headings_summarise_the_run(example_run: Run) -> None:
     count = wording.count_answers(example_run.attacked, 0)
     views = f"Here are 64 crops of the attacked picture. {count} of them still say motorbike."
     assert wording.heading_views(example_run) == views
-    before = wording.count_answers(example_run.clean, 0)
-    said = f"Here are 64 crops before the attack. {before} of them say motorbike."
-    assert wording.heading_views(example_run, "clean") == said
     assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
     assert wording.heading_cache(example_run).startswith("View ")
     said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
@@ -113,9 +96,7 @@ def test_a_method_that_is_wrong_on_the_clean_picture_is_no_success_of_the_attack
     session.show(replace(run, label_given=False))
     assert not any(one["before"] for one in (story_value(session) or {})["answers"]), "nobody knows who is right"
     knowing = replace(run, settings=run.settings.replace(attack="adaptive", **{"adaptive.against": "rita"}))
-    assert wording.heading_knowing_attacker(knowing) == (
-        "The attacker knew RITA: RITA now says crab. It was wrong before the attack."
-    )
+    assert knew(knowing) == ("The attacker knew RITA: RITA now says crab. It was wrong before the attack.")
     right = answering(run, "attacked", rita=0)
     assert (
         "Ensemble (the crops’ average, which was wrong before the attack) says crab."
@@ -137,7 +118,7 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
 
 def test_a_defend_only_run_claims_no_recovery(defend_only_run: Run) -> None:
     assert wording.verdict_sentence(defend_only_run)[1] == "dim"
-    assert "not known which answer is right" in wording.explain_right(defend_only_run)
+    assert "not known which answer is right" in verdict_table.table(defend_only_run)
 
 
 def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run) -> None:
@@ -164,21 +145,6 @@ def test_an_attack_that_missed_its_target_is_reported_as_missed(example_run: Run
 def test_a_term_without_an_explanation_raises_an_error() -> None:
     with pytest.raises(KeyError):
         wording.term_html("nonsense")
-
-
-def test_names_cannot_become_markup(example_run: Run) -> None:
-    evil = "<img src=x onerror=alert(1)>"
-    names = (evil, *example_run.class_prompts.names[1:])
-    prompts = ((evil,) * len(example_run.class_prompts.prompts[0]), *example_run.class_prompts.prompts[1:])
-    run = replace(example_run, class_prompts=replace(example_run.class_prompts, names=names, prompts=prompts))
-    visitor = Session()
-    visitor.show(run)
-    visitor.select(k=0, view=3, atom=0)
-    drawn = [draw(run) for draw in (verdict_table.banner, verdict_table.table, verdict_table.threat)]
-    for draw in (verdict_table.cache_contents, selection_details.view_detail, selection_details.cell_detail):
-        drawn.append(draw(visitor))
-    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
-    assert not any("<img src=x" in html for html in drawn)
 
 
 def test_without_a_label_the_page_does_not_state_a_true_class(

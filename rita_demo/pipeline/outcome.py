@@ -1,0 +1,63 @@
+"""Who is right before and after the attack: terminal, page and Story take it from here."""
+
+from dataclasses import dataclass
+
+from rita_demo.attacks.adaptive import attacked_defence
+from rita_demo.records import Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one method's answer; without a true class no answer is right or wrong."""
+
+    before: int  # the class that it answers on the clean picture
+    now: int  # and on the attacked one
+    right_before: bool | None  # None: no true class was given
+    right: bool | None
+    reached: bool  # the answer is the attack's target
+    missed: bool  # the attack turned the answer, but not into its target
+    known: bool  # the attacker knows this method
+    word: str
+
+    @property
+    def wrong_before(self) -> bool:
+        """Then a wrong answer is no success of the attack."""
+        return self.right_before is False
+
+    @property
+    def fooled(self) -> bool:
+        """Right before the attack and wrong now."""
+        return self.right_before is True and not self.right
+
+
+def outcome(run: Run) -> dict[str, Outcome]:
+    """The outcome of every method that answers on both pictures.
+
+    A targeted attack has fooled a method, in words, only when the answer is the target (as in ``AttackTrace.fooled``)."""
+    truth, target = run.given_label, None if run.attack is None else run.attack.target
+    known = attacked_defence(run.settings) if run.settings.attack == "adaptive" else ""
+    found = {}
+    for name in run.answered:
+        before, now = run.clean.verdicts[name].label, run.attacked.verdicts[name].label
+        reached = now == target
+        if truth is None:
+            word = "unchanged" if now == before else f"changed{' to the target' * reached}"
+        elif now == truth:
+            word = "holds" if before == truth else "was wrong, now right"
+        elif before == truth:
+            word = "fooled" if reached or target is None else "wrong now, but not the target"
+        elif now == before:
+            word = "was already wrong"
+        else:
+            word = f"was already wrong, now {'the target' if reached else 'another'}"
+        found[name] = Outcome(
+            before=before,
+            now=now,
+            right_before=None if truth is None else before == truth,
+            right=None if truth is None else now == truth,
+            reached=reached,
+            missed=target is not None and before == run.label and now not in (run.label, target),
+            known=name == known,
+            word=word,
+        )
+    return found

@@ -1,0 +1,85 @@
+"""No template lets markup through, whatever a class, a method or a file is called."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from markupsafe import escape
+
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.process.templates import TEMPLATES
+from rita_demo.records import DefenceFault, Run
+from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+
+EVIL = "<script>alert('1')</script>\"' onclick='alert(1)'>"
+
+
+class Tags(HTMLParser):
+    """The elements of a piece of HTML; none has an event handler."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not [name for name, _ in attrs if name.startswith("on")]
+        self.tags.append(tag)
+
+
+@pytest.fixture
+def evil_session(example_run: Run, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Names of classes, sentences, a method, a file and the attacker's ignorance are markup."""
+    evil = replace(DEFENCES["rita"], title=EVIL, input_description=EVIL, sentence=EVIL)
+    monkeypatch.setitem(DEFENCES, "rita", evil)
+    prompts = replace(
+        example_run.class_prompts,
+        names=tuple(f"{EVIL}{k}" for k in range(4)),
+        prompts=tuple((EVIL,) * len(sentences) for sentences in example_run.class_prompts.prompts),
+        unknown=((EVIL,), (), (), ()),
+    )
+    threat = replace(example_run.threat_model, does_not_know=(EVIL, EVIL), sentences=(EVIL,))
+    session = Session()
+    attacked = replace(example_run.attacked, faults={EVIL: DefenceFault(EVIL)})
+    monkeypatch.setitem(DEFENCES, EVIL, evil)
+    session.show(replace(example_run, class_prompts=prompts, threat_model=threat, attacked=attacked))
+    session.crops = {"clean": np.zeros((64, 8, 8, 3), np.uint8)}
+    session.select(k=0, view=3, atom=0)
+    return session
+
+
+def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    used, get_template = set(), TEMPLATES.get_template
+    monkeypatch.setattr(TEMPLATES, "get_template", lambda name: used.add(name) or get_template(name))
+    run, drawn = evil_session.run, []
+    assert run is not None
+    for given in (True, False):
+        shown = replace(run, label_given=given)
+        for panel in ("banner", "says", "table", "explanation", "threat", "times", "cache_effect"):
+            drawn.append(getattr(verdict_table, panel)(shown))
+    for panel in (run_summary_bar.summary_bar, run_summary_bar.says):
+        drawn.append(panel(evil_session))
+    for side in ("clean", "attacked"):
+        evil_session.select(side=side)
+        drawn.append(selection_details.view_answers(evil_session))
+    drawn.append(verdict_table.cache_contents(evil_session))
+    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
+    drawn.append(wording.term_html(EVIL))
+    assert used == set(TEMPLATES.list_templates()), "a new template gets its line here"
+    assert any("&lt;script&gt;" in html for html in drawn)
+    for html in drawn:
+        found = Tags(html)
+        assert "script" not in found.tags
+        assert EVIL not in html
+        assert found.tags.count("p") == html.count("<p"), "markup ends where its template ends it"
+
+
+def test_no_template_switches_escaping_off() -> None:
+    for name in TEMPLATES.list_templates():
+        source = TEMPLATES.loader.get_source(TEMPLATES, name)[0] if TEMPLATES.loader else ""
+        assert not re.search(r"\|\s*safe\b|autoescape|Markup", source), name
+    assert TEMPLATES.from_string("{{ name }}").render(name=EVIL) == str(escape(EVIL))
