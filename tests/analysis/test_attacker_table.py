@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rita_demo.ui.attack_defend.panels import knowing_attacker_text
+from rita_demo.ui.inside.run_panels import knowing_attacker_text
 
 from rita_demo import analysis
 from rita_demo.data import shipped_results

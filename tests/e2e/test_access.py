@@ -113,7 +113,7 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     view = page.locator(":focus").get_attribute("data-index")
     assert view != first
     page.keyboard.press("Enter")
-    expect(page.locator("#in-view")).to_contain_text(f"View {view}:")
+    expect(page.locator("#in-view")).to_contain_text(f"View {view} on its own")
     expect(page.locator(":focus")).to_have_attribute("data-index", str(view))
     # the same view is left out, and one key goes back to the run
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()

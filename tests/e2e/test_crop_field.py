@@ -27,7 +27,7 @@ def visited(shared_page: Page) -> Page:
 def field(visited: Page) -> Page:
     """The same at its last step, on a wide screen."""
     visited.set_viewport_size({"width": 1440, "height": 900})
-    visited.get_by_label("Attack step shown").first.press("End")
+    visited.locator("#field input[type=range]").press("End")
     expect(visited.locator("#field output")).to_have_text("step 7 of 7")
     return visited
 
@@ -45,7 +45,7 @@ def test_playing_moves_the_dots_at_thirty_frames_per_second_and_says_how_many_cr
 
 
 def test_the_counts_of_every_step_subtract(field: Page) -> None:
-    says, slider, left = field.locator(".field-says"), field.get_by_label("Attack step shown").first, []
+    says, slider, left = field.locator(".field-says"), field.locator("#field input[type=range]"), []
     for step in (7, 5, 3, 2, 1):
         expect(field.locator("#field output")).to_have_text(f"step {step} of 7")
         text = says.inner_text()
@@ -65,7 +65,7 @@ def test_the_counts_of_every_step_subtract(field: Page) -> None:
 
 def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(field: Page) -> None:
     field.locator("#field circle[data-index='9']").dispatch_event("click")
-    expect(field.locator("#in-view")).to_contain_text("View 9:")
+    expect(field.locator("#in-view")).to_contain_text("View 9 on its own")
     expect(field.locator("#field circle[data-index='9']")).to_have_class("on-reference chosen")
     sizes = POSITIONS.replace("cx", "r")
     before = field.evaluate(sizes)
@@ -75,7 +75,7 @@ def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(fi
     after = field.evaluate(sizes)
     assert max(after) > before[0] > min(after), after
     field.locator("#field circle[data-index='9']").dispatch_event("click")
-    expect(field.locator("#in-view")).not_to_contain_text("View 9:")
+    expect(field.locator("#in-view")).not_to_contain_text("View 9 on its own")
     expect(field.locator("#field circle[data-index='9']")).to_have_class("on-reference")
 
 
@@ -135,7 +135,7 @@ def test_on_a_phone_a_tapped_crop_is_outlined_and_answered_beside_the_dots(field
     assert len(set(shown)) == 2
     assert field.evaluate("scrollY") == scrolled
     crop = re.search(r"\d+", picked.inner_text())[0]
-    expect(field.locator("#in-view")).to_contain_text(f"View {crop}:")
+    expect(field.locator("#in-view")).to_contain_text(f"View {crop} on its own")
 
 
 def test_a_finger_that_moves_down_over_the_slider_scrolls_and_sideways_it_moves_the_step(field: Page) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ def expect_shown(page: Page, pixels: np.ndarray) -> None:
 
 def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> None:
     expect(page.locator(".story .answers .number").last).to_contain_text("%")
+    page.wait_for_url(re.compile("sample=motorcycle"))
     address, before = page.url, page.locator(".story .claim").inner_text()
     (one, _), alert = picture(1), page.get_by_role("alert")
     for files, text, sentence in (

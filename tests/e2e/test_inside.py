@@ -47,7 +47,7 @@ def test_a_cell_is_shown_in_both_tabs_and_its_view_is_left_out_and_put_back(page
 def test_a_selection_applies_to_both_pictures_by_mouse_and_by_arrow_keys(page: Page) -> None:
     open_inside(page)
     page.locator("#in-views-attacked button").nth(5).click()
-    expect(page.locator("#in-view")).to_contain_text("View 5:")
+    expect(page.locator("#in-view")).to_contain_text("View 5 on its own")
     views = page.locator("#in-views-attacked")
     expect(views.locator("button[aria-pressed=true]")).to_have_attribute("data-index", "5")
     expect(page.get_by_role("button", name="Leave out view 5")).to_be_enabled()
@@ -58,7 +58,7 @@ def test_a_selection_applies_to_both_pictures_by_mouse_and_by_arrow_keys(page: P
         pressed = page.locator(f"#in-views-{side} button[aria-pressed=true]")
         expect(pressed).to_have_attribute("data-index", "1")
     expect(page.get_by_role("button", name="Leave out view 1", exact=True)).to_be_enabled()
-    expect(page.locator("#in-view")).to_contain_text("View 1:")
+    expect(page.locator("#in-view")).to_contain_text("View 1 on its own")
 
 
 def test_a_fold_shows_its_figures_when_it_is_opened(page: Page) -> None:

@@ -112,7 +112,7 @@ def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None
     with answer_held_back(page, lambda event: event["event_data"] == {"data": [5]}):
         for number in (5, 6, 7):
             crops.nth(number).click()
-    expect(page.locator("#in-view")).to_contain_text("View 7:")
+    expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
     expect(page.locator("#in-views-attacked button[aria-pressed=true]")).to_have_attribute("data-index", "7")
 
 

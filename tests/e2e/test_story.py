@@ -283,7 +283,7 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     tile.click()
     expect(handle).to_have_attribute("aria-valuenow", pressed)
     open_lab(story, "Inside")
-    expect(story.locator("#in-view")).to_contain_text(f"View {pressed}:")
+    expect(story.locator("#in-view")).to_contain_text(f"View {pressed} on its own")
 
 
 #: What is drawn of the plan: each thumbnail that is left out, and the width of the bars of weight above and below the bands.

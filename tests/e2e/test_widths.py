@@ -10,7 +10,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.mark.parametrize(
     ("width", "height", "story", "run"),
-    [(390, 844, 9_000, 4_000), pytest.param(1440, 900, 6_000, 2_450, marks=pytest.mark.nightly)],
+    [(390, 844, 9_000, 6_500), pytest.param(1440, 900, 6_000, 3_500, marks=pytest.mark.nightly)],
 )
 def test_the_story_and_the_run_are_short_and_no_tab_is_wider_than_the_window(
     page: Page, width: int, height: int, story: int, run: int

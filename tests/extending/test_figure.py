@@ -1,4 +1,4 @@
-"""docs/extending.md, "A figure in *Inside RITA*", to the letter: one function and one row."""
+"""docs/extending.md, "A figure in *Inside*", to the letter: one function and one row."""
 
 import sys
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tests.ui.conftest import completed_run, make_inside_tab
 
 
 def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, row = code_blocks("A figure in *Inside RITA*")
+    source, row = code_blocks("A figure in *Inside*")
     module = ModuleType("rita_demo.plots.decision.votes")
     exec(compile(source, "votes.py", "exec"), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
