@@ -39,7 +39,7 @@ arrays.safetensors   what RITA decided from (the format of: explain --arrays); l
 clean.png, attacked.png   the squares, exact to the pixel
 perturbation.png     128 + attacked - clean, channel by channel
 run.zip              what is opened again: the request, the answers and the memory it was decided from
-arena.csv, arena.json   every defence against every attacker on this picture, if the tab Arena was filled
+arena.csv, arena.json   every defence against every attacker on this picture, if the Arena was filled
 page.html            the run as one page that needs no server and no network
 figures/             the figures that were on screen, as SVG
 """

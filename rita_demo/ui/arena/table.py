@@ -28,7 +28,7 @@ EMPTY = (
     "seconds, the last a few minutes.</p>"
 )
 NOTES = (
-    "A cell opens its run in all tabs. Small numbers: the lead over the second best answer, in points of probability, for "
+    "A cell opens its run in all rooms. Small numbers: the lead over the second best answer, in points of probability, for "
     "RITA in cosine distance. “Made for another row”: made for Ensemble; in the row of Ensemble, for RITA."
 )
 MASKED = (

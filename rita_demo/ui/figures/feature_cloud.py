@@ -239,6 +239,6 @@ def lasso_table(session: Session) -> str:
     columns = ("", "picture", "true class", *KIND_TEXT.values())
     return (
         f"<h3>Selected: {len(chosen)} points of {len(order)} pictures</h3>"
-        f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all tabs.</p>"
+        f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all rooms.</p>"
         f"{html_table(columns, rows, 'lassoed', scrolls='Selected pictures')}{more}"
     )

@@ -31,8 +31,8 @@ MAX_ROWS = 40
 SIDE = 40  # pixels of a small picture
 NOTHING = "<p class='empty'>Choose two runs on the same pictures.</p>"
 OPENS = (
-    "<p class='quiet small'>Press a picture: it is attacked again as in the first run, and opens in all tabs. One of a stream "
-    "opens with the stream’s memory before it; yours stays in the menu of the tab Memory.</p>"
+    "<p class='quiet small'>Press a picture: it is attacked again as in the first run, and opens in all rooms. One of a stream "
+    "opens with the stream’s memory before it; yours stays in the menu of Memory.</p>"
 )
 
 

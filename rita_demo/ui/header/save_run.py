@@ -23,7 +23,7 @@ from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value, event_data
 
 ZIP_NAME = "rita-run.zip"
-HELP_TEXT = """Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open tab (SVG), arrays
+HELP_TEXT = """Saves a zip: settings, answers (JSON, CSV), pictures (PNG), figures of the open room (SVG), arrays
 (safetensors), and the run as one page. python -m rita_demo open shows it again."""
 BUTTON = f"<button type='button' class='quiet-button' title='{HELP_TEXT}' aria-description='{HELP_TEXT}'>Save this run</button>"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def posted_figures(event: gr.EventData) -> dict[str, str]:
     if sum(map(len, found.values())) > MAX_TOTAL_LENGTH:
         raise DemoError(
             f"The figures of this tab are larger than what can be saved ({MAX_TOTAL_LENGTH >> 20} MB together).",
-            "Open another tab and save again: only the figures of the open tab are saved.",
+            "Open another room and save again: only the figures of the open room are saved.",
         )
     return {name: svg.encode(errors="replace").decode() for name, svg in found.items()}
 
@@ -96,7 +96,7 @@ def bind_save(button: SaveButton, context: AppContext) -> None:
         session, drawn = context.sessions.get(visitor), posted_figures(event)
         with context.downloads:
             data = run_zip(session, context.engine_of(session), drawn)
-            said = f"Saved {ZIP_NAME}: {len(data) / 1e6:.1f} MB, with {len(drawn)} figures of the open tab. Open page.html in it."
+            said = f"Saved {ZIP_NAME}: {len(data) / 1e6:.1f} MB, with {len(drawn)} figures of the open room. Open page.html in it."
             return {button: download_value(ZIP_NAME, data, next(made)), context.status: notice.done_html(said)}
 
     outputs = [button, context.error_banner, context.status]

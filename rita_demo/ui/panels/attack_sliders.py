@@ -10,7 +10,7 @@ from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.setting_controls import LenientSlider
 
-STEP_INFO = "0 is before the first step. All tabs except Memory follow."
+STEP_INFO = "0 is before the first step. All rooms except Memory follow."
 
 
 def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider:

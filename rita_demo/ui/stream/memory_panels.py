@@ -80,7 +80,7 @@ def _row(shown: ShownStream, views: tuple[RememberedView, ...], view: Remembered
     if view.replaced_by is not None:
         after = views[view.replaced_by]
         left = f"at picture {after.picture + 1}, for its view {after.view} ({after.gain:.3f} nats lower)"
-    title = f"Open picture {number} in all tabs"
+    title = f"Open picture {number} in all rooms"
     button = (
         f'<button type="button" data-t="{number}" aria-label="{title}" title="{title}">'
         f"{_crop(shown, view, box)}</button>"

@@ -199,7 +199,7 @@ class StreamTab:
         m = memory_panels
         lead = (
             "A view enters if its entropy is at most the limit and its class has a free place or a view of higher "
-            "entropy, which it replaces. The frame is the view; its picture opens in all tabs."
+            "entropy, which it replaces. The frame is the view; its picture opens in all rooms."
         )
         with build_fold("Every stored view: where it came from, which one it replaced", lead, elem_id="stream-views"):
             with gr.Row(elem_classes="stream-form"):
