@@ -83,7 +83,7 @@ def added_html(session: Session) -> str:
 
 
 def _build_below_grids(panels: PanelRegistry) -> Parts:
-    panels.add(gr.HTML(elem_id="in-view"), selection_details.view_answers, "view", "inside")
+    panels.add(gr.HTML(elem_id="in-view"), selection_details.view_answers, "view", "inside", first=True)
     panels.add(gr.HTML(elem_id="in-added"), added_html, "inside")
     return {}
 

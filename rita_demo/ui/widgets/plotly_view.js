@@ -67,7 +67,7 @@ async function save(format) {
   said.textContent = `Saved as ${filename}.${format}`;
 }
 
-// For "Save this run" (saving.js): the same figure as [name, svg]; null while there is none.
+// For "Save this run" (save_run.js): the same figure as [name, svg]; null while there is none.
 plot.asSvg = async () => {
   await drawNow();
   if (!props.value) return null;

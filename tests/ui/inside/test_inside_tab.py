@@ -55,7 +55,9 @@ def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture
 
 def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) -> None:
     first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
-    assert {c.elem_id for c in first} == {"field", "in-plan-attacked", "in-cell", "signal"}, "what is waited for"
+    assert {c.elem_id for c in first} == {"field", "in-view", "in-plan-attacked", "in-cell", "signal"}, (
+        "what is waited for"
+    )
     updates = drawn(tab, session, first)
     assert (session.selection.view, session.selection.atom) == (7, 2)
     detail = sections.cell_text(session)
@@ -67,7 +69,7 @@ def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) 
 
 def test_a_changed_setting_updates_costs_plan_and_verdict_first(tab, visitor, session) -> None:
     first = {c.elem_id for c in tab.on_setting("cache_weight")(visitor, 1.5)}
-    assert first == {"notice", "whatif-banner", "in-costs", "in-plan-attacked", "in-cell", "signal"}
+    assert first == {"notice", "whatif-banner", "in-view", "in-costs", "in-plan-attacked", "in-cell", "signal"}
     assert session.inside.what_if.settings.cache_weight == 1.5
     again = drawn(tab, session, tab.on_back(visitor))
     assert again[tab.parts["settings"]["slots"]]["value"] == 3
