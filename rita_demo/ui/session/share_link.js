@@ -2,7 +2,7 @@
 const button = element.querySelector("button");
 const said = element.querySelector("span");
 const TABS = { Inside: "inside", Arena: "arena", Memory: "memory", Figures: "figures" };
-const EARLIER = { run: "inside", terms: "inside", stream: "memory" }; // rooms of earlier addresses
+const EARLIER = { run: "inside", "terms-tab": "inside", stream: "memory" }; // rooms of earlier addresses
 const SELECTED = ["class", "view", "atom", "step", "side"]; // of a run: what asks for no other run
 const KEPT = "rita picture "; // of a picture's name in the storage of this tab
 const wanted = new URLSearchParams(location.search);
