@@ -41,9 +41,11 @@ def magnified_perturbation(clean_pixels: np.ndarray, attacked_pixels: np.ndarray
 def sprite_value(views: np.ndarray | None, element_id: str) -> str:
     """``views`` (N, s, s, 3) uint8 as one JPEG in rows of ``COLUMNS``: a style rule for the grid ``element_id``; ""
     without ``views``. They are sent apart from the buttons (:func:`grid_value`): half a megabyte that no selection
-    changes."""
+    changes. (As a variable the browser would read its address again for each crop at every change of a button.)"""
     return (
-        "" if views is None else f"<style>#{element_id} {{ --sheet: url({jpeg_uri(tiled(views, COLUMNS))}) }}</style>"
+        ""
+        if views is None
+        else f"<style>#{element_id} .crop {{ background-image: url({jpeg_uri(tiled(views, COLUMNS))}) }}</style>"
     )
 
 

@@ -71,7 +71,7 @@ def test_the_sprite_is_sent_apart_and_holds_every_view_at_its_position():
     assert "data:image" not in grid_value(make_run(), "clean")
     views = np.repeat(np.arange(0, 250, 25, dtype=np.uint8), 16 * 16 * 3).reshape(10, 16, 16, 3)
     rule, _, code = sprite_value(views, "grid").partition("base64,")
-    assert rule.startswith("<style>#grid { --sheet: url(data:image/jpeg")
+    assert rule.startswith("<style>#grid .crop { background-image: url(data:image/jpeg")
     sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(code.partition(")")[0]))))
     assert sheet.shape == (32, 128, 3)
     for n in range(10):
