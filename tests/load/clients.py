@@ -1,21 +1,22 @@
 """Visitors of the real server, each with their own picture and class names, and the expected answers."""
 
 import base64
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+from rita_demo.data import record_file
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.data.vocabularies import VOCABULARIES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
-from rita_demo.records import Run
+from rita_demo.records import CacheEvent, Run
 from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.session.cache_file import StoredMemory, StoredMoment
 from tests.data.hostile import encoded, photo
 from tools.bench.http_client import HttpClient
 
@@ -90,10 +91,12 @@ class LoadClient(HttpClient):
         """The run as “Save this run” hands it over."""
         return bundle_read.read(self._download("save-run", {"figures": {}}))
 
-    def exported_memory(self) -> dict[str, Any]:
-        """What is remembered, as the JSON export."""
+    def exported_memory(self) -> StoredMemory:
+        """What is remembered, as the page exports it."""
         self.choose_room("memory")
-        return json.loads(self._download("export", {"kind": "json"}))
+        return record_file.unpack(
+            self._download("export", {"kind": "zip"}), "memory", (StoredMemory, StoredMoment, CacheEvent)
+        )
 
     def _download(self, element: str, data: dict[str, Any]) -> bytes:
         code = re.findall(r"base64,([A-Za-z0-9+/=]+)", self.press(element, data=data))

@@ -55,8 +55,8 @@ def test_twenty_concurrent_clients_get_the_single_client_answers(address: str, p
             wrong += [] if view_in(query) == str(number % 16) else [f"the link {query!r}"]
             wrong += [] if one.request.names[0].replace(" ", "+") in query else [f"the link {query!r}"]
         held = one.exported_memory()
-        wrong += [] if held["names"] == list(one.request.names) else [f"a memory of {held['names']}"]
-        wrong += [] if held["pictures"] == 1 else [f"a memory of {held['pictures']} pictures"]
+        wrong += [] if held.names == one.request.names else [f"a memory of {held.names}"]
+        wrong += [] if held.moments[-1].pictures == 1 else [f"a memory of {held.moments[-1].pictures} pictures"]
         again = bundle_read.differences(one.saved_run(), run)  # when all the others have come and asked
         found[number] = wrong + again
 
