@@ -26,6 +26,7 @@ def expect_run(page: Page, pixels: np.ndarray, attack: str) -> None:
     """The page shows the run of this picture, and the form asks for it with this attack."""
     assert wait_until(lambda: np.array_equal(story_shown(page, "clean"), pixels), 90)
     expect(page.locator("#setting-attack input")).to_have_value(attack)
+    page.wait_for_function(TOLD_JS)  # until then it is the picture of a run that has just begun
     expect(page.locator("#status progress")).to_have_count(0)
 
 

@@ -99,9 +99,8 @@ class AttackDefendTab(SelectionEvents):
         fields["vocabulary"].input(safe(self.on_vocabulary), [visitor, *classes], listed, **IMMEDIATE_EVENT)
         form.truth_event.then(safe(self.take_truth), [visitor, fields["truth"]], noted, **UPLOAD_EVENT)
         self.story.select(safe(self.on_story_truth), [visitor], noted, **UPLOAD_EVENT)
-        share.undo(
-            safe(self.go_back), [visitor], context.outputs(*form.of_picture, self.story, self.link), **UPLOAD_EVENT
-        )
+        back = context.outputs(*form.of_picture, self.story, self.link)
+        share.undo(safe(self.go_back), [visitor], back, **UPLOAD_EVENT | {"trigger_mode": "multiple"})
         chosen = form.gallery.click(
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
@@ -171,9 +170,9 @@ class AttackDefendTab(SelectionEvents):
             session.select(**valid_selection(request.selection, run))
         context.sessions.evict()
         yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
-        yield self._progress("The figures are drawn", 0.97, time_left) | context.changed(session, "run")
         spent = wording.format_seconds(time_left.elapsed)
-        yield {context.status: notice.done_html(f"Done in {spent}.", routine=True)}
+        session.said_when_drawn = notice.done_html(f"Done in {spent}.", routine=True)
+        yield context.changed(session, "run")
 
     def _progress(self, text: str, fraction: float, time_left: TimeLeft, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time_left, **state)}

@@ -220,11 +220,15 @@ class AppContext:
             if not visitor:  # the first tab is selected while the page loads, before there is a session
                 return {}
             session = self.sessions.get(visitor)
-            return self.panels.draw(session, name) if session.room == name else self.panels.open(session, name)
+            said, session.said_when_drawn = session.said_when_drawn, ""
+            draw = self.panels.draw if session.room == name else self.panels.open
+            return draw(session, name) | ({self.status: said} if said else {})
 
         with tab:
             bell = Bell(elem_classes="bell")
-        safe, outputs = handle_errors(self.error_banner), [self.error_banner, *self.panels.components(name), *more]
+        safe = handle_errors(self.error_banner, lambda: {self.status: ""})
+        # the status line last: the browser shows the outputs one by one
+        outputs = [self.error_banner, *self.panels.components(name), *more, self.status]
         gr.on([tab.select, bell.submit], safe(draw_room), self.visitor, outputs, **IMMEDIATE_EVENT)
 
     def crop_views(self, session: Session, *sides: str) -> None:

@@ -123,7 +123,8 @@ class Session:
     pictures. ``crops`` maps "clean", "attacked" or "step 3" to views for the screen, (N, s, s, 3) uint8; ``image_cache``
     holds pictures already encoded for the screen. ``memories`` has the cache over time.
     ``room`` is the id of the one in sight. ``changes`` counts what happened; ``changed_at`` has for each topic the latest that
-    changed it, and ``drawn_at`` for each panel, by its number, the latest that it shows. ``arena`` is the last table of *Arena*.
+    changed it, and ``drawn_at`` for each panel, by its number, the latest that it shows. ``said_when_drawn``: HTML that the status
+    line shows as soon as the room in sight is drawn. ``arena`` is the last table of *Arena*.
     """
 
     model: str = ""
@@ -141,6 +142,7 @@ class Session:
     changes: int = 0
     changed_at: dict[str, int] = field(default_factory=dict)
     drawn_at: dict[int, int] = field(default_factory=dict)
+    said_when_drawn: str = ""
     jobs: JobState = field(default_factory=JobState)
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
