@@ -151,7 +151,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.memory.example is None
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
-    assert form_shown(tab, session)[tab.opener.form_of.__self__.form.fields["vocabulary"]] == "dtd"
+    assert form_shown(tab, session)[tab.opener.fill_form.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
     before = session.memories
     with pytest.raises(DemoError, match="was measured with the model"):
@@ -179,12 +179,12 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     tab.context.panels.open(session, "memory")
     born, row = session.selected_item.born, textures.rows()[session.selected_item.born]
     updates = opened_picture(tab, name)
-    run, fields = session.run, tab.opener.form_of.__self__.form.fields
+    run, fields = session.run, tab.opener.fill_form.__self__.form.fields
     shown = form_shown(tab, session)
     assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
     assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
     assert shown[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
-    assert shown[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
+    assert session.attack_defend.settings["view_seed"] == row["picture_seed"] == run.settings.view_seed
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
     pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
     assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
@@ -436,7 +436,7 @@ def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
 def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_first_tab(tabs) -> None:
     tab = tabs[StreamTab]
     name, session = visitor(tab, "memory")
-    one, fields = session.stream.recording, tab.opener.form_of.__self__.form.fields
+    one, fields = session.stream.recording, tab.opener.fill_form.__self__.form.fields
     session.attack_defend.sample = "motorcycle"
     list(tab.open_remembered(name, Event({"t": 2})))
     shown = form_shown(tab, session)
@@ -445,4 +445,4 @@ def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_fir
     assert open_picture(chosen.source).key == run.clean.picture.key
     assert shown[fields["truth"]]["value"] == row["label"]
     assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
-    assert shown[fields["view_seed"]] == row["picture_seed"]
+    assert chosen.settings["view_seed"] == row["picture_seed"]

@@ -23,6 +23,7 @@ from rita_demo.ui.figures.jobs import FigureJobs, example_of, is_stored
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import StartStream
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
+from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.framework.selection_events import SelectionEvents
@@ -49,9 +50,8 @@ class FiguresTab(SelectionEvents):
         context.panels.on_open(self.room, self.on_open)
 
     # --- events
-    def bind_events(self, own_tab: gr.Tab, fields: Parts, start_stream: StartStream) -> None:
-        """Connect the events, after the panels of all rooms are registered. ``fields``: the components of the form with the
-        settings; ``start_stream`` connects a press that makes pictures the next stream."""
+    def bind_events(self, own_tab: gr.Tab, form: Form, start_stream: StartStream) -> None:
+        """Connect the events, after the panels of all rooms are registered. ``form``: has the settings; ``start_stream`` connects a press that makes pictures the next stream."""
         p, visitor = self.parts, self.context.visitor
         said, won = self.context.error_banner, p["won_buttons"]
         of = partial(self.context.outputs_of, self.room)
@@ -83,7 +83,7 @@ class FiguresTab(SelectionEvents):
         lists = [p[name] for name in ("source", "run", "first", "second")]
         self.context.bind_room(own_tab, *lists)
         for buttons in (p["lasso_buttons"], won):
-            buttons.bind_events(fields, start_stream, lists, self._lists)
+            buttons.bind_events(form, start_stream, lists, self._lists)
         self.opener.bind_event(p["lassoed"].click, self.open_picture)
         self.opener.bind_event(p["won"].click, self.open_won)
         self._bind_jobs()

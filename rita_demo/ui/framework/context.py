@@ -134,6 +134,12 @@ class Signal(HtmlWidget):
     script = "watch('value', () => document.dispatchEvent(new CustomEvent('changed')));"
 
 
+class RunShown(HtmlWidget):
+    """Its value counts the runs that were shown or stopped; ``submit`` asks for what follows."""
+
+    script = "watch('value', () => trigger('submit'));"
+
+
 class Bell(HtmlWidget):
     """In a room; ``submit`` asks to draw it."""
 
@@ -146,7 +152,7 @@ document.addEventListener('changed', () => {
 @dataclass(frozen=True)
 class AppContext:
     """Shared by all tabs. ``signal`` tells the room in
-    sight that something changed; ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
+    sight that something changed, and ``run_shown`` the page that a run ended; ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
     jobs, for background work to wait; ``downloads`` is entered while a file is made: it limits their number."""
 
     models: ModelPool
@@ -155,6 +161,7 @@ class AppContext:
     error_banner: ErrorBanner
     status: gr.HTML
     signal: Signal
+    run_shown: RunShown
     visitor: gr.State
     activity: EngineActivity = field(default_factory=EngineActivity)
     downloads: threading.BoundedSemaphore = field(default_factory=partial(threading.BoundedSemaphore, MAX_DOWNLOADS))
@@ -180,6 +187,15 @@ class AppContext:
         """These topics changed: the room in sight is told to draw itself."""
         session.touch(*topics)
         return {self.signal: str(session.changes)}
+
+    def say_when_drawn(self, session: Session, html: str) -> Updates:
+        """The status line shows ``html`` once the room in sight is drawn: after whatever was answered before."""
+        session.said_when_drawn = html
+        return self.changed(session)
+
+    def run_ended(self, session: Session) -> Updates:
+        """A run is on screen, or was stopped: what follows is asked for."""
+        return {self.run_shown: str(session.changes)}
 
     def answer(self, session: Session, room: str, *topics: str) -> Updates:
         """These topics changed by a quick event in ``room``: what the visitor waits for is drawn, and the room told to draw the

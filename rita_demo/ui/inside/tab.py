@@ -3,7 +3,7 @@
 It shares its selection with every other room. Its figures are drawn only while it is in sight.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
 from rita_demo.ui.inside import cache_used, what_if
 from rita_demo.ui.inside.layout import Section, build_section
+from rita_demo.ui.inside.method_settings import build_method_settings
 from rita_demo.ui.inside.run_panels import build_answers, build_head, build_rest
 from rita_demo.ui.inside.sections import SECTIONS, prompt_names
 from rita_demo.ui.panels import run_summary_bar
@@ -27,11 +28,11 @@ from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
 
 
 class InsideTab(SelectionEvents):
-    """The room. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
+    """The room. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``of_form``: the settings that the form has."""
 
     room = "inside"
 
-    def __init__(self, context: AppContext) -> None:
+    def __init__(self, context: AppContext, of_form: Collection[str]) -> None:
         self.context, panels = context, context.panels
         build_head(panels)
         panels.add(gr.HTML(elem_id="inside-says"), run_summary_bar.says, "inside", "step")
@@ -41,6 +42,7 @@ class InsideTab(SelectionEvents):
         for section in SECTIONS:
             self.parts |= build_section(context, section)
         self.parts |= build_rest(panels)
+        build_method_settings(context, of_form)
         panels.prepare(self.room, self.prepare)
 
     def bind_events(self, own_tab: gr.Tab) -> None:

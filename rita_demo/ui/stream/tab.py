@@ -20,8 +20,9 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
+from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
+from rita_demo.ui.framework.panels import FormValues, PanelValue, Updates
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request, stream_history, stream_picture_request
@@ -61,12 +62,12 @@ C = TypeVar("C", bound=Component)
 
 
 class StreamTab:
-    """Part of *Memory*. Build it inside its ``gr.Tab``. ``fields``: the components of the form with the settings, by name."""
+    """Part of *Memory*. Build it inside its ``gr.Tab``. ``form``: has the settings."""
 
     room = "memory"
 
-    def __init__(self, context: AppContext, folders: DataFolders, fields: Parts, opener: RunOpener) -> None:
-        self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
+    def __init__(self, context: AppContext, folders: DataFolders, form: Form, opener: RunOpener) -> None:
+        self.context, self.folders, self.form, self.opener = context, folders, form, opener
         self.figures, self.export_count = dict[str, PlotlyView](), 0
         with gr.Column(elem_id="stream"):
             build_heading("A stream of pictures", LEAD)
@@ -232,7 +233,7 @@ class StreamTab:
         """Connect the events, after the panels of all rooms are registered."""
         visitor, b, context = self.context.visitor, self.buttons, self.context
         self.long_outputs = context.outputs(b["start"], self.stored_menu)
-        inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
+        inputs_of_start = {visitor, *self.request_inputs.values(), *self.form.fields.values()}
         safe = notice.handle_errors(context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
         b["start"].click(safe(self.on_start), inputs_of_start, self.long_outputs, **STREAM_QUEUE)
         b["resume"].click(safe(self.on_resume), visitor, self.long_outputs, **STREAM_QUEUE)
@@ -261,7 +262,7 @@ class StreamTab:
         self.opener.bind_event(b["decide"].click, self.decide_own)
         self.opener.bind_event(self.views.click, self.open_remembered)
         self.dataset_download.bind_events()
-        self.chosen_buttons.bind_events(self.fields, self.bind_chosen, [self.stored_menu], self._stored_choices)
+        self.chosen_buttons.bind_events(self.form, self.bind_chosen, [self.stored_menu], self._stored_choices)
 
     @property
     def opened(self) -> list[Component]:
@@ -295,7 +296,7 @@ class StreamTab:
 
         start = self.buttons["start"]
         safe = notice.handle_errors(self.context.error_banner, lambda: {start: gr.update(interactive=True)})
-        inputs = {self.context.visitor, *self.request_inputs.values(), *self.fields.values()}
+        inputs = {self.context.visitor, *self.request_inputs.values(), *self.form.fields.values()}
         event(safe(start_chosen), inputs, [self.opener.tabs, *self.long_outputs], **STREAM_QUEUE)
 
     def start_chosen(self, values: FormValues, find: Callable[[Session], ChosenPictures]) -> Iterator[Updates]:
@@ -313,7 +314,7 @@ class StreamTab:
     def _request(self, values: FormValues, chosen: ChosenPictures | None = None) -> Request:
         """The request of the form, of ``chosen`` pictures if there are any."""
         session = self.context.sessions.get(str(values[self.context.visitor]))
-        form = {name: values[component] for name, component in self.fields.items()}
+        form = self.form.read(session, values)
         settings, methods = settings_from(form), methods_of(form)
         asked = {name: values[component] for name, component in self.request_inputs.items()}
         backbone = self.context.engine_of(session).info.name

@@ -61,9 +61,9 @@ class StreamClient:
 
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
-        fields = self.tab.fields
-        form = {c: c.value for c in fields.values()}
-        form |= {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2}  # quick
+        fields = self.tab.form.fields
+        form = {c: c.value for c in fields.values()} | {fields["steps"]: 2}  # quick
+        self.session.attack_defend.settings = {"views": 8, "prompts": 2}
         asked = {c: c.value for c in self.tab.request_inputs.values()}
         asked |= {self.tab.request_inputs["pictures"]: 4}
         asked |= {self.tab.request_inputs[name]: value for name, value in changes.items()}
