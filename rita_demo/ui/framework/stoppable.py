@@ -83,7 +83,7 @@ class StoppableJob:
             last: Updates = {}
             if cut:  # said when the room is drawn: the answer of the stop button may come later than this one
                 last = {self._context.status: TOO_LATE} if finished else self._on_stopped(session)
-                last |= self._context.say_when_drawn(session, last.pop(self._context.status))
+                last |= self._context.say_when_drawn(session, last[self._context.status])
             yield {**last, **self._show_button(False)}
 
         job.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
@@ -107,5 +107,6 @@ class StoppableJob:
         jobs.stop_requests[self._name] += 1
         if not jobs.running[self._name]:  # it ended meanwhile
             said = {} if self._name in jobs.stopped else self._context.say_when_drawn(session, TOO_LATE)
+            jobs.stopped.add(self._name)
             return said | self._show_button(False)
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
