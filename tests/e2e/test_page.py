@@ -241,7 +241,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
       const edge = getComputedStyle(one.closest(".photo, .drag") || one).boxShadow;
       return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
     })"""
-    for tab in ("Story", "Inside", "Inside", "Memory"):
+    for tab in ("Story", "Inside", "Memory"):
         if tab != "Story":
             open_lab(page, tab)
         page.wait_for_timeout(1500)

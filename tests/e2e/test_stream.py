@@ -97,7 +97,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     written = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
     assert len(written) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
     second = [row for row in written if row["method"] == "rita"][1]
-    press(page, "Open picture 2 in Inside RITA")
+    press(page, "Open picture 2 in Inside")
     expect_tab(page, "Inside")
     expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
     assert page.evaluate("scrollY") == 0, "its head is in sight"
