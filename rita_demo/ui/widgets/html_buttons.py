@@ -24,9 +24,10 @@ watch('value', () => {
 
 class HtmlWidget(gr.HTML):
     """``gr.HTML`` with a ``template``, a ``script`` and a style sheet ``css``, without Gradio's styles. What a browser
-    sends back is not read."""
+    sends back is not read. ``selects``: its events that report a :class:`rita_demo.ui.session.mark.Mark`."""
 
     template, script, css = "${value}", "", ""
+    selects: tuple[str, ...] = ()
 
     def __init__(self, value: Any = "", **html: Any) -> None:
         own = {"html_template": self.template, "js_on_load": self.script, "css_template": self.css}
@@ -55,6 +56,12 @@ class HtmlButtons(HtmlWidget):
     one button has ``tabindex="0"`` and the others ``"-1"``, the arrow keys move between them."""
 
     script = CLICK_SCRIPT
+
+
+class MarkButtons(HtmlButtons):
+    """Buttons whose ``data-`` attributes are a mark."""
+
+    selects = ("click",)
 
 
 class DownloadButtons(HtmlButtons):
