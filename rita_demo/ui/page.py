@@ -107,7 +107,7 @@ def build(
         arena.bind_events(third, menu.shown)
         memory.bind_events()
         stream.bind_events()
-        bind_selection(context, memory.room, moment=memory.moment, picture=stream.slider)
+        bind_selection(context, memory.room, {"moment": memory.moment, "picture": stream.slider})
         context.bind_room(fourth, *stream.opened)
         figures.bind_events(fifth, tab.form.fields, stream.bind_chosen)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)

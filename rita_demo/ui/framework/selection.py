@@ -10,16 +10,13 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.mark import SELECTION_TOPICS, Mark, select
-from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget, event_data
 from rita_demo.ui.widgets.views_grid import ViewsGrid
 
-Named = Mapping[str, JsonValue]
-#: Menu -> what its untrusted value names.
-Menus = Mapping[Any, Callable[[Session, JsonValue], Named]]
 
-
-def choose(context: AppContext, room: str, visitor: str, named: Named, used: Component | None = None) -> Updates:
+def choose(
+    context: AppContext, room: str, visitor: str, named: Mapping[str, JsonValue], used: Component | None = None
+) -> Updates:
     """Select what an untrusted event in ``room`` names, and draw what the visitor waits for. ``used``: the component that was
     used, where it shows the change itself; it is not redrawn."""
     session = context.sessions.get(visitor)
@@ -30,30 +27,28 @@ def choose(context: AppContext, room: str, visitor: str, named: Named, used: Com
     return {component: value for component, value in updates.items() if component is not used}
 
 
-def bind_selection(context: AppContext, room: str, menus: Menus | None = None, **sliders: Any) -> None:
-    """Connect what selects in ``room``, once its panels are registered: panels that are clicked (:attr:`HtmlWidget.selects`),
-    ``menus``, and ``sliders``, each by what its value is. A slider's event is its own: of many moves only the last is answered."""
-    chosen, visitor = menus or {}, context.visitor
+def bind_selection(context: AppContext, room: str, controls: Mapping[str, Any] | None = None) -> None:
+    """Connect what selects in ``room``, once its panels are registered: panels that are clicked (:attr:`HtmlWidget.selects`), and
+    sliders and menus by what their values are. A slider's event is its own: of many moves only the last is answered."""
     panels = [one for one in context.panels.components(room) if isinstance(one, HtmlWidget)]
+    sliders, menus = dict[str, Any](), dict[str, Any]()
+    for name, control in (controls or {}).items():
+        (sliders if isinstance(control, gr.Slider) else menus)[name] = control
     grids = {one._id: one for one in panels if isinstance(one, ViewsGrid)}
 
     def on_selection(visitor: str, event: gr.EventData, *values: JsonValue) -> Updates:
         used: Any = getattr(event.target, "_id", None)
-        named = event_data(event)
-        for menu, value in zip(chosen, values, strict=True):
-            if menu._id == used:
-                named = dict(chosen[menu](context.sessions.get(visitor), value))
-        return choose(context, room, visitor, named, grids.get(used))
+        chosen = {name: value for name, value in zip(menus, values, strict=True) if menus[name]._id == used}
+        return choose(context, room, visitor, chosen or event_data(event), grids.get(used))
 
-    def moves(slider: Component, name: str) -> Callable[[str, JsonValue], Updates]:
+    def slider_event(name: str) -> Callable[[str, JsonValue], Updates]:
         def on_slider(visitor: str, value: JsonValue) -> Updates:
-            return choose(context, room, visitor, {name: value}, slider)
+            return choose(context, room, visitor, {name: value}, sliders[name])
 
         return on_slider
 
-    events = [getattr(one, kind) for one in panels for kind in one.selects] + [menu.input for menu in chosen]
-    context.bind_quick(
-        room, lambda *to, **how: gr.on(events, *to, **how), on_selection, [visitor, *chosen], *SELECTION_TOPICS
-    )
+    events = [getattr(one, kind) for one in panels for kind in one.selects] + [menu.input for menu in menus.values()]
+    inputs, topics = [context.visitor, *menus.values()], SELECTION_TOPICS
+    context.bind_quick(room, lambda *to, **how: gr.on(events, *to, **how), on_selection, inputs, *topics)
     for name, slider in sliders.items():
-        context.bind_quick(room, slider.input, moves(slider, name), [visitor, slider], *SELECTION_TOPICS)
+        context.bind_quick(room, slider.input, slider_event(name), [context.visitor, slider], *topics)

@@ -17,7 +17,6 @@ from rita_demo.plots.decision.all_classes import all_prompts, all_views
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run, Transport
-from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
 from rita_demo.ui.inside import cache_used
@@ -31,8 +30,6 @@ from rita_demo.ui.widgets.blocks import build_columns, build_menu
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import MarkButtons
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
-
-NO_PROMPT = "none chosen"
 
 
 def _text(name: str, draw: Callable[[Session], str], *topics: str, first: bool = False) -> Any:
@@ -107,34 +104,18 @@ def _build_below_costs(panels: PanelRegistry) -> Parts:
         class_menu = build_menu([], label="Selected class", elem_id="in-class", **menu)
         prompt_menu = build_menu([], label="Selected prompt", elem_id="in-prompt", **menu)
     panels.add(class_menu, class_choices, "class", "inside")
-    panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
+    panels.add(prompt_menu, prompt_choices, "class", "view", "inside")
     return {"class_menu": class_menu, "prompt_menu": prompt_menu}
 
 
-def _prompt_choices(session: Session) -> PanelValue:
+def prompt_choices(session: Session) -> PanelValue:
+    """The menu of prompts; numbered, because two of them may read the same."""
     run, at = session.run, session.selection
     if run is None or at.k is None:
         return gr.update()
-    names = prompt_names(run, at.k)
-    return gr.update(choices=names, value=names[0 if at.atom is None else at.atom + 1])
-
-
-def prompt_names(run: Run, k: int) -> list[str]:
-    """``NO_PROMPT``, then the prompts of class ``k``; numbered, because two of them may read the same."""
-    return [NO_PROMPT, *(f"{m}: {sentence}" for m, sentence in enumerate(run.class_prompts.prompts[k], 1))]
-
-
-def named_class(session: Session, name: JsonValue) -> dict[str, int]:
-    """What an untrusted value of the class menu names, as a mark; {} if it is no class of the run."""
-    names = session.run.class_prompts.names if session.run else ()
-    return {"k": names.index(name)} if name in names else {}
-
-
-def named_prompt(session: Session, name: JsonValue) -> dict[str, int]:
-    """The same of the prompt menu, of the selected class."""
-    run, k = session.run, session.selection.k
-    names = [] if run is None or k is None else prompt_names(run, k)
-    return {"atom": names.index(name) - 1} if name in names else {}
+    sentences = enumerate(run.class_prompts.prompts[at.k])
+    choices = [("none chosen", -1), *((f"{m + 1}: {sentence}", m) for m, sentence in sentences)]
+    return gr.update(choices=choices, value=-1 if at.atom is None else at.atom)
 
 
 def cell_text(session: Session) -> str:

@@ -17,7 +17,7 @@ from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.inside import what_if
 from rita_demo.ui.inside.layout import Section, build_section
 from rita_demo.ui.inside.run_panels import build_answers, build_head, build_rest
-from rita_demo.ui.inside.sections import SECTIONS, named_class, named_prompt
+from rita_demo.ui.inside.sections import SECTIONS
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.panels.attack_sliders import build_step_slider
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
@@ -43,12 +43,8 @@ class InsideTab:
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
         p, visitor = self.parts, self.context.visitor
-        menus = {
-            p["side"]: lambda _, side: {"side": side},
-            p["class_menu"]: named_class,
-            p["prompt_menu"]: named_prompt,
-        }
-        bind_selection(self.context, self.room, menus, step=self.step_slider)
+        controls = {"step": self.step_slider, "side": p["side"], "k": p["class_menu"], "atom": p["prompt_menu"]}
+        bind_selection(self.context, self.room, controls)
         self._bind_what_if()
         self.context.bind_room(own_tab)
         banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
@@ -118,8 +114,10 @@ class InsideTab:
 
     def on_truth(self, visitor: str, name: JsonValue) -> Updates:
         """Another class counts as right."""
-        named = named_class(self.context.sessions.get(visitor), name)
-        return self._decide_again(visitor, lambda _: {"label": named["k"]}) if named else {}
+        run = self.context.sessions.get(visitor).run
+        if run is None or name not in run.class_prompts.names:
+            return {}
+        return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})
 
     def on_back(self, visitor: str) -> Updates:
         """Back to the run; pressed there, to the what-if that was left."""

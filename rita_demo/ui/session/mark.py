@@ -1,12 +1,12 @@
 """One selection in every room: what a mark of a figure, a button, a menu or a slider may name, and what that selects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.session.cache_history import HistoryEntry
+from rita_demo.ui.session.cache_history import History, HistoryEntry
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.plotly_view import parse_int
@@ -15,69 +15,52 @@ from rita_demo.ui.widgets.plotly_view import parse_int
 STEP_TOPICS = ("step", "inside", "crops")
 #: What a selection may change.
 SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "stream", "cloud")
-NUMBERS = ("view", "atom", "k", "step", "slot", "memory_k", "moment", "picture", "stream_k", "point", "cloud_k", "chip")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What an event names, each number one that the session has; None: not named.
+    """What an event names, each number one that the session has; None: not named."""
 
-    Args:
-        view: a view of the run. Alone it is toggled, with a class or a prompt it is selected.
-        atom: a prompt of the selected class, -1 for none.
-        k: a class of the run.
-        step: a step of the attack, stored or not.
-        side: one of ``SIDES``.
-        slot: with ``memory_k``, a stored view: of the memory in use at ``moment``, or without one, of the memory on screen at
-            the selected moment.
-        memory_k: its class, as the memory numbers it.
-        moment: alone, one of the memory on screen.
-        picture: one of the stream, from 1.
-        stream_k: a class, as the stream numbers it.
-        point: one of the feature cloud.
-        cloud_k: a class, as the cloud numbers it.
-        chip: the same, by its button: the selected one is deselected.
-    """
-
-    view: int | None = None
-    atom: int | None = None
-    k: int | None = None
-    step: int | None = None
-    side: str | None = None
-    slot: int | None = None
-    memory_k: int | None = None
-    moment: int | None = None
-    picture: int | None = None
-    stream_k: int | None = None
-    point: int | None = None
-    cloud_k: int | None = None
-    chip: int | None = None
+    view: int | None = None  # of the run; alone it is toggled, with a class or a prompt it is selected
+    atom: int | None = None  # a prompt of the selected class, -1 for none
+    k: int | None = None  # a class of the run
+    step: int | None = None  # of the attack, stored or not
+    side: str | None = None  # one of SIDES
+    slot: int | None = None  # with its class, a stored view of the memory on screen; with a moment, of the one in use
+    memory_k: int | None = None  # its class, as the memory numbers it
+    moment: int | None = None  # of the memory; alone, one of the memory on screen
+    picture: int | None = None  # of the stream, from 1
+    stream_k: int | None = None  # a class, as the stream numbers it
+    point: int | None = None  # of the feature cloud
+    cloud_k: int | None = None  # a class, as the cloud numbers it
+    chip: int | None = None  # the same, by its button: the selected one is deselected
 
     @classmethod
     def read(cls, named: Mapping[str, JsonValue], session: Session) -> "Mark":
         """The mark that an untrusted event names; an empty one if it names anything that the session does not have."""
-        known = _numbers(session, in_use="slot" in named)
-        read = {name: parse_int(named[name], *known.get(name, (0, 0))) for name in NUMBERS if name in named}
+        known = _ranges(session, session.history if "slot" in named else session.shown_history)
         side: Any = named.get("side")
-        if None in read.values() or side not in (None, *SIDES):
-            return cls()
+        read = {name: parse_int(named[name], *known.get(name, (0, 0))) for name in NUMBERS if name in named}
         mark = cls(**read, side=side)
-        if mark.slot is not None and (mark.memory_k is None or _held(session, mark) is None):
-            return cls()
-        return mark
+        invalid = None in read.values() or side not in (None, *SIDES)
+        return cls() if invalid or ("slot" in named and _held(session, mark) is None) else mark
 
 
-def _numbers(session: Session, in_use: bool) -> dict[str, tuple[int, int]]:
-    """The range of every number that a mark may name. ``in_use``: moments are those of the memory in use."""
+NUMBERS = tuple(one.name for one in fields(Mark) if one.name != "side")
+
+
+def _ranges(session: Session, history: History) -> dict[str, tuple[int, int]]:
+    """The first number of each name, and the one after the last."""
     run, cloud, stream, k = session.run, session.figures.placed_cloud, session.stream, session.selection.k
-    history = session.history if in_use else session.shown_history
     known = {"moment": (0, len(history.entries)), "picture": (1, stream.decided + 1)}
     known |= dict.fromkeys(("slot", "memory_k"), (0, 10**6))  # _held looks for them
     if run is not None:
         sentences = run.class_prompts.prompts
         known |= {"view": (0, len(run.attacked.encoded_views.features)), "k": (0, len(sentences))}
-        known |= {"atom": (-1, 0 if k is None else len(sentences[k]))}
-        known |= {"step": (0, 0 if run.attack is None else last_step(run) + 1)}
+        known |= {
+            "atom": (-1, 0 if k is None else len(sentences[k])),
+            "step": (0, last_step(run) + 1 if run.attack else 0),
+        }
     if stream.trajectory is not None:
         known["stream_k"] = (0, len(stream.trajectory.names))
     if cloud is not None:
@@ -145,19 +128,17 @@ def _selected(session: Session, *topics: str, **changes: Any) -> tuple[str, ...]
 
 def _select_stored_view(session: Session, mark: Mark) -> tuple[str, ...]:
     """Select a stored view; its class, if the run has the memory's names; and the view itself, if the run's picture stored it."""
-    entry, run, k, slot = _held(session, mark), session.run, mark.memory_k, mark.slot
+    run, entry, place = session.run, _held(session, mark), cast("tuple[int, int]", (mark.memory_k, mark.slot))
     assert entry is not None
-    assert k is not None
-    assert slot is not None
-    item, changes = entry.snapshot.item(k, slot), dict[str, Any](item=(k, slot))
-    assert item is not None
+    changes: dict[str, Any] = {"item": place}
     if mark.moment is not None:
         session.memory.example = None  # it is of the memory in use
         changes["moment"] = None if mark.moment == len(session.history.entries) - 1 else mark.moment
     if run is None or entry.snapshot.key != run.class_prompts.key:
         return _selected(session, "memory", **changes)
+    k, item, here = place[0], entry.snapshot.item(*place), run.cache_after
+    assert item is not None
     changes |= {"k": k} | ({"atom": None} if k != session.selection.k else {})
-    here = run.cache_after
     if item.born == here.pictures - 1 and ((here.born[k] == item.born) & (here.view[k] == item.view)).any():
         changes |= {"view": item.view, "side": "attacked"}
     return _selected(session, "memory", "class", "view", "side", **changes)

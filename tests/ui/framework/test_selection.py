@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.inside.sections import prompt_names
+from rita_demo.ui.inside.sections import prompt_choices
 from rita_demo.ui.inside.tab import InsideTab
-from tests.ui.conftest import NAMES, open_room
+from rita_demo.ui.panels.selection_details import class_choices
+from tests.ui.conftest import open_room
 
 
 class Room:
@@ -27,7 +28,7 @@ class Room:
         (self.event,) = (one for one in self.events if (grid, "click") in one.targets)
 
     def click(self, target: Any, *values: Any, **named: Any) -> Updates:
-        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(*values, None, None, None)[:3])
+        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(values or (None,) * 3))
 
 
 @pytest.fixture
@@ -46,18 +47,18 @@ def test_a_grid_shows_its_own_press_and_every_answer_is_among_the_outputs(room: 
         assert parts[other] in redrawn
 
 
-def test_a_menu_names_by_its_value_and_only_the_one_that_was_used(room: Room) -> None:
+def test_a_menu_selects_what_its_value_is_and_only_the_one_that_was_used(room: Room) -> None:
     parts, at = room.tab.parts, lambda: room.session.selection
-    values = ["clean", NAMES[2], prompt_names(room.session.run, 0)[2]]
-    room.click(parts["class_menu"], *values)
-    assert (at().side, at().k, at().atom) == ("attacked", 2, None)
-    room.click(parts["side"], *values)
-    assert (at().side, at().k, at().atom) == ("clean", 2, None)
-    assert (
-        room.click(None, *values)
-        == room.click(parts["class_menu"], None, ["crab"])
-        == {room.tab.context.error_banner: {"__type__": "update"}}
-    )
+    values = ["clean", 2, 1]
+    for menu, selected in (
+        ("class_menu", ("attacked", 2, None)),
+        ("side", ("clean", 2, None)),
+        ("prompt_menu", ("clean", 2, 1)),
+    ):
+        room.click(parts[menu], *values)
+        assert (at().side, at().k, at().atom) == selected
+        assert class_choices(room.session)["value"] == at().k
+        assert prompt_choices(room.session)["value"] == (-1 if at().atom is None else at().atom)
 
 
 def test_a_slider_is_not_moved_by_its_own_answer(room: Room) -> None:

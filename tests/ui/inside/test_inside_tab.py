@@ -10,7 +10,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
-from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, named_class, named_prompt, prompt_names
+from rita_demo.ui.inside.sections import SECTIONS
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
 from rita_demo.ui.panels import run_summary_bar
@@ -134,14 +134,6 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, 
     assert seen.count[k] == session.run.cache_before.count[k] - 1
     tab.on_toggle("item")(visitor)
     assert session.displayed_run is session.run
-
-
-def test_menus_name_a_class_and_a_prompt_or_none(session) -> None:
-    prompts = prompt_names(session.run, session.selection.k)
-    assert [named_prompt(session, name) for name in (prompts[3], NO_PROMPT)] == [{"atom": 2}, {"atom": -1}]
-    assert named_class(session, NAMES[2]) == {"k": 2}
-    for forged in ("5: forged", [prompts[1]], None, 7, {"x": 1}):
-        assert named_prompt(session, forged) == named_class(session, forged) == {}
 
 
 def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, session) -> None:
