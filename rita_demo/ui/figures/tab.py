@@ -55,24 +55,24 @@ class FiguresTab:
         p, visitor = self.parts, self.context.visitor
         said, won = self.context.error_banner, p["won_buttons"]
         of = partial(self.context.outputs_of, self.room)
+        any_of = lambda *names: partial(gr.on, [p[name].input for name in names])  # noqa: E731
         filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
         compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
-            *(
-                (p[name].input, self.pick_source, [visitor, p["source"], p["attack"]], sources)
-                for name in ("source", "attack")
-            ),
+            (any_of("source", "attack"), self.pick_source, [visitor, p["source"], p["attack"]], sources),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
             (p["switch"].input, self.pick_pictures, [visitor, p["switch"]], [said, p["cloud"]]),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
-            *(
-                (p[name].input, self.pick_compared, [visitor, p["first"], p["second"]], compared)
-                for name in ("first", "second")
+            (any_of("first", "second"), self.pick_compared, [visitor, p["first"], p["second"]], compared),
+            (
+                partial(gr.on, [menu.input for menu in filters]),
+                self.on_filter,
+                [visitor, *filters],
+                [said, p["printed"]],
             ),
-            *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))

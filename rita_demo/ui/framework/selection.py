@@ -10,7 +10,7 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.mark import SELECTION_TOPICS, Mark, select
-from rita_demo.ui.widgets.html_buttons import HtmlWidget, event_data
+from rita_demo.ui.widgets.html_buttons import HtmlWidget, event_data, is_of
 from rita_demo.ui.widgets.views_grid import ViewsGrid
 
 
@@ -34,12 +34,12 @@ def bind_selection(context: AppContext, room: str, controls: Mapping[str, Any] |
     sliders, menus = dict[str, Any](), dict[str, Any]()
     for name, control in (controls or {}).items():
         (sliders if isinstance(control, gr.Slider) else menus)[name] = control
-    grids = {one._id: one for one in panels if isinstance(one, ViewsGrid)}
+    grids = [one for one in panels if isinstance(one, ViewsGrid)]
 
     def on_selection(visitor: str, event: gr.EventData, *values: JsonValue) -> Updates:
-        used: Any = getattr(event.target, "_id", None)
-        chosen = {name: value for name, value in zip(menus, values, strict=True) if menus[name]._id == used}
-        return choose(context, room, visitor, chosen or event_data(event), grids.get(used))
+        chosen = {name: value for name, value in zip(menus, values, strict=True) if is_of(event, menus[name])}
+        used = next((grid for grid in grids if is_of(event, grid)), None)
+        return choose(context, room, visitor, chosen or event_data(event), used)
 
     def slider_event(name: str) -> Callable[[str, JsonValue], Updates]:
         def on_slider(visitor: str, value: JsonValue) -> Updates:

@@ -11,16 +11,17 @@ import gradio as gr
 
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import ENGINE_QUEUE, IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext, immediate_event
 from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.inside import what_if
-from rita_demo.ui.inside.layout import Section, build_section
+from rita_demo.ui.inside.layout import build_section
 from rita_demo.ui.inside.run_panels import build_answers, build_head, build_rest
 from rita_demo.ui.inside.sections import SECTIONS
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.panels.attack_sliders import build_step_slider
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
+from rita_demo.ui.widgets.html_buttons import is_of
 
 
 class InsideTab:
@@ -48,10 +49,11 @@ class InsideTab:
         self._bind_what_if()
         self.context.bind_room(own_tab)
         banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
-        for section in filter(lambda section: section.fold, SECTIONS):
-            outputs = [banner, *(p[name] for name in section.components)]
-            for event, is_open in ((p[section.fold].expand, True), (p[section.fold].collapse, False)):
-                event(safe(self.on_fold(section, is_open)), visitor, outputs, **IMMEDIATE_EVENT)
+        folds = [section for section in SECTIONS if section.fold]
+        figures = [p[name] for section in folds for name in section.components]
+        for kind, handler, outputs in (("expand", self.on_expand, figures), ("collapse", self.on_collapse, [])):
+            events = [getattr(p[section.fold], kind) for section in folds]
+            gr.on(events, safe(handler), visitor, [banner, *outputs], **immediate_event(handler))
         # To encode sentences again takes seconds: one at a time, through the engine's queue. The room then draws itself.
         shown: dict[str, Any] = {"show_progress": "minimal", "show_progress_on": p["steps"]}
         queued = ENGINE_QUEUE | shown | {"trigger_mode": "always_last", "api_visibility": "private"}
@@ -71,17 +73,17 @@ class InsideTab:
         self.context.crop_views(session, *SIDES)
         what_if.follow_selection(self.context.engine_of(session), session)
 
-    def on_fold(self, section: Section, is_open: bool) -> Callable[[str], Updates]:
-        """A fold was opened or closed."""
+    def on_expand(self, visitor: str, event: gr.EventData) -> Updates:
+        """A fold was opened: its figures are drawn."""
+        session = self.context.sessions.get(visitor)
+        used = [one for one in SECTIONS if one.fold and is_of(event, self.parts[one.fold])]
+        session.inside.open_folds |= {one.fold for one in used}
+        return self.context.panels.draw_only(session, [self.parts[name] for one in used for name in one.components])
 
-        def handler(visitor: str) -> Updates:
-            session = self.context.sessions.get(visitor)
-            inside = session.inside
-            inside.open_folds = inside.open_folds | {section.fold} if is_open else inside.open_folds - {section.fold}
-            figures = [self.parts[name] for name in section.components]
-            return self.context.panels.draw_only(session, figures) if is_open else {}
-
-        return handler
+    def on_collapse(self, visitor: str, event: gr.EventData) -> Updates:
+        inside = self.context.sessions.get(visitor).inside
+        inside.open_folds -= {one.fold for one in SECTIONS if one.fold and is_of(event, self.parts[one.fold])}
+        return {}
 
     # --- what if
     def _decide_again(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> Updates:

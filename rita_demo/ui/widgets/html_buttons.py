@@ -85,6 +85,11 @@ def event_data(event: gr.EventData) -> dict[str, JsonValue]:
     return raw if isinstance(raw, dict) else {}
 
 
+def is_of(event: gr.EventData, component: Any) -> bool:
+    """Whether it was this component that was used. Gradio may hold a copy of it for each page."""
+    return getattr(event.target, "_id", None) == component._id
+
+
 def clicked_format(event: gr.EventData, kinds: Iterable[str]) -> str:
     """One of ``kinds`` that an untrusted event names; the first if it names none."""
     kind, known = event_data(event).get("kind"), tuple(kinds)

@@ -2,6 +2,7 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,10 +139,11 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, 
 
 def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, session) -> None:
     (section,) = (section for section in SECTIONS if section.fold == "all-fold")
-    figures = tab.on_fold(section, True)(visitor)
+    fold = SimpleNamespace(target=tab.parts[section.fold])
+    figures = tab.on_expand(visitor, fold)
     kinds = sorted(v.layout.meta["kind"] for v in figures.values())
     assert kinds == ["all_prompts", "all_prompts", "all_views", "all_views"]
-    tab.on_fold(section, False)(visitor)
+    tab.on_collapse(visitor, fold)
     updates = drawn(tab, session, chosen(tab, visitor, view=3))
     assert "value" not in updates[tab.parts["all_views_clean"]]
 
