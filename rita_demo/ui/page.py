@@ -25,6 +25,7 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPoo
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
 from rita_demo.ui.inside.tab import InsideTab
@@ -107,6 +108,7 @@ def build(
         arena.bind_events(third, menu.shown)
         memory.bind_events()
         stream.bind_events()
+        bind_selection(context, memory.room, {"moment": memory.moment, "picture": stream.slider})
         context.bind_room(fourth, *stream.opened)
         figures.bind_events(fifth, tab.form, stream.bind_chosen)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)

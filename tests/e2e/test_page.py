@@ -269,7 +269,7 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: 
 )
 def test_a_share_link_restores_the_page(page: Page) -> None:
     expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-index", "5")
+    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-view", "5")
     open_story(page)
     expect(page.locator(".story .claim")).to_contain_text("at most 2 of 255")
     open_lab(page, "Inside")

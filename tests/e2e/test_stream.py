@@ -105,7 +105,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
     expect(page.locator("#memory-menu input")).to_have_value(re.compile("^A stream "))
     open_lab(page, "Memory")
-    number = rows.first.locator("button").get_attribute("data-t")
+    number = rows.first.locator("button").get_attribute("data-picture")
     rows.first.locator("button").click()
     expect_tab(page, "Inside")
     open_lab(page, "Memory")

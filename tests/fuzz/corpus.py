@@ -20,7 +20,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import CacheSnapshot, History
+from rita_demo.ui.session.cache_history import History
 from tests.conftest import TINY_CONFIG
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
 from tests.data.tiff_files import GREY, LZW, RGB, tiff
@@ -47,12 +47,16 @@ LINK = dict(
     )
 )
 EVENTS: tuple[Any, ...] = (
-    {"curve": 0, "index": 3, "x": 0.5, "y": "cup", "data": [1, 0, "cup"]},
+    {"view": 3, "atom": 0},
+    {"view": 3, "k": 1},
+    {"step": 1, "side": "clean"},
     {"points": [0, 1, 2, 5]},
-    {"k": 0, "slot": 0},
+    {"memory_k": 0, "slot": 0, "moment": 1},
     {"kind": "json"},
     {"sample": "motorcycle"},
-    {"t": 1},
+    {"picture": 1},
+    {"stream_k": 1},
+    {"point": 0, "cloud_k": 1, "chip": 1},
 )
 
 
@@ -96,14 +100,6 @@ def history() -> History:
         key = run.clean.picture.key
         found = found.with_picture("A picture", key, run, cut)
     return found
-
-
-def cache_state() -> CacheSnapshot:
-    """What is remembered after both."""
-    now = history().current
-    assert now is not None
-    assert now.count
-    return now
 
 
 @cache

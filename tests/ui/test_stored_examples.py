@@ -34,7 +34,7 @@ from rita_demo.ui.session.session import STORY, Session
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.widgets import wording
-from tests.ui.conftest import build_tab, form_shown
+from tests.ui.conftest import build_tab, chosen, form_shown
 from tests.ui.memory_client import Event
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
@@ -94,7 +94,7 @@ def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[ty
     assert "which left" in html.log(session)
     assert html.contents(session).count("<img") == history.current.count
     assert memory_panels.remove_button(session)["interactive"] is False
-    tab.pick_moment(name, 3)
+    chosen(tab, name, moment=3)
     assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
     tab.pick_memory(name, "0")
     assert session.selected_entry is session.history.entries[-1]
@@ -125,7 +125,7 @@ def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], A
     assert made.replaced.notna().any()
     written = pandas.read_csv(io.StringIO(wanted.to_csv(index=False)))
     pandas.testing.assert_frame_equal(made, written)
-    tab.pick_moment(name, 3)
+    chosen(tab, name, moment=3)
     assert saved_csv(tab.on_table(name)[tab.table_button]).picture.max() <= 2
 
 
@@ -275,9 +275,9 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
     theirs = session.history
     assert kept_and_in_use(session) == (1, 1)
     assert [text.partition(":")[0] for text, _ in menu()[0][:2]] == ["Yours", f"A stream ({stored[1].title})"]
-    for chosen, history in (("0", own), ("1", theirs), ("0", own)):
-        tab.pick_memory(name, chosen)
-        assert (session.history, menu()[1]) == (history, chosen)
+    for place, history in (("0", own), ("1", theirs), ("0", own)):
+        tab.pick_memory(name, place)
+        assert (session.history, menu()[1]) == (history, place)
     for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
         with pytest.raises(DemoError, match="no memory of that name"):
             tab.pick_memory(name, bad)
@@ -292,7 +292,7 @@ def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_
     name, session = visitor(stream, "memory")
     own = session.history
     for t in (3, 5, 4):
-        stream.pick_picture(name, t)
+        chosen(stream, name, picture=t)
         for _ in stream.open_memory(name):
             pass
         assert kept_and_in_use(session) == (1, 1)
@@ -438,7 +438,7 @@ def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_fir
     name, session = visitor(tab, "memory")
     one, fields = session.stream.recording, tab.opener.fill_form.__self__.form.fields
     session.attack_defend.sample = "motorcycle"
-    list(tab.open_remembered(name, Event({"t": 2})))
+    list(tab.open_remembered(name, Event({"picture": 2})))
     shown = form_shown(tab, session)
     row, chosen, run = one.rows()[1], session.attack_defend, session.run
     assert chosen.sample is None

@@ -15,7 +15,6 @@ from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
-from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
@@ -35,7 +34,7 @@ from rita_demo.ui.framework.context import (
 )
 from rita_demo.ui.framework.form import Form, lists_for, names_note, started_list, uploaded_note
 from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
-from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
+from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import (
@@ -50,7 +49,7 @@ from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import image_bytes
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int
+from rita_demo.ui.widgets.html_buttons import event_data
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
 from rita_demo.ui.widgets.setting_controls import changed_note, edited, preset_values
 
@@ -63,7 +62,7 @@ CHANGED = (
 UPLOAD_EVENT = queued_event("uploads", 8)
 
 
-class AttackDefendTab(SelectionEvents):
+class AttackDefendTab:
     """The Story, built by the constructor inside its ``gr.Tab``; ``form`` and ``story`` hold its components."""
 
     room = STORY
@@ -130,9 +129,7 @@ class AttackDefendTab(SelectionEvents):
         gr.on([one.change for one in lists], *self.note_names, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         run_panels["background_button"].click(slow, visitor, context.outputs(), **BACKGROUND_EVENT)
-        story = {"active": [self.story]}
-        context.bind_quick(self.room, self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **story)
-        context.bind_quick(self.room, self.story.click, self.on_story_crop, [visitor], "view", **story)
+        bind_selection(context, self.room)
 
     # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
@@ -379,17 +376,6 @@ class AttackDefendTab(SelectionEvents):
         name = event_data(event).get("name")
         started = self.take_truth(visitor, name)
         return started | ({self.form.fields["truth"]: name} if started else {})
-
-    # --- clicks in the Story
-    def on_story_step(self, visitor: str, event: gr.EventData) -> Updates:
-        """The Story shows another attack step: the Lab follows when it is opened."""
-        session, run = self._session_and_run(visitor)
-        step = None if run is None else parse_int(event_data(event).get("step"), 0, last_step(run) + 1)
-        return {} if step is None else self._select(session, *STEP_TOPICS, step=step)
-
-    def on_story_crop(self, visitor: str, event: gr.EventData) -> Updates:
-        session, n = self._clicked_view(visitor, event)
-        return {} if n is None else self._select(session, "view", view=n, atom=None)
 
 
 def _changed_note(session: Session) -> str:

@@ -1,6 +1,5 @@
 """What all tabs share: models, sessions, panels, and the places for messages."""
 
-import functools
 import inspect
 import threading
 import time
@@ -212,19 +211,9 @@ class AppContext:
         handler: Callable[..., Updates],
         inputs: Sequence[Any],
         *topics: str,
-        active: Sequence[Component] = (),
     ) -> None:
-        """Connect an event in ``room`` whose ``handler`` returns :meth:`answer` of at most ``topics``. Components in ``active``
-        are not redrawn: the visitor is using them, and they show the change themselves."""
-        using = {id(component) for component in active}
-
-        @functools.wraps(handler)
-        def answered(visitor: str, *values: Any) -> Updates:
-            updates = handler(visitor, *values)
-            self.panels.leave(self.sessions.get(visitor), active)
-            return {component: value for component, value in updates.items() if id(component) not in using}
-
-        safe = handle_errors(self.error_banner)(answered if active else handler)
+        """Connect an event in ``room`` whose ``handler`` returns :meth:`answer` of at most ``topics``."""
+        safe = handle_errors(self.error_banner)(handler)
         event(safe, inputs, self.outputs_of(room, *topics), **immediate_event(handler))
 
     def bind_room(self, tab: gr.Tab, *more: Component) -> None:

@@ -2,7 +2,6 @@
 
 from html import escape
 
-import gradio as gr
 import numpy as np
 
 from rita_demo.analysis import resultant_length
@@ -12,18 +11,9 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 MAX_ROWS = 60  # of the log on the page
 MAX_EVENTS = 6  # views that entered, in a row of the log
-
-
-def clicked_item(event: gr.EventData, snapshot: CacheSnapshot) -> tuple[int, int] | None:
-    """Class and slot that an untrusted event names; None if that slot is empty."""
-    raw = event_data(event)
-    k = parse_int(raw.get("k"), 0, len(snapshot.names))
-    slot = parse_int(raw.get("slot"), 0, snapshot.slots)
-    return None if k is None or slot is None or snapshot.item(k, slot) is None else (k, slot)
 
 
 def contents(session: Session) -> str:
@@ -65,7 +55,7 @@ def _card(
         about += f", true class {item.truth or 'unknown'}"
         label = escape(f"Pseudo-label {name}, slot {slot}: entropy {item.entropy:.3f} nats, {old}{about}")
         buttons += (
-            f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
+            f'<button type="button" data-memory_k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
             f'tabindex="{0 if (k, slot) == focus else -1}" aria-label="{label}" title="{label}">'
             f"{thumbnail_html(item.thumbnail, item.file)}<small>{item.entropy:.2f}</small>"
             f"<small>{_truth_mark(name, item)}{mark}</small></button>"

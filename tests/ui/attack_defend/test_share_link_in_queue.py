@@ -83,7 +83,7 @@ def test_links_and_button_runs_are_queued_in_order(address: str, recorder: Simpl
     shown = {people[2].components[number]["props"]["elem_id"] for number in go["show_progress_on"]}
     assert (go["show_progress"], shown) == ("minimal", {"status"})
     for follows in people[0].events("run-shown", "submit"):
-        assert '"success":true' in people[0].call(follows["id"], people[0].inputs(follows))
+        assert '"success":true' in people[0].call(follows["id"], people[0]._inputs(follows, {}))
 
 
 @pytest.mark.timeout(120)
