@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.busy import busy_machine
-from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit, wait_until_painted
+from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, unfold, visit, wait_until_painted
 
 pytestmark = pytest.mark.e2e
 
@@ -146,20 +146,38 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
     expect(message).to_have_count(0)
 
 
-def test_a_setting_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
+def open_method_settings(page: Page) -> None:
+    """The drawer of *Inside*, with the settings of the memory in sight."""
+    open_lab(page, "Inside")
+    unfold(page, "Settings of the methods")
+    page.locator("#method-fields summary", has_text="The memory").click()
+
+
+def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
+    weight, differs = page.locator("#method-fields [name=cache_weight]"), page.locator("#differs")
     open_settings(page)
-    weight = page.locator("#setting-cache_weight input[type=number]")
-    page.locator("#fold-cache button").first.click()
-    wait_until_painted(page)
-    before = weight.input_value()
     page.get_by_role("radio", name="as in the paper").check()
+    expect(differs).to_contain_text("settings differ")
+    page.get_by_role("button", name="Settings of the methods").click()  # the drawer of Inside
+    open_method_settings(page)
+    before = weight.input_value()
+    weight.fill("99")
+    weight.press("Tab")
+    expect(page.get_by_role("alert")).to_contain_text("cache_weight is a number from 0 to 10; got '99'.")
+    expect(weight).to_have_value(before)
+    page.locator("#method-fields summary", has_text="The memory").click()
     weight.fill("1.5")
     weight.press("Tab")
-    expect(page.locator("#differs")).to_contain_text("1.5 instead of")
-    expect(weight).to_have_value("1.5")
+    page.locator("#method-fields [name=slots]").fill("4")
+    page.locator("#method-settings [data-press]").click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator("#whatif-slots input[type=number]")).to_have_value("4")
+    page.locator("[data-level=story]").click()
+    expect(differs).to_contain_text("1.5 instead of")
     page.get_by_role("radio", name="recommended").check()
+    expect(differs).to_have_text("")
+    open_lab(page, "Inside")
     expect(weight).to_have_value(before)
-    expect(page.locator("#differs")).to_have_text("")
 
 
 @contextmanager

@@ -25,7 +25,6 @@ from rita_demo.ui.widgets.blocks import build_fold, build_menu, place_link
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 
-OF_EVERY_ATTACK = ("steps", "attack_seed")
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
@@ -72,16 +71,16 @@ class Form:
     def _build_settings(self) -> None:
         """What most people leave as it is."""
         names, truth, kind = self._names, self._truth, str(SETTINGS["attack"].default)
-        own = [name for attack in ATTACKS.values() for name in attack.setting_names]
-        with build_fold("More settings", elem_id="settings"):
+        own = list(dict.fromkeys(name for attack in ATTACKS for name in own_settings(attack)))
+        with build_fold("Settings", elem_id="settings"):
             with gr.Row(elem_id="classes"):
                 self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
                 targets = target_choices(names, truth)
                 self._build_menu("target", "Make CLIP say", targets, NOT_GIVEN, allow_custom_value=True)
                 self.defend_button = gr.Button("Only defend", elem_id="only-defend")
             with gr.Row(elem_id="of-attack"):
-                for name in (*OF_EVERY_ATTACK, *own):
-                    shown = {"visible": name in OF_EVERY_ATTACK, "min_width": 220}
+                for name in ("attack_seed", *own):
+                    shown = {"visible": name == "attack_seed" or name in own_settings(kind), "min_width": 220}
                     self.fields[name] = setting_controls.build_control(SETTINGS[name], **shown)
             with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
@@ -92,8 +91,7 @@ class Form:
             gr.HTML(f"<p class='quiet small'>{place_link('Settings of the methods', '#method-settings', 'Inside')}</p>")
 
         def about(kind: str) -> list[PanelValue]:
-            mine = ATTACKS[kind].setting_names if kind in ATTACKS else ()
-            of_own = [gr.update(visible=name in mine) for name in own]
+            of_own = [gr.update(visible=name in own_settings(kind)) for name in own]
             return [wording.attacker_html(kind), setting_controls.strength_update(kind), *of_own]
 
         told = [knows, self.fields["budget"], *(self.fields[name] for name in own)]
@@ -188,6 +186,15 @@ class Form:
             self.fields["target"]: gr.update(choices=target_choices(names, truth), value=target),
             self.upload_note: "",
         }
+
+
+def own_settings(kind: str) -> tuple[str, ...]:
+    """The settings that matter for this attack alone, with the number of steps where it takes that."""
+    attack = ATTACKS.get(kind)
+    if attack is None:
+        return ()
+    steps = ("steps",) if attack.iterative and attack.steps_setting == "steps" else ()
+    return (*steps, *attack.setting_names)
 
 
 def lists_for_upload(

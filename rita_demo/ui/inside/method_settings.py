@@ -1,44 +1,68 @@
 """The settings of the methods, in a drawer of *Inside*: the next run is made with them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import partial
 
 import gradio as gr
 
-from rita_demo.settings import SETTINGS
+from rita_demo.process.templates import html
+from rita_demo.records.errors import SettingError
+from rita_demo.records.json_value import JsonValue
+from rita_demo.settings import GROUPS, RECOMMENDED, SETTINGS, get_setting, in_groups
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
-from rita_demo.ui.framework.panels import FormValues, Updates
+from rita_demo.ui.framework.context import AppContext, immediate_event
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold
-from rita_demo.ui.widgets.setting_controls import build_accordions, changed_note, edited
+from rita_demo.ui.widgets.html_buttons import HtmlWidget, event_data
+from rita_demo.ui.widgets.setting_controls import choice_text, setting_title
 
 LEAD = (
     "The next run is made with these. <button type='button' class='place' data-press='#go'>Run it again</button> "
     "with the picture and the attack of the Story."
 )
-MAX_TEXT = 1_000  # characters of a value that is kept; a longer one is refused anyway
+
+
+class SettingFields(HtmlWidget):
+    """Fields of settings, by groups. ``change`` reports the ``name`` of an edited one and its ``value``, a text."""
+
+    script = """
+element.addEventListener("change", ({ target: { name, type, checked, value } }) =>
+  trigger("change", { name, value: type === "checkbox" ? String(checked) : value }));"""
+
+
+def fields_html(of_form: Collection[str], session: Session) -> str:
+    """HTML: every setting that is none of the form's, with its value in the session."""
+    values = RECOMMENDED.every_value() | session.attack_defend.settings
+    groups = {
+        title: [(SETTINGS[name], values[name]) for name in in_groups(group) if name not in of_form]
+        for group, title in GROUPS.items()
+    }
+    return html("settings", groups=groups, title_of=setting_title, choice_text=choice_text)
+
+
+def with_edit(settings: Mapping[str, JsonValue], sent: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The settings after an edit, which is untrusted. Raises SettingError: no such setting, or a value that it cannot have."""
+    setting = get_setting(str(sent.get("name"))[:100])
+    return {**settings, setting.name: setting.parse_untrusted(sent.get("value"))}
 
 
 def build_method_settings(context: AppContext, of_form: Collection[str]) -> None:
-    """Every setting that is none of the form's, by groups. They are drawn when the drawer is opened; it closes when the form
-    is filled in."""
-    with build_fold("Settings of the methods", LEAD, elem_id="method-settings") as drawer:
-        differences = gr.HTML(elem_id="method-differs")
-        controls = build_accordions(skip=of_form)
-    context.panels.add(drawer, lambda _: gr.update(open=False), "form", "drawer")
+    """A fold with every setting that is none of the form's."""
+    with build_fold("Settings of the methods", LEAD, elem_id="method-settings"):
+        fields = SettingFields(elem_id="method-fields")
+        context.panels.add(fields, partial(fields_html, of_form), "form", "drawer")
 
-    def on_expand(visitor: str) -> Updates:
-        settings = context.sessions.get(visitor).attack_defend.settings
-        shown: Updates = {control: settings.get(name, SETTINGS[name].default) for name, control in controls.items()}
-        return shown | {differences: changed_note(settings)}
-
-    def on_edit(values: FormValues) -> Updates:
-        state = context.sessions.get(values[context.visitor]).attack_defend
-        given = {name: values[control] for name, control in controls.items()}
-        state.settings = {n: v if isinstance(v, bool | int | float) else str(v)[:MAX_TEXT] for n, v in given.items()}
-        return {differences: changed_note(state.settings)}
+    def on_change(visitor: str, event: gr.EventData) -> Updates:
+        """A setting was edited. One that is refused shows the value that it keeps."""
+        session = context.sessions.get(visitor)
+        try:
+            session.attack_defend.settings = with_edit(session.attack_defend.settings, event_data(event))
+        except SettingError as error:
+            kept = context.panels.draw_only(session, [fields])
+            return kept | {context.error_banner: notice.error_html(error)}
+        return {context.error_banner: ""}
 
     safe = notice.handle_errors(context.error_banner)
-    shown = [context.error_banner, *controls.values(), differences]
-    drawer.expand(safe(on_expand), context.visitor, shown, **IMMEDIATE_EVENT)
-    inputs = {context.visitor, *controls.values()}
-    gr.on([edited(one) for one in controls.values()], safe(on_edit), inputs, [shown[0], differences], **IMMEDIATE_EVENT)
+    outputs = [context.error_banner, fields]
+    fields.change(safe(on_change), context.visitor, outputs, **immediate_event(on_change))

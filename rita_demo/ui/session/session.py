@@ -47,7 +47,7 @@ class Selection:
 @dataclass
 class AttackDefendState:
     """The form: ``filled``: what its components are to show; ``settings``: of the methods, by name, as *Inside*'s drawer has them
-    (unchecked; a missing one is at its default); the picture of the next run, either the bytes ``source`` of an upload or the name of a
+    (a missing one is at its default); the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
     knowing attacker took its place; and whether the form asks for another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
     first name."""

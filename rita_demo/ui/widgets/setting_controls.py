@@ -3,7 +3,7 @@
 Controls are kept by the name of their setting. What a client sends is untrusted: ``Setting.parse`` checks it.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -14,9 +14,9 @@ from gradio.events import Dependency
 from rita_demo.attacks import ATTACKS
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings, in_groups, preset
+from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, preset
 from rita_demo.settings.setting import Setting, number_text
-from rita_demo.ui.widgets.blocks import build_fold, build_menu
+from rita_demo.ui.widgets.blocks import build_menu
 
 FREE_KINDS = ("sentence", "word")  # a menu into which other values can be typed
 MENU_KINDS = ("choice", "file", *FREE_KINDS)
@@ -116,15 +116,6 @@ def build_control(setting: Setting, **changes: Any) -> Component:
         options["step"] = 1
     named = {"label": setting_title(setting), "info": setting.help, "elem_id": f"setting-{setting.name}"}
     return kind(**(named | {"value": setting.default} | options | changes))
-
-
-def build_accordions(skip: Collection[str]) -> dict[str, Component]:
-    """One closed fold per group with its controls, except those of the settings in ``skip``; the controls by name."""
-    drawn: dict[str, Component] = {}
-    for group, title in GROUPS.items():
-        with build_fold(title, elem_id=f"fold-{group}"):
-            drawn |= {name: build_control(SETTINGS[name]) for name in in_groups(group) if name not in skip}
-    return drawn
 
 
 def edited(control: Any) -> Callable[..., Dependency]:
