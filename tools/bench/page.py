@@ -116,6 +116,14 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
             return click(f"{PLAN_SELECTOR} .rita-figure", 0, PLAN_SELECTOR)
 
         found["page: selection to plan"] = _median_of(next_cell)
+
+        def change_room() -> float:
+            """Seconds from a change of room to the panel on the screen that another crop, chosen in the Story, changed."""
+            page.locator("[data-level=story]").click()
+            page.locator(".story .tile").nth(next(views)).click()
+            return click("[data-level=lab]", 0, "#in-view")
+
+        found["page: room changed until drawn"] = _median_of(change_room)
     return found
 
 

@@ -143,8 +143,9 @@ class PanelRegistry:
         if panels and room in self._prepare:
             self._prepare[room](session)
         with session.lock:
+            values = self._values(session, panels)  # where one fails, they stay stale
             session.drawn_at |= dict.fromkeys((panel.number for panel in panels), session.changes)
-            return self._values(session, panels)
+            return values
 
     def _values(self, session: Session, panels: list[Panel]) -> Updates:
         updates: Updates = {}

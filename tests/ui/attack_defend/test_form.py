@@ -14,7 +14,15 @@ from rita_demo.pipeline import example
 from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
-from rita_demo.ui.framework.form import Form, lists_for, lists_for_typed, lists_for_upload, started_list, target_choices
+from rita_demo.ui.framework.form import (
+    Form,
+    lists_for,
+    lists_for_typed,
+    lists_for_upload,
+    own_settings,
+    started_list,
+    target_choices,
+)
 from rita_demo.ui.session.run_request import (
     NOT_GIVEN,
     OWN_CLASSES,
@@ -41,6 +49,13 @@ def test_the_form_has_the_settings_of_the_attack_at_their_recommended_values(for
     of_attack = {"attack", "budget", "steps", "attack_seed", *own}
     assert set(form.fields) == {*of_attack, "vocabulary", "own_names", "truth", "target", "methods"}
     assert setting_controls.settings_from({name: form.fields[name].value for name in of_attack}) == RECOMMENDED
+
+
+def test_only_the_settings_that_the_attack_reads_stand_beside_it() -> None:
+    assert own_settings("pgd") == ("steps",)
+    assert own_settings("fgsm") == own_settings("nobody") == ()
+    assert own_settings("patch") == ("patch.area", "patch.steps")
+    assert "adaptive.steps" in own_settings("adaptive")
 
 
 def test_a_run_that_is_filled_in_brings_its_attack(form) -> None:

@@ -1,0 +1,101 @@
+"""A room draws itself when it comes to sight and when something changes while it is, whatever else happens meanwhile."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.e2e.conftest import TOLD_JS, open_lab
+from tests.e2e.test_order import answer_held_back, open_what_if
+
+pytestmark = pytest.mark.e2e
+
+
+def draws(page: Page, room: str) -> set[int]:
+    """The numbers of the events that draw a room."""
+    found: list[int] = page.evaluate(
+        """(room) => {
+          const tab = gradio_config.components.find((one) => one.props.id === room).id;
+          return gradio_config.dependencies.filter((event) => event.targets.some(([id]) => id === tab)).map((event) => event.id);
+        }""",
+        room,
+    )
+    return set(found)
+
+
+def test_a_run_that_ends_while_the_visitor_changes_rooms_is_in_every_room(page: Page) -> None:
+    page.locator("#samples [data-sample=coffee]").click()
+    open_lab(page, "Inside")
+    open_lab(page, "Memory")
+    expect(page.locator("#status")).to_contain_text("Done in")
+    expect(page.locator("#contents")).to_contain_text("cup")
+    open_lab(page, "Inside")
+    expect(page.locator("#verdicts")).to_contain_text("cup")
+    page.locator("[data-level=story]").click()
+    expect(page.locator(".story .headline")).to_contain_text("cup")
+    expect(page.locator("html.stale")).to_have_count(0)
+
+
+def test_of_two_quick_changes_of_room_the_later_one_wins(page: Page) -> None:
+    memory = draws(page, "memory")
+    with answer_held_back(page, lambda event: event["fn_index"] in memory):
+        open_lab(page, "Memory")
+        open_lab(page, "Inside")
+        expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
+    crop = page.locator("#in-views-attacked [data-view='5']")
+    crop.click()
+    expect(page.locator("#in-view")).to_contain_text("View 5 on its own")
+    open_lab(page, "Memory")
+    expect(page.locator("#contents button").first).to_be_visible()
+
+
+def test_a_press_during_a_run_is_answered_before_it_ends(page: Page) -> None:
+    open_lab(page, "Inside")
+    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
+    page.locator("#know").click()  # half a minute
+    expect(page.locator("#status progress")).to_be_visible()
+    page.locator("#in-views-attacked [data-view='7']").click()
+    expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
+    expect(page.locator("#status progress")).to_be_visible()
+    page.locator("#stop").click(force=True) if page.locator("#stop").is_visible() else page.evaluate(
+        "document.querySelector('#stop').click()"
+    )
+    expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost.")
+    expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
+
+
+def test_a_reload_shows_the_same_room_of_the_same_run(page: Page) -> None:
+    page.locator("#samples [data-sample=coffee]").click()
+    expect(page.locator("#status")).to_contain_text("Done in")
+    open_lab(page, "Inside")
+    page.locator("#in-views-attacked [data-view='9']").click()
+    expect(page).to_have_url(re.compile("view=9.*tab=inside"))
+    page.reload()
+    page.wait_for_function(TOLD_JS)
+    expect(page.get_by_role("tab", name="Inside", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#verdicts")).to_contain_text("cup")
+    expect(page.locator("#in-view")).to_contain_text("View 9 on its own")
+
+
+def test_an_event_that_does_not_arrive_costs_itself_alone(page: Page) -> None:
+    open_what_if(page)
+    lost: list[Route] = []
+
+    def lose(route: Route) -> None:
+        lost.append(route)
+        route.fulfill(status=502, body="no answer")
+
+    page.route("**/run/predict*", lose, times=1)
+    page.locator("#in-views-attacked [data-view='3']").click()
+    page.wait_for_timeout(500)
+    assert len(lost) == 1
+    page.locator("#in-views-attacked [data-view='4']").click()
+    expect(page.locator("#in-view")).to_contain_text("View 4 on its own")
+    box = page.locator("#whatif-max_entropy input[type=number]")
+    box.fill("99")
+    box.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()  # refused
+    box.fill("0.6")
+    box.press("Enter")
+    expect(page.locator("#whatif-banner")).to_contain_text("γ 0.6 instead")
+    expect(page.get_by_role("alert")).to_have_count(0)
