@@ -211,9 +211,11 @@ def test_forged_settings_and_names_of_a_what_if_change_nothing_and_the_next_one_
             answer = http_client.press(f"whatif-{name}", "input", **{f"whatif_{name}": value})
             assert_harmless(answer, "What if:")
     for menu in ("in-class", "in-prompt", "whatif-truth"):
-        for name in ("<script>", ["crab"], None, 7, {"x": 1}):
+        for name in ("<script>", ["crab"], None, 10**6, {"x": 1}):
             answer = http_client.press(menu, "input", **{menu.replace("-", "_"): name})
             assert_harmless(answer, "<script>", "class_costs")
+    for name in (1, 2):  # the menu is updated with the first
+        assert "class_costs" in http_client.press("in-class", "input", in_class=name)
     assert "What if:" in http_client.press("whatif-cache_weight", "input", whatif_cache_weight=0.7)
     assert "the run as it was made" in http_client.press("whatif-back")
 

@@ -86,8 +86,8 @@ def event_data(event: gr.EventData) -> dict[str, JsonValue]:
 
 
 def is_of(event: gr.EventData, component: Any) -> bool:
-    """Whether it was this component that was used. Gradio may hold a copy of it for each page."""
-    return getattr(event.target, "_id", None) == component._id
+    """Whether this component was used, by its element id: once Gradio has updated it, a page has a copy of it with another number."""
+    return getattr(event.target, "elem_id", None) == component.elem_id
 
 
 def clicked_format(event: gr.EventData, kinds: Iterable[str]) -> str:
