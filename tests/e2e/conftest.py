@@ -163,7 +163,7 @@ def expect_level(page: Page, level: str) -> None:
 
 def open_settings(page: Page) -> None:
     """Open the drawer of the form."""
-    page.get_by_role("button", name="Settings", exact=True).click()
+    page.locator("#settings > button").click()
     expect(page.locator("#truth")).to_be_visible()
     wait_until_painted(page)
 

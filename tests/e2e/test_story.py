@@ -608,9 +608,9 @@ def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tappe
         box = story.locator(f".story {query}").bounding_box()
         assert 0 < box["y"] < box["y"] + box["height"] <= 844, query
     expect(story.locator("#vocabulary")).to_be_hidden()
-    story.get_by_role("button", name="Settings", exact=True).click()
+    story.locator("#settings > button").click()
     expect(story.locator("#vocabulary")).to_be_visible()
-    story.get_by_role("button", name="Settings", exact=True).click()
+    story.locator("#settings > button").click()
     expect(story.locator(".story .tile:visible")).to_have_count(8)
     tile = story.locator(".story .tile:visible").nth(6)
     tile.scroll_into_view_if_needed()

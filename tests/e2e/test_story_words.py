@@ -45,7 +45,7 @@ def test_where_the_strength_rests_a_word_says_so_in_full_and_no_number_stands_be
 ) -> None:
     story.set_viewport_size({"width": width, "height": 900})
     if width == 390:
-        story.get_by_role("button", name="Settings", exact=True).click()
+        story.locator("#settings > button").click()
     choose(story, "#setting-attack", "A patch")
     strength = story.locator("#setting-budget")
     word = strength.get_by_text("This attack has no such limit.")

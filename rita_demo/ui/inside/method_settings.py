@@ -38,7 +38,8 @@ def fields_html(of_form: Collection[str], session: Session) -> str:
         title: [(SETTINGS[name], values[name]) for name in in_groups(group) if name not in of_form]
         for group, title in GROUPS.items()
     }
-    return html("settings", groups=groups, title_of=setting_title, choice_text=choice_text)
+    # a new number: the browser draws a value again only where it differs, whatever was typed into it
+    return html("settings", number=session.changes, groups=groups, title_of=setting_title, choice_text=choice_text)
 
 
 def with_edit(settings: Mapping[str, JsonValue], sent: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -59,8 +60,8 @@ def build_method_settings(context: AppContext, of_form: Collection[str]) -> None
         try:
             session.attack_defend.settings = with_edit(session.attack_defend.settings, event_data(event))
         except SettingError as error:
-            kept = context.panels.draw_only(session, [fields])
-            return kept | {context.error_banner: notice.error_html(error)}
+            session.touch("drawer")
+            return context.panels.draw_only(session, [fields]) | {context.error_banner: notice.error_html(error)}
         return {context.error_banner: ""}
 
     safe = notice.handle_errors(context.error_banner)
