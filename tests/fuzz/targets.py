@@ -70,10 +70,8 @@ def _from_file(name: str, load: Callable[[Path], object]) -> Callable[[bytes, Pa
 
 def _import(path: Path) -> None:
     run = corpus.runs()[1]
-    cache_file.unpack_history(
-        cache_file.read_file(path), None, run.backbone.name, run.backbone.width
-    )  # as the page does
-    state = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name).to_cache_state()
+    cache_file.unpack(cache_file.read_file(path), None, run.backbone.name, run.backbone.width)  # as the page does
+    state = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name).state_at()
     assert state.features.shape[1] <= 64
     corpus.ENGINE.decide(run.clean.encoded_views, run.class_prompts, state, run.settings)
 
@@ -231,13 +229,13 @@ def _event(rng: random.Random) -> Any:
 
 
 def _click(data: Any, _: Path) -> None:
-    event, held = Event(data), corpus.cache_state()
+    event, held = Event(data), corpus.history()
     for position in (0, 1, 9):
         number = plotly_view.clicked_integer(event, 5, position)
         assert number is None or number in range(5)
     assert all(n in range(7) for n in plotly_view.selected_points(event, 7))
-    item = html.clicked_item(event, held)
-    assert item is None or held.item(*item) is not None
+    place = html.clicked_item(event, held, -1)
+    assert place is None or held.row(place) is not None
     assert html_buttons.clicked_format(event, ("jsonl", "csv")) in ("jsonl", "csv")
     sample_gallery.clicked_sample(event)
 

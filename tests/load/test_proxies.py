@@ -116,7 +116,7 @@ def test_every_client_stays_with_one_process_and_gets_its_own_answers(proxy: Pro
     def visit(one: LoadClient) -> list[str]:
         assert '"success":true' in one.run()
         one.select_view(3)
-        assert one.exported_memory()["names"] == list(one.request.names)
+        assert one.exported_memory().names == one.request.names
         return bundle_read.differences(one.saved_run(), expected[one.request.number])
 
     before = [attacks_in(log) for log in servers.values()]

@@ -9,8 +9,8 @@ from html import escape
 import gradio as gr
 import numpy as np
 
+from rita_demo.data.memory import MemoryTable
 from rita_demo.records import CacheState
-from rita_demo.ui.session.cache_history import CacheItem
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import thumbnail_html
@@ -29,30 +29,30 @@ def clicked_slot(event: gr.EventData, session: Session) -> ClassAndSlot | None:
 
 def selected_slot(session: Session) -> ClassAndSlot | None:
     """Class and slot of the selected item in the cache this picture was decided from; None if it is missing."""
-    entry, run, item = session.selected_entry, session.run, session.selected_item
-    if entry is None or run is None or item is None or entry.snapshot.key != run.class_prompts.key:
+    memory, run, row = session.shown_history, session.run, session.selected_item
+    if run is None or row is None or memory.key != run.class_prompts.key:
         return None
     assert session.selection.item is not None
     k = session.selection.item[0]
     slots = range(int(run.cache_before.count[k]))
-    return next(((k, slot) for slot in slots if _is_item(run.cache_before, (k, slot), item)), None)
+    return next(((k, slot) for slot in slots if _is_row(run.cache_before, (k, slot), memory, row)), None)
 
 
 def find_in_history(session: Session, place: ClassAndSlot) -> tuple[ClassAndSlot, int] | None:
     """(class and slot, moment) of the item at ``place`` in the latest moment of the history that held it, or None."""
     assert session.run is not None
-    cache, k = session.run.cache_before, place[0]
-    for moment, entry in reversed(list(enumerate(session.history.entries))):
-        if entry.snapshot.key == session.run.class_prompts.key:
-            for slot, item in enumerate(entry.snapshot.items_by_class.get(k, ())):
-                if _is_item(cache, place, item):
-                    return (k, slot), moment
-    return None
+    cache, memory = session.run.cache_before, session.history
+    if memory.key != session.run.class_prompts.key:
+        return None
+    rows = [row for row in np.flatnonzero(memory.label == place[0]).tolist() if _is_row(cache, place, memory, row)]
+    held = ((memory.place(row, t), t) for t in reversed(range(len(memory.moments))) for row in rows)
+    return next(((at, t) for at, t in held if at is not None), None)
 
 
-def _is_item(cache: CacheState, place: ClassAndSlot, item: CacheItem) -> bool:
-    identity = (int(cache.born[place]), int(cache.view[place]), float(cache.entropy[place]))
-    return identity == (item.born, item.view, item.entropy) and np.array_equal(cache.features[place], item.feature)
+def _is_row(cache: CacheState, place: ClassAndSlot, memory: MemoryTable, row: int) -> bool:
+    mine, theirs = (cache.born, cache.view, cache.entropy), (memory.born, memory.view, memory.entropy)
+    same = all(one[place] == other[row] for one, other in zip(mine, theirs))
+    return same and np.array_equal(cache.features[place], memory.feature[row])
 
 
 def class_cards(session: Session) -> str:
@@ -79,7 +79,7 @@ def class_cards(session: Session) -> str:
 def _button(session: Session, place: ClassAndSlot) -> str:
     assert session.run is not None
     cache, (k, slot), found = session.run.cache_before, place, find_in_history(session, place)
-    item = None if found is None else session.history.entries[found[1]].snapshot.item(*found[0])
+    memory, row = session.history, None if found is None else session.history.row(*found)
     out, pressed = place in session.inside.what_if.exclusions.cache_items, place == selected_slot(session)
     entropy = float(cache.entropy[place])
     label = escape(
@@ -89,6 +89,6 @@ def _button(session: Session, place: ClassAndSlot) -> str:
     return (
         f'<button type="button" class="{"out" if out else ""}" data-k="{k}" data-slot="{slot}" '
         f'aria-pressed="{str(pressed).lower()}" aria-label="{label}" title="{label}">'
-        f"{thumbnail_html(item.thumbnail, item.file) if item else thumbnail_html(None)}<small>{entropy:.2f}"
+        f"{thumbnail_html(None) if row is None else thumbnail_html(memory.crop(row), memory.file[row])}<small>{entropy:.2f}"
         f"{'<em>left out</em>' if out else ''}</small></button>"
     )

@@ -143,7 +143,7 @@ class InsideTab(SelectionEvents):
         if found is None:
             raise DemoError("This view is no longer in the memory's history.", "Choose another.")
         item, moment = found
-        last = moment == len(session.history.entries) - 1
+        last = moment == len(session.history.moments) - 1
         changes = {"item": item, "moment": None if last else moment, "k": place[0]}
         return self._select(session, "memory", "class", **changes)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from rita_demo.data.memory import IMPORTED, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
@@ -23,9 +24,7 @@ from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import IMPORTED, MAX_ENTRIES, History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.memories import MAX_MEMORIES
-from rita_demo.ui.session.memory_table import memory_csv
 from rita_demo.ui.session.session import MemoryExample, Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
@@ -175,10 +174,11 @@ class MemoryTab(SelectionEvents):
         """Decide the picture on screen with the memory on screen at the selected moment, among its class names."""
         session = self.context.sessions.get(visitor)
         example, engine = session.memory.example, self.context.engine_of(session)
-        entries = memory_panels.moments(session)
-        if not entries:
+        history = session.shown_history
+        if not history.moments:
             raise DemoError("There is no memory on screen.", "Run a picture first.")
-        history = session.history if entries == session.history.entries else History(entries)
+        if not session.at_latest_moment:
+            history = history.until(session.selected_moment)
 
         def find() -> RunRequest:
             return own_picture_request(session, engine, None if example is None else example.recording, history)
@@ -188,69 +188,70 @@ class MemoryTab(SelectionEvents):
     def open_picture(self, visitor: str) -> Iterator[Updates]:
         """The picture of the chosen stored view becomes that of the Story."""
         session = self.context.sessions.get(visitor)
-        engine, item = self.context.engine_of(session), session.selected_item
+        engine, row = self.context.engine_of(session), session.selected_item
 
         def find() -> RunRequest:
             return stored_picture_request(session, engine, self.folders)
 
-        what = "The picture" if item is None else item.picture or f"Picture {item.born + 1}"
+        shown = session.shown_history
+        what = "The picture" if row is None else shown.picture[row] or f"Picture {shown.born[row] + 1}"
         yield from self.opener.steps(session, find, what=what)
 
     def pick_moment(self, visitor: str, number: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
-        at = parse_int(number, 0, len(session.shown_history.entries))
+        at = parse_int(number, 0, len(session.shown_history.moments))
         if at is None:
             return {}
-        place = session.shown_history.entries[at].snapshot.find(session.selected_item)
+        place = session.shown_history.place(session.selected_item, at)
         return self._select(session, "memory", moment=at, item=place)
 
     def click_item(self, visitor: str, event: gr.EventData) -> Updates:
         """A stored view was clicked: its class is selected in every room, and the view itself if it comes from the
         displayed picture."""
         session = self.context.sessions.get(visitor)
-        entry = session.selected_entry
-        chosen = None if entry is None else html.clicked_item(event, entry.snapshot)
-        return {} if entry is None or chosen is None else self._select_item(session, entry, chosen)
+        memory, t = session.shown_history, session.selected_moment
+        chosen = html.clicked_item(event, memory, t) if memory.moments else None
+        return {} if chosen is None else self._select_item(session, memory, memory.row(chosen, t), chosen)
 
-    def _select_item(self, session: Session, entry: HistoryEntry, chosen: tuple[int, int]) -> Updates:
-        run, item = session.run, entry.snapshot.item(*chosen)
-        if run is None or item is None or entry.snapshot.key != run.class_prompts.key:
+    def _select_item(self, session: Session, memory: MemoryTable, row: int | None, chosen: tuple[int, int]) -> Updates:
+        run = session.run
+        if run is None or row is None or memory.key != run.class_prompts.key:
             return self._select(session, "memory", item=chosen)
         k, here = chosen[0], run.cache_after
         changes: dict[str, Any] = {"item": chosen, "k": k, "atom": None}
-        same_view = (here.born[k] == item.born) & (here.view[k] == item.view)
-        if item.born == here.pictures - 1 and same_view.any():
-            changes |= {"view": item.view, "side": "attacked"}
+        born, view = int(memory.born[row]), int(memory.view[row])
+        same_view = (here.born[k] == born) & (here.view[k] == view)
+        if born == here.pictures - 1 and same_view.any():
+            changes |= {"view": view, "side": "attacked"}
         return self._select(session, "memory", "class", "view", "side", **changes)
 
     def on_undo(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
-        if len(session.history.entries) < 2:
+        if len(session.history.moments) < 2:
             raise DemoError("There is nothing to undo.")
-        title = session.history.entries[-1].title
+        title = session.history.moments[-1].title
         return self._replace_history(session, session.history.undo(), f"Undone: {title}.")
 
     def on_clear(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         now = session.history.current
-        if now is None or not now.count:
+        if now is None or not len(now.held):
             raise DemoError("The memory is empty already.")
-        history = session.history.with_snapshot("Emptied", replace(now, items_by_class={}))
-        return self._replace_history(session, history, "The memory is empty. Undo brings it back.")
+        return self._replace_history(session, session.history.emptied(), "The memory is empty. Undo brings it back.")
 
     def on_remove(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
-        now, item, gone = session.history.current, session.selection.item, session.selected_item
-        if now is None or item is None or gone is None:
+        history, item, row = session.history, session.selection.item, session.selected_item
+        if item is None or row is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
         if not session.at_latest_moment:
             raise DemoError(
                 "This is an earlier moment: only what the memory holds now can be removed.",
                 "Move the slider to the latest moment.",
             )
-        title = f"Removed view {gone.view} of picture {gone.born + 1} from {now.names[item[0]]}"
-        state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
-        history = session.history.with_snapshot(title, snapshot_of(state, now.names, now))
+        title = f"Removed view {history.view[row]} of picture {history.born[row] + 1} from {history.names[item[0]]}"
+        state = self.context.engine_of(session).remove_cache_item(history.state_at(), *item)
+        history = history.with_state(title, state, history.names)
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: str) -> Updates:
@@ -258,28 +259,28 @@ class MemoryTab(SelectionEvents):
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        entries = memory_panels.moments(session)
         model, settings, example = run.backbone.name, run.settings, session.memory.example
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
         with self.context.downloads:
             self.export_count += 1
-            made = cache_file.pack(entry.snapshot, model, settings, entries)
+            made = cache_file.pack(session.shown_history, model, settings, session.selected_moment)
             file = download_value("memory.zip", made, self.export_count)
-        said = f"Exported {wording.view_count(entry.snapshot.count)}."
+        said = f"Exported {wording.view_count(len(entry.held))}."
         return {self.export_buttons: file, **self.context.done(said)}
 
     def on_table(self, visitor: str) -> Updates:
         """Every view that entered up to the selected moment, as a file."""
         session = self.context.sessions.get(visitor)
-        entries, example = memory_panels.moments(session), session.memory.example
-        if not entries:
+        memory, example = session.shown_history, session.memory.example
+        if not memory.moments:
             raise DemoError("There is no memory to list yet.", "Run a picture first.")
+        memory = memory.until(session.selected_moment)
         self.export_count += 1
         with self.context.downloads:
             title = "the memory of this page" if example is None else example.recording.title
-            made = download_value("stored-views.csv", memory_csv(title, entries), self.export_count)
-            return {self.table_button: made}
+            made = evaluation_page.stored_views_csv(title, memory.names, memory.views(), dict(enumerate(memory.box)))
+            return {self.table_button: download_value("stored-views.csv", made, self.export_count)}
 
     def on_import(self, visitor: str, path: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -287,10 +288,10 @@ class MemoryTab(SelectionEvents):
             raise DemoError("No file arrived.", "Try again.")
         info, data = self.context.engine_of(session).info, cache_file.read_file(Path(path))
         origin = f"{IMPORTED} ({Path(path).name[:MAX_NAME]})"
-        entries = [replace(one, origin=origin) for one in cache_file.unpack_history(data, None, info.name, info.width)]
-        message = f"Imported {wording.view_count(entries[-1].snapshot.count)}. The next picture with its class names is decided from it."
-        message += " The earlier memory stays in the menu." * session.history.ever_held
-        session.replace_history(History(tuple(entries[-MAX_ENTRIES:])))
+        imported = replace(cache_file.unpack(data, None, info.name, info.width), origin=origin)
+        message = f"Imported {wording.view_count(len(imported.moments[-1].held))}. The next picture with its class names is decided from it."
+        message += " The earlier memory stays in the menu." * bool(len(session.history.label))
+        session.replace_history(imported)
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
@@ -305,7 +306,7 @@ class MemoryTab(SelectionEvents):
         message = self.context.done("Stopped. What was added until then stays; Undo takes it out.")
         return message | self.context.changed(session, "memory")
 
-    def _replace_history(self, session: Session, history: History, message: str) -> Updates:
+    def _replace_history(self, session: Session, history: MemoryTable, message: str) -> Updates:
         with session.lock:
             session.history, session.memory.example, session.memory.chosen = history, None, True
         updates = self._select(session, "memory", moment=None, item=None)
