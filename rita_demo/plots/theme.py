@@ -130,7 +130,7 @@ def finalise(
     *,
     kind: str,
     alt: str,
-    pickable: bool = False,
+    marks: Sequence[str] = (),
     select: bool = False,
     narrow_top: int = 0,
     narrow: Spec | None = None,
@@ -145,7 +145,8 @@ def finalise(
         figure: the traces.
         kind: the zoom is kept between figures of the same kind.
         alt: the text alternative, plain text.
-        pickable: whether a mark can be clicked. select: whether marks can be selected with a lasso.
+        marks: what a click selects: the names of the first numbers of ``customdata``, as in
+            :class:`rita_demo.ui.session.mark.Mark`. select: whether marks can be selected with a lasso.
         narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
         wrap: numbers of the annotations that are broken into lines of the view's width.
         narrow_top: the top margin in a narrow view, where annotation 0 is broken into lines.
@@ -157,7 +158,7 @@ def finalise(
     meta: Spec = {
         "kind": kind,
         "alt": alt.replace("<br>", " "),
-        "pickable": pickable,
+        "marks": list(marks),
         "select": select,
         "below": legend_below,
         "height": height,

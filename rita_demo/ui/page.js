@@ -43,18 +43,18 @@ document.addEventListener("keydown", (event) => {
 
 // A button that leads to a place of its own tab or of the form opens Story, drawer and fold, and focuses what one can type in.
 document.addEventListener("click", (event) => {
-  const to = event.target.closest("[data-to]")?.dataset.to;
+  const { to, room } = event.target.closest("[data-to]")?.dataset ?? {};
   if (!to) return;
   const seen = () => document.querySelector(to)?.getClientRects().length;
-  if (!seen()) tabs()[0].click();
+  if (!seen()) room ? openLab(room) : tabs()[0].click();
   const open = () => document.querySelector("#settings > button:not(.open)")?.click();
-  if (!document.querySelector(to)) open(); // a closed drawer is empty
+  if (!room && !document.querySelector(to)) open(); // a closed drawer is empty
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   const arrive = (tries) => {
     if (tries === 30 && !seen()) open(); // on a narrow screen the form is in the drawer, too
     if (!seen()) return void (tries && setTimeout(arrive, 50, tries - 1));
     const place = document.querySelector(to);
-    if (place.matches(".fold > button:not(.open)")) place.click();
+    (place.matches(".fold > button:not(.open)") ? place : place.querySelector(":scope.fold > button:not(.open)"))?.click();
     place.scrollIntoView({ behavior, block: "center" });
     place.focus({ preventScroll: true });
   };

@@ -21,10 +21,11 @@ from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPool, Signal
+from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPool, RunShown, Signal
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
+from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
 from rita_demo.ui.inside.tab import InsideTab
@@ -78,6 +79,7 @@ def build(
             error_banner=ErrorBanner(elem_id="notice", elem_classes="notice-holder", apply_default_css=True),
             status=gr.HTML(elem_id="status"),
             signal=Signal(elem_id="signal"),
+            run_shown=RunShown(elem_id="run-shown"),
             visitor=gr.State(""),
         )
         with corner:
@@ -91,14 +93,14 @@ def build(
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)
-            opener = RunOpener(context, tabs, tab.story, tab.run, tab.start_background_work, tab.form_of)
+            opener = RunOpener(context, tabs, tab.story, tab.run, tab.fill_form)
             with gr.Tab("Inside", id="inside", elem_id="inside") as second:
-                inside = InsideTab(context)
+                inside = InsideTab(context, tab.form.fields)
             with gr.Tab("Arena", id="arena") as third:
                 arena = ArenaTab(context, folders, opener, menu.show_model)
             with gr.Tab("Memory", id="memory") as fourth:
                 memory = MemoryTab(context, folders, opener)
-                stream = StreamTab(context, folders, tab.form.fields, opener)
+                stream = StreamTab(context, folders, tab.form, opener)
             with gr.Tab("Figures", id="figures") as fifth:
                 figures = FiguresTab(context, folders, opener)
         tab.bind_events(first, share, inside.parts)
@@ -106,8 +108,9 @@ def build(
         arena.bind_events(third, menu.shown)
         memory.bind_events()
         stream.bind_events()
+        bind_selection(context, memory.room, {"moment": memory.moment, "picture": stream.slider})
         context.bind_room(fourth, *stream.opened)
-        figures.bind_events(fifth, tab.form.fields, stream.bind_chosen)
+        figures.bind_events(fifth, tab.form, stream.bind_chosen)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)
@@ -186,7 +189,7 @@ def _show_example(
     if stored:  # the page came with it, and with the form; it is as large as all the rest
         context.panels.leave(session, [tab.story], "story")
     else:
-        session.attack_defend.filled = tab.form_of(run, session.run_sample)
+        tab.fill_form(session, run, session.run_sample)
         changed = context.changed(session, "form")
     said = {context.error_banner: notice.error_html(warning)} if warning else {}
     yield {status: _example_status(engine, example)} | said | changed

@@ -18,9 +18,10 @@ from rita_demo.plots.labels import method_colour
 from rita_demo.records import Picture
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS, parse_assignment
-from rita_demo.ui.attack_defend.form import Form
+from rita_demo.ui.framework.form import Form
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.setting_controls import build_accordions
 from tests.toy_model import ToyEngine
 
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
@@ -75,7 +76,8 @@ def test_the_own_setting_of_a_plugin_has_a_control_and_changes_the_answer(tmp_pa
     assert to_json(sharper)["settings"]["mine.sharpness"] == 3.0
     with gr.Blocks():
         form = Form(None)
-    assert "mine.sharpness" in form.fields
+        drawer = build_accordions(skip=form.fields)
+    assert "mine.sharpness" in drawer
     assert form.fields["methods"].label == "Besides CLIP, Ensemble, RITA and Mine"
 
 
@@ -158,13 +160,14 @@ def everything() -> list[object]:
     """What a person or a program can see of the defences: lists, sentences, colours, settings and their choices."""
     with gr.Blocks():
         form = Form(None)
+        drawer = build_accordions(skip=form.fields)
     defences = {name: (one.title, method_colour(name)) for name, one in DEFENCES.items()}
     return [
         defences,
         dict(SETTINGS),
         wording.terms(),
         RECOMMENDED.as_dict(),
-        list(form.fields),
+        [*form.fields, *drawer],
         form.fields["methods"].choices,
     ]
 

@@ -107,14 +107,14 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#in-views-attacked button").first).to_be_visible()  # the tab is drawn when it is opened
     # its views are walked and one is chosen; the focus stays on it though the grid is drawn anew
-    first = tab_to(page, "#in-views-attacked button").get_attribute("data-index")
+    first = tab_to(page, "#in-views-attacked button").get_attribute("data-view")
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
-    view = page.locator(":focus").get_attribute("data-index")
+    view = page.locator(":focus").get_attribute("data-view")
     assert view != first
     page.keyboard.press("Enter")
     expect(page.locator("#in-view")).to_contain_text(f"View {view} on its own")
-    expect(page.locator(":focus")).to_have_attribute("data-index", str(view))
+    expect(page.locator(":focus")).to_have_attribute("data-view", str(view))
     # the same view is left out, and one key goes back to the run
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
     banner = page.locator("#whatif-banner")

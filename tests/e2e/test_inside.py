@@ -49,14 +49,14 @@ def test_a_selection_applies_to_both_pictures_by_mouse_and_by_arrow_keys(page: P
     page.locator("#in-views-attacked button").nth(5).click()
     expect(page.locator("#in-view")).to_contain_text("View 5 on its own")
     views = page.locator("#in-views-attacked")
-    expect(views.locator("button[aria-pressed=true]")).to_have_attribute("data-index", "5")
+    expect(views.locator("button[aria-pressed=true]")).to_have_attribute("data-view", "5")
     expect(page.get_by_role("button", name="Leave out view 5")).to_be_enabled()
     views.locator("button[aria-pressed=true]").focus()
     for key in ("ArrowRight", "ArrowLeft", "ArrowRight", "End", "Home", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     for side in ("clean", "attacked"):
         pressed = page.locator(f"#in-views-{side} button[aria-pressed=true]")
-        expect(pressed).to_have_attribute("data-index", "1")
+        expect(pressed).to_have_attribute("data-view", "1")
     expect(page.get_by_role("button", name="Leave out view 1", exact=True)).to_be_enabled()
     expect(page.locator("#in-view")).to_contain_text("View 1 on its own")
 

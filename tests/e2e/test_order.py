@@ -109,11 +109,11 @@ def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
 def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None:
     open_lab(page, "Inside")
     crops = page.locator("#in-views-attacked button")
-    with answer_held_back(page, lambda event: event["event_data"] == {"data": [5]}):
+    with answer_held_back(page, lambda event: event["event_data"] == {"view": 5}):
         for number in (5, 6, 7):
             crops.nth(number).click()
     expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
-    expect(page.locator("#in-views-attacked button[aria-pressed=true]")).to_have_attribute("data-index", "7")
+    expect(page.locator("#in-views-attacked button[aria-pressed=true]")).to_have_attribute("data-view", "7")
 
 
 def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page: Page) -> None:

@@ -241,7 +241,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
       const edge = getComputedStyle(one.closest(".photo, .drag") || one).boxShadow;
       return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
     })"""
-    for tab in ("Story", "Inside", "Inside", "Memory"):
+    for tab in ("Story", "Inside", "Memory"):
         if tab != "Story":
             open_lab(page, tab)
         page.wait_for_timeout(1500)
@@ -269,7 +269,7 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: 
 )
 def test_a_share_link_restores_the_page(page: Page) -> None:
     expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-index", "5")
+    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-view", "5")
     open_story(page)
     expect(page.locator(".story .claim")).to_contain_text("at most 2 of 255")
     open_lab(page, "Inside")

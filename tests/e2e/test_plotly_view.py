@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from rita_demo.plots import class_costs, css_variables, plan_heatmap
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD, PlotlyView, clicked_integer
+from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD, PlotlyView, event_data
 from tests.plots.synthetic import make_run
 
 pytestmark = pytest.mark.e2e
@@ -27,8 +27,8 @@ def server() -> Iterator[str]:
             plan = PlotlyView(None, aria="Plan", height=360, empty="No plan.", elem_id="plan")
 
         def pick(event: gr.EventData):
-            k = clicked_integer(event, len(run.class_prompts.names))
-            return f"class {k}", plan_heatmap(run, "attacked", k or 0)
+            k = event_data(event)["k"]
+            return f"class {k}", plan_heatmap(run, "attacked", k)
 
         costs.click(pick, None, [said, plan], queue=False)
         again.click(lambda: class_costs(run, 5), None, costs)

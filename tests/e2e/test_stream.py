@@ -97,7 +97,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     written = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
     assert len(written) == 4 * PICTURES  # CLIP, Ensemble, RITA with its memory and without
     second = [row for row in written if row["method"] == "rita"][1]
-    press(page, "Open picture 2 in Inside RITA")
+    press(page, "Open picture 2 in Inside")
     expect_tab(page, "Inside")
     expect(page.locator("#inside-strip")).to_contain_text(second["answer"])
     assert page.evaluate("scrollY") == 0, "its head is in sight"
@@ -105,7 +105,7 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     expect(page.locator("#log")).to_contain_text("picture 1 of the stream")
     expect(page.locator("#memory-menu input")).to_have_value(re.compile("^A stream "))
     open_lab(page, "Memory")
-    number = rows.first.locator("button").get_attribute("data-t")
+    number = rows.first.locator("button").get_attribute("data-picture")
     rows.first.locator("button").click()
     expect_tab(page, "Inside")
     open_lab(page, "Memory")

@@ -1,7 +1,6 @@
 """A run saved by the button, and the file opened again by ``python -m rita_demo open``."""
 
 import io
-import json
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import SAMPLES
+from rita_demo.pipeline import bundle_read
 from tests.e2e.conftest import open_lab, saved, upload
 from tests.live_server import start_server
 
@@ -56,10 +56,10 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
 
 def _check(path: Path, picture: Path) -> None:
     """The square is the uploaded one, the memory is in the file, and the figures are drawings."""
+    assert bundle_read.read_file(path).cache_file is not None
     with zipfile.ZipFile(path) as file:
         clean = np.asarray(Image.open(io.BytesIO(file.read("clean.png"))))
         assert np.array_equal(clean, np.asarray(Image.open(picture)))
-        assert json.loads(file.read("settings.json"))["memory"] is True
         drawn = [name for name in file.namelist() if name.endswith(".svg")]
         assert len(drawn) >= 3, drawn
         for name in drawn:

@@ -85,7 +85,7 @@ import sys
 from rita_demo.cli.main import main
 assert main(["evaluate", "--help"]) == 0
 assert "torch" not in sys.modules
-from rita_demo.ui.attack_defend.form import Form
+from rita_demo.ui.framework.form import Form
 import gradio as gr
 with gr.Blocks():
     assert ("Median", "median") in Form(None).fields["methods"].choices

@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -41,8 +41,7 @@ def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.Monke
         bars = drawn[f"in-votes-{side}"].data[0]
         assert list(bars.y) == np.bincount(labels, minlength=len(run.class_prompts.names)).tolist()
 
-    inside.on_class(visitor, SimpleNamespace(_data={"curve": 0, "index": 2, "data": [2, "cup"]}))
-    assert session.selection.k == 2
+    assert drawn["in-votes-clean"].meta["marks"] == ["k"]
     for topic, stale in (("class", True), ("view", False)):
         inside.context.panels.draw(session, "inside")
         session.touch(topic)

@@ -58,7 +58,7 @@ from rita_demo.pipeline import bundle_read, example, run_request
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import Settings, parse_assignment
 from rita_demo.settings.__main__ import as_markdown
-from rita_demo.ui.attack_defend.form import Form
+from rita_demo.ui.framework.form import Form
 assert Settings(**dict([parse_assignment("view_margin=0.25")])).as_dict()["view_margin"] == 0.25
 assert "| `view_margin` |  | 0 to 0.4 | `0.0` | same | Margin of a view." in as_markdown()
 with gr.Blocks():

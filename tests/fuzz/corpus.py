@@ -47,12 +47,16 @@ LINK = dict(
     )
 )
 EVENTS: tuple[Any, ...] = (
-    {"curve": 0, "index": 3, "x": 0.5, "y": "cup", "data": [1, 0, "cup"]},
+    {"view": 3, "atom": 0},
+    {"view": 3, "k": 1},
+    {"step": 1, "side": "clean"},
     {"points": [0, 1, 2, 5]},
-    {"k": 0, "slot": 0},
+    {"memory_k": 0, "slot": 0, "moment": 1},
     {"kind": "json"},
     {"sample": "motorcycle"},
-    {"t": 1},
+    {"picture": 1},
+    {"stream_k": 1},
+    {"point": 0, "cloud_k": 1, "chip": 1},
 )
 
 

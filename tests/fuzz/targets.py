@@ -19,9 +19,9 @@ from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.background.saved_run import reopened
-from rita_demo.ui.memory import html
 from rita_demo.ui.session import cache_file, run_request, share_link
-from rita_demo.ui.session.session import AttackDefendState
+from rita_demo.ui.session.mark import Mark, select
+from rita_demo.ui.session.session import AttackDefendState, Session
 from rita_demo.ui.widgets import html_buttons, plotly_view, sample_gallery
 from tests.fuzz import corpus, mutate
 from tests.ui.memory_client import Event
@@ -229,13 +229,12 @@ def _event(rng: random.Random) -> Any:
 
 
 def _click(data: Any, _: Path) -> None:
-    event, held = Event(data), corpus.history()
-    for position in (0, 1, 9):
-        number = plotly_view.clicked_integer(event, 5, position)
-        assert number is None or number in range(5)
+    event, session = Event(data), Session()
+    session.show(corpus.runs()[1])
+    session.history = corpus.history()
+    select(session, Mark.read(html_buttons.event_data(event), session))
+    share_link.query(session)
     assert all(n in range(7) for n in plotly_view.selected_points(event, 7))
-    place = html.clicked_item(event, held, -1)
-    assert place is None or held.row(place) is not None
     assert html_buttons.clicked_format(event, ("jsonl", "csv")) in ("jsonl", "csv")
     sample_gallery.clicked_sample(event)
 

@@ -83,8 +83,8 @@ class LoadClient(HttpClient):
 
     def select_view(self, view: int) -> str:
         """Choose a view; what the address bar shows then, "" where the picture is an upload."""
-        answer = self.press("in-views-attacked", data={"data": [view]})
-        found = re.findall(r'"(sample=[^"]*)"', answer)
+        answer = self.press("in-views-attacked", data={"view": view})
+        found = re.findall(r'"(sample=[^"\\]*)', answer)  # JSON within JSON
         return found[-1] if found else ""
 
     def saved_run(self) -> bundle_read.SavedRun:

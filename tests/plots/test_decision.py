@@ -158,10 +158,10 @@ def test_the_overview_holds_every_class_and_view_and_marks_the_true_and_the_atta
     order = np.argsort(example_run.attacked.trace.total, kind="stable").tolist()
     figure = all_views(example_run, side, k=order[0], view=5)
     drawn, axis = figure.data[0], figure.layout.yaxis
-    codes = np.asarray(drawn.customdata)
-    assert sorted(codes.ravel()) == list(range(len(names) * 64))
+    cells = np.asarray(drawn.customdata)
+    assert sorted(map(tuple, cells.reshape(-1, 2).tolist())) == [(n, k) for n in range(64) for k in range(len(names))]
     for row, (k, label) in enumerate(zip(order, axis.ticktext, strict=True)):
-        moved = moved_shares(getattr(example_run, side), k)[codes[row] - 64 * k]
+        moved = moved_shares(getattr(example_run, side), k)[cells[row, :, 0]]
         assert drawn.z[row] == pytest.approx(moved, abs=1e-4)
         assert escaped(names[k], 12) in label
     assert list(axis.tickvals) == list(range(len(names)))

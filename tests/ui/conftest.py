@@ -13,6 +13,7 @@ from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.panels import TOPICS, Updates
+from rita_demo.ui.framework.selection import choose
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
@@ -109,6 +110,11 @@ def open_room(tab: Any, visitor: str, name: str = "") -> Updates:
     session = tab.context.sessions.get(visitor)
     session.touch(*TOPICS)
     return tab.context.panels.open(session, name or tab.room)
+
+
+def chosen(tab: Any, visitor: str, **named: Any) -> Updates:
+    """What the visitor gets first when they choose what is named in the room of a tab."""
+    return choose(tab.context, tab.room, visitor, named)
 
 
 def form_shown(tab: Any, session: Session) -> Updates:

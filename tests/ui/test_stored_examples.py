@@ -34,7 +34,7 @@ from rita_demo.ui.session.session import STORY, Session
 from rita_demo.ui.stream import panels as stream_panels
 from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.widgets import wording
-from tests.ui.conftest import build_tab, form_shown
+from tests.ui.conftest import build_tab, chosen, form_shown
 from tests.ui.memory_client import Event
 
 NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
@@ -94,7 +94,7 @@ def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[ty
     assert "which left" in html.log(session)
     assert html.contents(session).count("<img") == len(history.current.held)
     assert memory_panels.remove_button(session)["interactive"] is False
-    tab.pick_moment(name, 3)
+    chosen(tab, name, moment=3)
     assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
     tab.pick_memory(name, "0")
     assert session.selected_entry is session.history.moments[-1]
@@ -125,7 +125,7 @@ def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], A
     assert made.replaced.notna().any()
     written = pandas.read_csv(io.StringIO(wanted.to_csv(index=False)))
     pandas.testing.assert_frame_equal(made, written)
-    tab.pick_moment(name, 3)
+    chosen(tab, name, moment=3)
     assert saved_csv(tab.on_table(name)[tab.table_button]).picture.max() <= 2
 
 
@@ -151,7 +151,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.memory.example is None
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
-    assert form_shown(tab, session)[tab.opener.form_of.__self__.form.fields["vocabulary"]] == "dtd"
+    assert form_shown(tab, session)[tab.opener.fill_form.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
     before = session.memories
     with pytest.raises(DemoError, match="was measured with the model"):
@@ -180,12 +180,12 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     born = int(session.shown_history.born[session.selected_item])
     row = textures.rows()[born]
     updates = opened_picture(tab, name)
-    run, fields = session.run, tab.opener.form_of.__self__.form.fields
+    run, fields = session.run, tab.opener.fill_form.__self__.form.fields
     shown = form_shown(tab, session)
     assert updates[tab.opener.tabs] == {"selected": STORY, "__type__": "update"}
     assert np.array_equal(run.clean.picture.pixels, drawn_square(row["picture"], run))
     assert shown[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
-    assert shown[fields["view_seed"]] == row["picture_seed"] == run.settings.view_seed
+    assert session.attack_defend.settings["view_seed"] == row["picture_seed"] == run.settings.view_seed
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
     pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
     assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
@@ -276,9 +276,9 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
     theirs = session.history
     assert kept_and_in_use(session) == (1, 1)
     assert [text.partition(":")[0] for text, _ in menu()[0][:2]] == ["Yours", f"A stream ({stored[1].title})"]
-    for chosen, history in (("0", own), ("1", theirs), ("0", own)):
-        tab.pick_memory(name, chosen)
-        assert (session.history, menu()[1]) == (history, chosen)
+    for place, history in (("0", own), ("1", theirs), ("0", own)):
+        tab.pick_memory(name, place)
+        assert (session.history, menu()[1]) == (history, place)
     for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
         with pytest.raises(DemoError, match="no memory of that name"):
             tab.pick_memory(name, bad)
@@ -293,7 +293,7 @@ def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_
     name, session = visitor(stream, "memory")
     own = session.history
     for t in (3, 5, 4):
-        stream.pick_picture(name, t)
+        chosen(stream, name, picture=t)
         for _ in stream.open_memory(name):
             pass
         assert kept_and_in_use(session) == (1, 1)
@@ -437,13 +437,13 @@ def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
 def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_first_tab(tabs) -> None:
     tab = tabs[StreamTab]
     name, session = visitor(tab, "memory")
-    one, fields = session.stream.recording, tab.opener.form_of.__self__.form.fields
+    one, fields = session.stream.recording, tab.opener.fill_form.__self__.form.fields
     session.attack_defend.sample = "motorcycle"
-    list(tab.open_remembered(name, Event({"t": 2})))
+    list(tab.open_remembered(name, Event({"picture": 2})))
     shown = form_shown(tab, session)
     row, chosen, run = one.rows()[1], session.attack_defend, session.run
     assert chosen.sample is None
     assert open_picture(chosen.source).key == run.clean.picture.key
     assert shown[fields["truth"]]["value"] == row["label"]
     assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
-    assert shown[fields["view_seed"]] == row["picture_seed"]
+    assert chosen.settings["view_seed"] == row["picture_seed"]

@@ -50,8 +50,9 @@ class HttpClient:
         """All that the server answers, also to the events that follow, and what the room in sight then draws; ``changes``
         replace inputs by element id."""
         event = self.event(element, kind)
+        used = (one for one, _ in event["targets"] if self.components[one]["props"].get("elem_id") == element)
         self.choices += element == "samples"
-        answers = [self._call(event, data, changes)]
+        answers = [self.call(event["id"], self._inputs(event, changes), data, next(used))]
         for one in self.config["dependencies"]:
             if one["trigger_after"] == event["id"] and not one["trigger_only_on_success"]:
                 answers.append(self._call(one))
@@ -73,13 +74,21 @@ class HttpClient:
     def _call(self, event: dict[str, Any], data: Any = None, changes: dict[str, Any] | None = None) -> str:
         return self.call(event["id"], self._inputs(event, changes or {}), data)
 
-    def call(self, number: int, inputs: list[Any], data: Any = None) -> str:
-        return self.enqueue(number, inputs, data) or self.answer()
+    def call(self, number: int, inputs: list[Any], data: Any = None, used: int | None = None) -> str:
+        return self.enqueue(number, inputs, data, used=used) or self.answer()
 
-    def enqueue(self, number: int, inputs: list[Any], data: Any = None, query: dict[str, str] | None = None) -> str:
-        """Put an event into the queue; ``query``: of the page's address. What the server said, if it refused."""
+    def enqueue(
+        self,
+        number: int,
+        inputs: list[Any],
+        data: Any = None,
+        query: dict[str, str] | None = None,
+        used: int | None = None,
+    ) -> str:
+        """Put an event into the queue; ``query``: of the page's address; ``used``: the component that was clicked or changed.
+        What the server said, if it refused."""
         body = {"fn_index": number, "data": inputs, "session_hash": self.session_hash}
-        body |= {"event_data": data, "trigger_id": None}
+        body |= {"event_data": data, "trigger_id": used}
         head = {"content-type": "application/json"}  # the body may hold NaN, which httpx refuses to write
         joined = self.http.post("gradio_api/queue/join", content=json.dumps(body), headers=head, params=query)
         return "" if joined.status_code == 200 else joined.text

@@ -59,7 +59,7 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
         kind="attack_steps",
         alt=f"Probability of {reference_class(run)} along {last} attack steps: {', '.join(parts)}. What the attack "
         f"increases, {goal}, goes from {loss[0]:.2f} to {loss[-1]:.2f} {attack.loss_unit}.",
-        pickable=True,
+        marks=("step",),
         narrow_top=50,
         hovermode="x",
         annotations=notes,

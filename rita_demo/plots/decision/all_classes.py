@@ -5,6 +5,7 @@ import numpy as np
 from rita_demo.plots.decision.cells import (
     MASS_SCALE,
     VIEWS_TITLE,
+    cell_data,
     cost_scale,
     moved_shares,
     position,
@@ -30,13 +31,13 @@ def class_order(run: Run) -> np.ndarray:
 def all_views(run: Run, side: str, *, k: int | None = None, view: int | None = None) -> Figure:
     """The share of its own mass that each view (across) moves to every class (down), 0 to 100 %.
 
-    Cells carry ``customdata = class * N + view``."""
+    Cells carry ``customdata = (view, class)``."""
     one = getattr(run, side)
     classes, views = class_order(run), view_order(run.attacked)
     figure = Figure()
     figure.add_heatmap(
         z=np.round(np.stack([moved_shares(one, int(c))[views] for c in classes]), 5),
-        customdata=(classes[:, None] * len(views) + views).astype(np.int32),
+        customdata=cell_data(views, classes),
         hovertemplate="%{text}: %{z:.1%} of the view moves<extra></extra>",
         text=[[escaped(run.class_prompts.names[c], 24)] * len(views) for c in classes],
         **MASS_SCALE,
@@ -90,7 +91,7 @@ def _finalise(
     return finalise(
         figure,
         kind=kind,
-        pickable=True,
+        marks=("view", "k") if kind == "all_views" else ("k",),
         shapes=shapes,
         plot_bgcolor=COLOURS["faint"],
         alt=f"{SIDE_STYLES[side]['title']} picture, {head}, for {down}. Marked rows: {', '.join(named)}.",

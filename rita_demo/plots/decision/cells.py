@@ -65,7 +65,7 @@ def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: s
 
 
 def cell_data(views: np.ndarray, rows: np.ndarray, *values: np.ndarray) -> np.ndarray:
-    """``customdata`` of a heatmap: (R, V, 2 + values) from the views across, the rows, and values (R, V) each."""
+    """``customdata`` of a heatmap: (R, V, 2 + values): the view across, the row, and values (R, V) each."""
     return np.stack([*np.meshgrid(views, rows), *values], 2)
 
 

@@ -63,7 +63,7 @@ def plan_heatmap(run: Run, side: str, k: int, *, selected: tuple[int, int] | Non
         figure,
         kind="plan_heatmap",
         alt=f"Transport plan of {names[k]}, {side} picture. {verdict}",
-        pickable=True,
+        marks=("view", "atom"),
         wrap=[0],
         narrow={
             "margin": {"l": LEFT_MARGIN_NARROW, "r": 10, "t": 96, "b": 70},
@@ -211,13 +211,15 @@ def _matrix(
     shapes = selection_shapes(views, atoms, None if view is None else (view, atom))
     alt = f", {run.class_prompts.names[k]}, {head}"
     narrow = {"margin.t": 52, "data.0.xgap": 0}
-    return _finalise_cells(figure, side, kind, alt, head, labels, (LEFT_MARGIN, LEFT_MARGIN_NARROW), shapes, **narrow)
+    left = (LEFT_MARGIN, LEFT_MARGIN_NARROW)
+    return _finalise_cells(figure, side, kind, ("view", "atom"), alt, head, labels, left, shapes, **narrow)
 
 
 def _finalise_cells(
     figure: Figure,
     side: str,
     kind: str,
+    marks: tuple[str, str],
     alt: str,
     head: str,
     labels: list[list[str]],
@@ -230,7 +232,7 @@ def _finalise_cells(
         figure,
         kind=kind,
         alt=f"{SIDE_STYLES[side]['title']} picture{alt}.",
-        pickable=True,
+        marks=marks,
         wrap=[0],
         narrow={"margin.l": left[1], "annotations.0.xshift": 8 - left[1], "yaxis.ticktext": labels[1]} | narrow,
         annotations=[annotation(side_title(side, head), 0, 1, yshift=6, xshift=8 - left[0])],
@@ -264,7 +266,7 @@ def view_mass(run: Run, side: str, *, k: int | None = None, view: int | None = N
     labels = [[class_label(run, c, letters) for c in classes] for letters in (16, 13)]
     shapes = selection_shapes(views, np.array(classes), None if view is None else (view, k))
     alt = f": which share of each view moves to each of {len(classes)} classes"
-    return _finalise_cells(figure, side, "view_mass", alt, head, labels, (130, 112), shapes)
+    return _finalise_cells(figure, side, "view_mass", ("view", "k"), alt, head, labels, (130, 112), shapes)
 
 
 def prompt_shares(run: Run, k: int, *, atom: int | None = None) -> Figure:
@@ -297,7 +299,7 @@ def prompt_shares(run: Run, k: int, *, atom: int | None = None) -> Figure:
     return finalise(
         figure,
         kind="prompt_shares",
-        pickable=True,
+        marks=("atom",),
         barmode="group",
         alt=f"What each of {len(atoms)} prompts of {run.class_prompts.names[k]} adds to its transport cost.",
         shapes=row_band(position(atoms[::-1], atom)),

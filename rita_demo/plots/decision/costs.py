@@ -71,7 +71,7 @@ def class_costs(run: Run, selected: int | None = None, *, along: Sequence[ImageR
         figure,
         kind="class_costs",
         alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(said)}.",
-        pickable=True,
+        marks=("k",),
         narrow=narrow,
         annotations=notes,
         shapes=shapes,

@@ -119,7 +119,7 @@ def entropy_change(run: Run, changes: dict[str, tuple[np.ndarray, np.ndarray]], 
     return finalise(
         figure,
         kind="entropy_change",
-        pickable=True,
+        marks=("view",),
         alt=f"Entropy of {len(order)} views before and after the prompt update: {summary}.",
         annotations=[annotation(f"○◇ before  ●◆ after (● clean ◆ attacked): {summary}", 0, 1, yshift=6)],
         margin={"l": 58, "r": 14, "t": 30, "b": 34},
@@ -202,7 +202,7 @@ def cost_change(run: Run, *, k: int | None = None) -> Figure:
     return finalise(
         figure,
         kind="before_after",
-        pickable=True,
+        marks=("k",),
         alt=f"Transport cost of {len(classes)} classes before and after the prompt update.",
         annotations=[annotation("○◇ before  ●◆ after  (● clean  ◆ attacked)", 0, 1, yshift=6)],
         margin={"l": 130, "r": 14, "t": 30, "b": 44},

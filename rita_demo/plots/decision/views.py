@@ -78,7 +78,7 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
         alt=f"{SIDE_STYLES[side]['title']} picture: {counts['true']} of {len(answers)} views give {names[run.label]}"
         f"{fooled}, {counts['another']} another class. {int((entropy <= limit).sum())} are under the limit of {limit:g} "
         "nats.",
-        pickable=True,
+        marks=("view",),
         narrow_top=46,
         barmode="overlay",
         bargap=0.15,

@@ -46,7 +46,7 @@ def cache_distances(run: Run, empty: Trace, selected: int | None = None, *, full
         figure,
         kind="cache_distances",
         alt=alt if changes else "None of the classes shown changes.",
-        pickable=True,
+        marks=("k",),
         annotations=[annotation(words, 0, 1, yshift=8, xshift=-120)],
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 34, "b": 44},

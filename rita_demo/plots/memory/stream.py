@@ -257,7 +257,7 @@ def class_cache(
         figure,
         kind="class_memory",
         alt=f"{summary}{more}.",
-        pickable=True,
+        marks=("stream_k",),
         barmode="overlay",
         annotations=[
             annotation("views held; filled: of the right class", 0, 1, yshift=8),
@@ -290,7 +290,7 @@ def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, words: str, 
     usual: dict[str, Any] = {"yaxis": share, "narrow_top": 64, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}}
     return finalise(
         figure,
-        pickable=True,
+        marks=("picture",),
         annotations=[annotation(words, 0, 1, yshift=8)],
         shapes=[vertical_line(t, "text", "dot")],
         xaxis=pictures,

@@ -93,7 +93,7 @@ def feature_cloud(
     return finalise(
         figure,
         kind=f"cloud {projection[:4]}",
-        pickable=True,
+        marks=("point",),
         select=True,
         legend_below=below,
         alt=f"{projection}: {counts['attacked']} {points.pictures_name} of {classes} classes on the left{hollow}, "

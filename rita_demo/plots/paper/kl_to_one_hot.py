@@ -74,7 +74,7 @@ def kl_to_one_hot(
             figure,
             kind="one_hot",
             alt=kl_summary(one),
-            pickable=True,
+            marks=("cloud_k",),
             narrow_top=76,
             annotations=[medians],
             margin={"l": label_width([one.names[k][:15] for k in rows]), "r": 12, "t": 40, "b": 46},
@@ -85,7 +85,7 @@ def kl_to_one_hot(
         figure,
         kind="one_hot",
         alt=kl_summary(one),
-        pickable=True,
+        marks=("cloud_k",),
         narrow_top=76,
         narrow=stacked_panels([0.7, 1], [0, 0.46])
         | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "annotations.1.x": 0.26},

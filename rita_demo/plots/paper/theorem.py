@@ -59,7 +59,7 @@ def theorem_bounds(
         figure,
         kind="brackets",
         alt=f"Theorem 1's bounds: {'; '.join(parts[k, side] for k in shown for side in sides)}.",
-        pickable=True,
+        marks=("k",),
         annotations=[annotation("   ".join(legend), 0, 1, yshift=8, xshift=-120)],
         narrow_top=76,
         narrow={"xaxis.title.text": "squared distance (0 to 4)"},

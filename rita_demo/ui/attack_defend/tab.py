@@ -15,7 +15,6 @@ from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
-from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
@@ -23,7 +22,6 @@ from rita_demo.records import Run
 from rita_demo.records.errors import DemoError, PictureError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.attack_defend.form import Form, lists_for, names_note, started_list, uploaded_note
 from rita_demo.ui.background import attack_steps as background
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import (
@@ -34,8 +32,9 @@ from rita_demo.ui.framework.context import (
     immediate_event,
     queued_event,
 )
+from rita_demo.ui.framework.form import Form, lists_for, names_note, started_list, uploaded_note
 from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
-from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
+from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import (
@@ -50,8 +49,9 @@ from rita_demo.ui.session.share_link import ShareLink, valid_selection
 from rita_demo.ui.story.view import build_story, loading
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import image_bytes
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int
+from rita_demo.ui.widgets.html_buttons import event_data
 from rita_demo.ui.widgets.sample_gallery import clicked_sample, gallery_html
+from rita_demo.ui.widgets.setting_controls import changed_note, edited, preset_values
 
 PROGRESS_SECONDS = 0.1  # between two sentences of the status line: each takes Gradio some milliseconds
 CHANGED = (
@@ -62,7 +62,7 @@ CHANGED = (
 UPLOAD_EVENT = queued_event("uploads", 8)
 
 
-class AttackDefendTab(SelectionEvents):
+class AttackDefendTab:
     """The Story, built by the constructor inside its ``gr.Tab``; ``form`` and ``story`` hold its components."""
 
     room = STORY
@@ -105,33 +105,31 @@ class AttackDefendTab(SelectionEvents):
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
         inputs = {visitor, form.choice, *fields.values()}
-        outputs = context.outputs(
-            form.stop_button, self.story, *(fields[name] for name in ("attack", AGAINST, "methods"))
-        )
+        changed = (fields[name] for name in ("attack", AGAINST, "methods"))
+        outputs = context.outputs(context.run_shown, form.stop_button, self.story, *changed)
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
-        compare, compared = safe(self.compare_form), [context.error_banner, form.changed]
-        defended = job(form.defend_button.click, self.only_defend, inputs, outputs, **waits)
-        defended.then(compare, inputs, compared, **IMMEDIATE_EVENT)
+        compare, compared = safe(self.compare_form), [context.error_banner, form.changed, form.differences]
         attack, known = self.attack_and_defend, inputs | {self.known_defence}
-        for run_event in (
-            job(form.run_button.click, attack, inputs, outputs, **queued),  # what was changed meanwhile is run next
-            job(run_panels["knowing_button"].click, self.attack_known_defence, known, outputs, **waits),
-            job(self.story.submit, self.attack_rita, inputs, outputs, **waits),
-            job(self.story.undo, self.attack_as_before, inputs, outputs, **waits),
-            job(chosen.success, attack, inputs, outputs, **queued),
-            job(self.starts.change, attack, inputs, outputs, **queued),
-            job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued),
-        ):
-            run_event.success(safe(self.start_background_work), visitor, context.outputs(), **BACKGROUND_EVENT)
-            run_event.then(compare, inputs, compared, **IMMEDIATE_EVENT)  # it may have been stopped
-        form.bind_edits(compare, inputs, compared)
+        job(form.defend_button.click, self.only_defend, inputs, outputs, **waits)
+        job(form.run_button.click, attack, inputs, outputs, **queued)  # what was changed meanwhile is run next
+        job(run_panels["knowing_button"].click, self.attack_known_defence, known, outputs, **waits)
+        job(self.story.submit, self.attack_rita, inputs, outputs, **waits)
+        job(self.story.undo, self.attack_as_before, inputs, outputs, **waits)
+        job(chosen.success, attack, inputs, outputs, **queued)
+        job(self.starts.change, attack, inputs, outputs, **queued)
+        job(self.link.change, self.run_link, {visitor, self.link}, outputs, **queued)
+        context.run_shown.submit(safe(self.start_background_work), visitor, context.outputs(), **BACKGROUND_EVENT)
+        # the arrow keys move the strength without a release; the settings of the methods are edited in another room
+        edits = [*map(edited, fields.values()), fields["budget"].change, tab.select, context.run_shown.submit]
+        gr.on(edits, compare, inputs, compared, **IMMEDIATE_EVENT)
+        of_preset = [context.error_banner, *(fields[n] for n in preset_values("recommended") if n in fields)]
+        chosen_preset = form.preset.input(safe(self.on_preset), [visitor, form.preset], of_preset, **IMMEDIATE_EVENT)
+        chosen_preset.then(compare, inputs, compared, **IMMEDIATE_EVENT)
         self.note_names = safe(self.on_names), [visitor, *lists], [context.error_banner, form.names_note]
         gr.on([one.change for one in lists], *self.note_names, **IMMEDIATE_EVENT)
         slow = safe(self.start_slow_background_work)
         run_panels["background_button"].click(slow, visitor, context.outputs(), **BACKGROUND_EVENT)
-        story = {"active": [self.story]}
-        context.bind_quick(self.room, self.story.release, self.on_story_step, [visitor], *STEP_TOPICS, **story)
-        context.bind_quick(self.room, self.story.click, self.on_story_crop, [visitor], "view", **story)
+        bind_selection(context, self.room)
 
     # --- long jobs
     def run(self, session: Session, request: RunRequest) -> Iterator[Updates]:
@@ -171,8 +169,9 @@ class AttackDefendTab(SelectionEvents):
         context.sessions.evict()
         yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
         spent = wording.format_seconds(time_left.elapsed)
-        session.said_when_drawn = notice.done_html(f"Done in {spent}.", routine=True)
-        yield context.changed(session, "run")
+        session.touch("run")
+        said = context.say_when_drawn(session, notice.done_html(f"Done in {spent}.", routine=True))
+        yield said | context.run_ended(session)
 
     def _progress(self, text: str, fraction: float, time_left: TimeLeft, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time_left, **state)}
@@ -184,7 +183,7 @@ class AttackDefendTab(SelectionEvents):
             yield {self.context.status: notice.done_html("Another picture was chosen meanwhile.")}
             return
         yield {self.form.fields[name]: value for name, value in changed.items()}
-        form = {n: values[c] for n, c in self.form.fields.items()} | changed
+        form = self.form.read(session, values) | changed
         old = session.run.class_prompts.names if session.run is not None else ()
         yield from self._run_form(session, form, session.attack_defend, attack=not defend_only, old=old)
 
@@ -255,9 +254,17 @@ class AttackDefendTab(SelectionEvents):
     def compare_form(self, values: FormValues) -> Updates:
         """Say beside the button whether the form asks for another run than the one on screen."""
         session = self.context.sessions.get(values[self.context.visitor])
-        form = {name: values[component] for name, component in self.form.fields.items()}
-        session.attack_defend.form_differs = session.run is not None and asks_for_another_run(form, session.run)
-        return {self.form.changed: _changed_note(session)}
+        if session.run is None:
+            return {}
+        form = self.form.read(session, values)
+        session.attack_defend.form_differs = asks_for_another_run(form, session.run)
+        return {self.form.changed: _changed_note(session), self.form.differences: changed_note(form)}
+
+    def on_preset(self, visitor: str, name: JsonValue) -> Updates:
+        """Another preset: the settings of the methods are its own, and the form's other fields."""
+        session = self.context.sessions.get(visitor)
+        session.touch("drawer")
+        return self.form.show_preset(session, name)
 
     def apply_link(self, visitor: str, query: dict[str, str], link: ShareLink, source: bytes | None = None) -> Updates:
         """A link was opened: fill in the form and join the queue. The job is the event that :attr:`link` triggers: it
@@ -269,7 +276,7 @@ class AttackDefendTab(SelectionEvents):
             picture = open_picture(source, side=self.context.engine_of(session).info.side)
             noted = {self.form.upload_note: uploaded_note(picture)}
         chosen = self._choose(visitor, link.sample or None, source) | noted
-        session.attack_defend.filled = self.form.show(link.form) | chosen
+        self.form.fill(session, link.form, chosen)
         again = {"again": str(session.attack_defend.choice)}  # a link of before is another job, too
         changed = self.context.changed(session, "form")
         return chosen | changed | {self.link: query | again, self.story: loading(picture)}
@@ -313,7 +320,7 @@ class AttackDefendTab(SelectionEvents):
 
     def on_stopped(self, session: Session) -> Updates:
         said = {self.context.status: notice.done_html("Stopped. Nothing was lost.")}
-        return said | self.context.changed(session, "story")
+        return said | self.context.changed(session, "story") | self.context.run_ended(session)
 
     # --- choosing a picture
     def choose_sample(self, values: FormValues, event: gr.EventData) -> Updates:
@@ -330,7 +337,7 @@ class AttackDefendTab(SelectionEvents):
         chosen = self.context.sessions.get(visitor).attack_defend
         chosen.sample, chosen.source, chosen.choice = sample, source, chosen.choice + 1
         chosen.list_begun = False
-        updates = {
+        updates: Updates = {
             self.context.error_banner: "",
             self.form.gallery: gallery_html(sample),
             self.form.choice: chosen.choice,
@@ -339,10 +346,11 @@ class AttackDefendTab(SelectionEvents):
             updates[self.form.fields["attack"]] = chosen.attack_before
         return updates
 
-    def form_of(self, run: Run, sample: str | None) -> Updates:
+    def fill_form(self, session: Session, run: Run, sample: str | None) -> None:
         """The form that gives this run, of a sample or of an upload."""
-        updates = {self.form.gallery: gallery_html(sample), **self.form.show(form_values(run))}
-        return updates if sample else updates | {self.form.upload_note: uploaded_note(run.clean.picture)}
+        more: Updates = {self.form.gallery: gallery_html(sample)}
+        more |= {} if sample else {self.form.upload_note: uploaded_note(run.clean.picture)}
+        self.form.fill(session, form_values(run), more)
 
     def take_upload(self, visitor: str, path: JsonValue, attack: JsonValue, *listed: str) -> Updates:
         """A file was uploaded: show it and join the queue, as for a sample."""
@@ -368,17 +376,6 @@ class AttackDefendTab(SelectionEvents):
         name = event_data(event).get("name")
         started = self.take_truth(visitor, name)
         return started | ({self.form.fields["truth"]: name} if started else {})
-
-    # --- clicks in the Story
-    def on_story_step(self, visitor: str, event: gr.EventData) -> Updates:
-        """The Story shows another attack step: the Lab follows when it is opened."""
-        session, run = self._session_and_run(visitor)
-        step = None if run is None else parse_int(event_data(event).get("step"), 0, last_step(run) + 1)
-        return {} if step is None else self._select(session, *STEP_TOPICS, step=step)
-
-    def on_story_crop(self, visitor: str, event: gr.EventData) -> Updates:
-        session, n = self._clicked_view(visitor, event)
-        return {} if n is None else self._select(session, "view", view=n, atom=None)
 
 
 def _changed_note(session: Session) -> str:

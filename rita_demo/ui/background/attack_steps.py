@@ -16,7 +16,7 @@ from rita_demo.process.generators import Steps
 from rita_demo.records import Run
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.selection_events import STEP_TOPICS
+from rita_demo.ui.session.mark import STEP_TOPICS
 from rita_demo.ui.session.session import Session, array_bytes
 
 ATTACK_STEPS_BYTES = 64 << 20  # memory of the stored steps, per visitor

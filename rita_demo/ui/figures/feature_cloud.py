@@ -83,7 +83,7 @@ def class_chips(session: Session) -> str:
     for place, k in enumerate(np.unique(one.cloud.label).tolist()):
         number, _, _, shape = plots.class_style(place)
         buttons += (
-            f'<button type="button" data-k="{k}" aria-pressed="{str(k == here).lower()}">'
+            f'<button type="button" data-chip="{k}" aria-pressed="{str(k == here).lower()}">'
             f'<span aria-hidden="true" style="color:var(--rita-class-{number})">{shape}</span> '
             f"{escape(one.cloud.names[k])}</button>"
         )

@@ -16,7 +16,7 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.html_buttons import HtmlButtons, MarkButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
@@ -122,7 +122,7 @@ def _build_cloud(context: AppContext, folders: DataFolders) -> Parts:
             False, label="Pictures under the points", elem_id="fig-pictures", info=info, container=False
         )
         parts["switch"] = panels.add(switch, feature_cloud.picture_switch, "cloud")
-    parts["chips"] = panels.add(HtmlButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud")
+    parts["chips"] = panels.add(MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud")
     aria, empty = "Attacked pictures and their views in the plane, by true class", feature_cloud.EMPTY_TEXT
     cloud = PlotlyView(elem_id="fig-cloud", aria=aria, height=560, narrow_height=800, empty=empty)
     parts["cloud"] = panels.add(cloud, feature_cloud.draw_cloud, "class", "cloud")

@@ -23,20 +23,21 @@ from rita_demo.ui.figures.jobs import FigureJobs, example_of, is_stored
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import StartStream
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
+from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Parts, Updates
-from rita_demo.ui.framework.selection_events import SelectionEvents
+from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.session.figures_state import selected_class
+from rita_demo.ui.session.mark import Mark
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data, parse_int, selected_points
+from rita_demo.ui.widgets.plotly_view import event_data, parse_int, selected_points
 from rita_demo.ui.widgets.setting_controls import strength_update
 
 #: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
 LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
 
 
-class FiguresTab(SelectionEvents):
+class FiguresTab:
     """The room. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
 
     room = "figures"
@@ -49,41 +50,37 @@ class FiguresTab(SelectionEvents):
         context.panels.on_open(self.room, self.on_open)
 
     # --- events
-    def bind_events(self, own_tab: gr.Tab, fields: Parts, start_stream: StartStream) -> None:
-        """Connect the events, after the panels of all rooms are registered. ``fields``: the components of the form with the
-        settings; ``start_stream`` connects a press that makes pictures the next stream."""
+    def bind_events(self, own_tab: gr.Tab, form: Form, start_stream: StartStream) -> None:
+        """Connect the events, after the panels of all rooms are registered. ``form``: has the settings; ``start_stream`` connects a press that makes pictures the next stream."""
         p, visitor = self.parts, self.context.visitor
         said, won = self.context.error_banner, p["won_buttons"]
         of = partial(self.context.outputs_of, self.room)
+        any_of = lambda *names: partial(gr.on, [p[name].input for name in names])  # noqa: E731
         filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
         compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
-            (p["cloud"].click, self.on_point, [visitor], of("class", "cloud")),
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
-            (p["chips"].click, self.on_chip, [visitor], of("class", "cloud")),
-            *(
-                (p[name].input, self.pick_source, [visitor, p["source"], p["attack"]], sources)
-                for name in ("source", "attack")
-            ),
+            (any_of("source", "attack"), self.pick_source, [visitor, p["source"], p["attack"]], sources),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
             (p["switch"].input, self.pick_pictures, [visitor, p["switch"]], [said, p["cloud"]]),
-            (p["one_hot"].click, self.on_cloud_class, [visitor], of("class", "cloud")),
-            (p["brackets"].click, self.on_class, [visitor], of("class")),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
-            *(
-                (p[name].input, self.pick_compared, [visitor, p["first"], p["second"]], compared)
-                for name in ("first", "second")
+            (any_of("first", "second"), self.pick_compared, [visitor, p["first"], p["second"]], compared),
+            (
+                partial(gr.on, [menu.input for menu in filters]),
+                self.on_filter,
+                [visitor, *filters],
+                [said, p["printed"]],
             ),
-            *((menu.input, self.on_filter, [visitor, *filters], [said, p["printed"]]) for menu in filters),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
+        bind_selection(self.context, self.room)
         lists = [p[name] for name in ("source", "run", "first", "second")]
         self.context.bind_room(own_tab, *lists)
         for buttons in (p["lasso_buttons"], won):
-            buttons.bind_events(fields, start_stream, lists, self._lists)
+            buttons.bind_events(form, start_stream, lists, self._lists)
         self.opener.bind_event(p["lassoed"].click, self.open_picture)
         self.opener.bind_event(p["won"].click, self.open_won)
         self._bind_jobs()
@@ -149,25 +146,9 @@ class FiguresTab(SelectionEvents):
         session.figures = replace(session.figures, run_folder=run, ablation_points=found)
 
     # --- the cloud
-    def _point(self, visitor: str, event: gr.EventData) -> tuple[Session, int | None]:
-        """The session, and the point of the cloud that an event names, or None."""
-        session = self.context.sessions.get(visitor)
-        one = session.figures.placed_cloud
-        return session, clicked_integer(event, len(one.points.kind) if one else 0)
-
-    def on_point(self, visitor: str, event: gr.EventData) -> Updates:
-        """A point was clicked: its picture is selected, and its class in every room that has it."""
-        session, i = self._point(visitor, event)
-        one = session.figures.placed_cloud
-        if one is None or i is None:
-            return {}
-        picture, k = int(one.points.picture[i]), int(one.points.label[i])
-        if picture < 0:
-            return self._select_class(session, k, None)
-        return self._select_class(session, int(one.cloud.label[picture]), picture)
-
     def on_hover(self, visitor: str, event: gr.EventData) -> Updates:
-        session, i = self._point(visitor, event)
+        session = self.context.sessions.get(visitor)
+        i = Mark.read(event_data(event), session).point
         return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
 
     def on_lasso(self, visitor: str, event: gr.EventData) -> Updates:
@@ -222,33 +203,6 @@ class FiguresTab(SelectionEvents):
             self._show_example(session, example)
             updates |= self.context.answer(session, self.room, "cloud")
         return updates | {self.parts["budget"]: strength_update(attack, layout.STRENGTH_INFO, usable=live)}
-
-    def on_chip(self, visitor: str, event: gr.EventData) -> Updates:
-        """A class was pressed: it is selected, or deselected if it was."""
-        session = self.context.sessions.get(visitor)
-        one, raw = session.figures.placed_cloud, event_data(event)
-        k = parse_int(raw.get("k"), 0, len(one.cloud.names)) if one else None
-        if k is None:
-            return {}
-        if k == selected_class(session):
-            return self._change(session, "cloud", k=None, picture=None, released_class=session.selection.k)
-        return self._select_class(session, k, None)
-
-    def on_cloud_class(self, visitor: str, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        one = session.figures.placed_cloud
-        k = clicked_integer(event, len(one.cloud.names) if one else 0)
-        return {} if k is None else self._select_class(session, k, session.figures.picture)
-
-    def _select_class(self, session: Session, k: int, picture: int | None) -> Updates:
-        """Select a class of the cloud; in every room, if the displayed run has it."""
-        one, known = session.figures.placed_cloud, session.run.class_prompts.names if session.run else ()
-        assert one is not None
-        name = one.cloud.names[k]
-        if name not in known:
-            return self._change(session, "cloud", k=k, picture=picture, released_class=session.selection.k)
-        session.figures = replace(session.figures, k=k, picture=picture, released_class=None)
-        return self._select(session, "class", "cloud", k=known.index(name), atom=None)
 
     def pick_projection(self, visitor: str, projection: JsonValue) -> Updates:
         known = projection in ("PCA", "UMAP")

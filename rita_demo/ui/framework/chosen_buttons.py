@@ -17,7 +17,8 @@ from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import MeasuredCell
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
-from rita_demo.ui.framework.panels import FormValues, Parts, Updates
+from rita_demo.ui.framework.form import Form
+from rita_demo.ui.framework.panels import FormValues, Updates
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
@@ -68,13 +69,9 @@ class ChosenButtons:
         return self.context.panels.draw_only(session, self.components[:4]) | {self.measured: ""}
 
     def bind_events(
-        self,
-        fields: Parts,
-        start_stream: StartStream,
-        lists: Sequence[Component],
-        refresh: Callable[[Session], Updates],
+        self, form: Form, start_stream: StartStream, lists: Sequence[Component], refresh: Callable[[Session], Updates]
     ) -> None:
-        """Connect the events. ``fields``: the components of the form with the settings; ``start_stream`` connects a press
+        """Connect the events. ``form``: has the settings; ``start_stream`` connects a press
         that makes pictures the next stream; ``refresh`` gives updates of ``lists``, which name the runs of the server."""
         context, visitor = self.context, self.context.visitor
         safe, said = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
@@ -83,9 +80,13 @@ class ChosenButtons:
         stopped = context.done("Stopped. “Measure these pictures” goes on from there.")
         job = StoppableJob(context, self.stop, lambda _: stopped)
         outputs = context.outputs(self.stop, self.measured, *lists)
-        self.fields, self.refresh = fields, refresh
+        self.form, self.refresh = form, refresh
         job.bind_event(
-            self.measure.click, self.measure_chosen, {visitor, *fields.values()}, outputs, **queued_event("figures")
+            self.measure.click,
+            self.measure_chosen,
+            {visitor, *form.fields.values()},
+            outputs,
+            **queued_event("figures"),
         )
         start_stream(self.stream.click, self.choice.find)
 
@@ -115,7 +116,7 @@ class ChosenButtons:
         context, time_left = self.context, TimeLeft()
         session = context.sessions.get(str(values[context.visitor]))
         chosen, engine = self.choice.find(session), context.engine_of(session)
-        form = {name: values[component] for name, component in self.fields.items()}
+        form = self.form.read(session, values)
         request = evaluation_page.chosen_request(
             self.folders, settings_from(form), engine.info.name, chosen, methods_of(form)
         )

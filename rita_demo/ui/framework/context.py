@@ -1,6 +1,5 @@
 """What all tabs share: models, sessions, panels, and the places for messages."""
 
-import functools
 import inspect
 import threading
 import time
@@ -134,6 +133,12 @@ class Signal(HtmlWidget):
     script = "watch('value', () => document.dispatchEvent(new CustomEvent('changed')));"
 
 
+class RunShown(HtmlWidget):
+    """Its value counts the runs that were shown or stopped; ``submit`` asks for what follows."""
+
+    script = "watch('value', () => trigger('submit'));"
+
+
 class Bell(HtmlWidget):
     """In a room; ``submit`` asks to draw it."""
 
@@ -146,7 +151,7 @@ document.addEventListener('changed', () => {
 @dataclass(frozen=True)
 class AppContext:
     """Shared by all tabs. ``signal`` tells the room in
-    sight that something changed; ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
+    sight that something changed, and ``run_shown`` the page that a run ended; ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
     jobs, for background work to wait; ``downloads`` is entered while a file is made: it limits their number."""
 
     models: ModelPool
@@ -155,6 +160,7 @@ class AppContext:
     error_banner: ErrorBanner
     status: gr.HTML
     signal: Signal
+    run_shown: RunShown
     visitor: gr.State
     activity: EngineActivity = field(default_factory=EngineActivity)
     downloads: threading.BoundedSemaphore = field(default_factory=partial(threading.BoundedSemaphore, MAX_DOWNLOADS))
@@ -181,6 +187,15 @@ class AppContext:
         session.touch(*topics)
         return {self.signal: str(session.changes)}
 
+    def say_when_drawn(self, session: Session, html: str) -> Updates:
+        """The status line shows ``html`` once the room in sight is drawn: after whatever was answered before."""
+        session.said_when_drawn = html
+        return self.changed(session)
+
+    def run_ended(self, session: Session) -> Updates:
+        """A run is on screen, or was stopped: what follows is asked for."""
+        return {self.run_shown: str(session.changes)}
+
     def answer(self, session: Session, room: str, *topics: str) -> Updates:
         """These topics changed by a quick event in ``room``: what the visitor waits for is drawn, and the room told to draw the
         rest. Gradio sends the outputs of an event one by one, and the browser draws every visible figure before it shows
@@ -196,19 +211,9 @@ class AppContext:
         handler: Callable[..., Updates],
         inputs: Sequence[Any],
         *topics: str,
-        active: Sequence[Component] = (),
     ) -> None:
-        """Connect an event in ``room`` whose ``handler`` returns :meth:`answer` of at most ``topics``. Components in ``active``
-        are not redrawn: the visitor is using them, and they show the change themselves."""
-        using = {id(component) for component in active}
-
-        @functools.wraps(handler)
-        def answered(visitor: str, *values: Any) -> Updates:
-            updates = handler(visitor, *values)
-            self.panels.leave(self.sessions.get(visitor), active)
-            return {component: value for component, value in updates.items() if id(component) not in using}
-
-        safe = handle_errors(self.error_banner)(answered if active else handler)
+        """Connect an event in ``room`` whose ``handler`` returns :meth:`answer` of at most ``topics``."""
+        safe = handle_errors(self.error_banner)(handler)
         event(safe, inputs, self.outputs_of(room, *topics), **immediate_event(handler))
 
     def bind_room(self, tab: gr.Tab, *more: Component) -> None:

@@ -14,22 +14,20 @@ from rita_demo.data.pictures import png_bytes
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import Run
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import BACKGROUND_EVENT, LONG_EVENT, AppContext
+from rita_demo.ui.framework.context import LONG_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.session import STORY, Session
 
 
 @dataclass(frozen=True)
 class RunOpener:
-    """``tabs`` holds all rooms; ``run`` computes a request and puts it on screen with updates of ``story``, and the handler
-    ``start_background_work`` does what follows. ``form_of`` gives the updates of the form for a run and its sample."""
+    """``tabs`` holds all rooms; ``run`` computes a request and puts it on screen with updates of ``story``. ``fill_form`` fills the form in with what gives a run, of a sample or not."""
 
     context: AppContext
     tabs: gr.Tabs
     story: Component
     run: Callable[[Session, RunRequest], Iterator[Updates]]
-    start_background_work: Callable[[str], Iterator[Updates]]
-    form_of: Callable[[Run, str | None], Updates]
+    fill_form: Callable[[Session, Run, str | None], None]
 
     def bind_event(
         self, event: Callable[..., Dependency], handler: Callable[..., Iterator[Updates]], *outputs: Block
@@ -37,9 +35,8 @@ class RunOpener:
         """Connect an event whose handler yields :meth:`steps`, and perhaps updates of ``outputs``."""
         context = self.context
         safe = notice.handle_errors(context.error_banner, lambda: {context.status: ""})
-        shown = context.outputs(self.tabs, self.story, *outputs)
-        opened = event(safe(handler), context.visitor, shown, **LONG_EVENT)
-        opened.success(safe(self.start_background_work), context.visitor, context.outputs(), **BACKGROUND_EVENT)
+        shown = context.outputs(context.run_shown, self.tabs, self.story, *outputs)
+        event(safe(handler), context.visitor, shown, **LONG_EVENT)
 
     def steps(
         self, session: Session, find: Callable[[], RunRequest], room: str = STORY, what: str = "The run"
@@ -61,7 +58,7 @@ class RunOpener:
                 chosen, sample = session.attack_defend, request.sample
                 # the form asks what was run: its picture is the next one's, too
                 chosen.sample, chosen.source = sample, None if sample else png_bytes(session.run.clean.picture.pixels)
-                chosen.filled = self.form_of(session.run, sample)
+                self.fill_form(session, session.run, sample)
                 yield self.context.changed(session, "form")
             except BaseException as error:
                 session.model, session.memories = before

@@ -21,14 +21,15 @@ from rita_demo.ui.session.session import Session
 #: What an event can change. "run": the whole run; "attack_steps": the stored attack steps; "checks": what
 #: the Story asks of the run's pictures; "inside": a what-if;
 #: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside* are another
-#: picture's; "form": what the form asks for, other than by its own fields; "stream": the stream on screen;
+#: picture's; "form": what the form asks for, other than by its own fields; "drawer": the settings of the methods,
+#: other than by their own controls; "stream": the stream on screen;
 #: "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
-TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side", "form", "story")
+TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side", "form", "drawer", "story")
 TOPICS += ("memory", "stream", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 #: What a new run does not change.
-OF_NO_RUN = frozenset({"form", "stream"})
+OF_NO_RUN = frozenset({"form", "drawer", "stream"})
 
-Updates = dict[Component, Any]
+Updates = dict[Block, Any]
 Inputs = (
     Component | Sequence[Component] | AbstractSet[Component]
 )  # what an event reads; as a set they come as a mapping
@@ -36,7 +37,7 @@ Inputs = (
 PanelValue = Figure | JsonValue
 Parts = dict[str, Any]  # components by name; Gradio makes their events at runtime
 FormValues = Mapping[Component, Any]  # as Gradio hands them over
-C = TypeVar("C", bound=Component)
+C = TypeVar("C", bound=Block)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Panel:
     """``draw`` makes the component's value (or a Gradio update); ``room`` is the id of the tab it is in, None outside
     every tab; ``first``: drawn in the answer of an event, before the rest of its room."""
 
-    component: Component
+    component: Block
     draw: Callable[[Session], PanelValue]
     topics: frozenset[str]
     room: str | None
@@ -75,7 +76,7 @@ class PanelRegistry:
         every = frozenset(topics) if OF_NO_RUN.intersection(topics) else frozenset(topics) | {"run"}
         self._panels.append(Panel(component, draw, every, _room_of(component), first, len(self._panels)))
         initial = draw(Session())
-        if isinstance(initial, str):
+        if isinstance(initial, str) and isinstance(component, Component):
             component.value = initial  # shown until there is a run
         return component
 
@@ -87,7 +88,7 @@ class PanelRegistry:
         """Call ``hook`` when ``room`` comes to sight, before it is drawn; it may give updates of other components."""
         self._opened.setdefault(room, []).append(hook)
 
-    def components(self, room: str, *topics: str) -> list[Component]:
+    def components(self, room: str, *topics: str) -> list[Block]:
         """What :meth:`answer` may give values for; without ``topics``: what :meth:`draw` may."""
         panels = self._answering(room, topics) if topics else self._of(room)
         return list(dict.fromkeys(panel.component for panel in panels))
@@ -111,12 +112,12 @@ class PanelRegistry:
         """Whether the room has something to draw."""
         return any(panel.is_stale(session) for panel in self._of(room))
 
-    def draw_only(self, session: Session, components: Iterable[Component]) -> Updates:
+    def draw_only(self, session: Session, components: Iterable[Block]) -> Updates:
         """The new values of a few panels, stale or not."""
         wanted = {id(c) for c in components}
         return self._values(session, [p for p in self._panels if id(p.component) in wanted])
 
-    def leave(self, session: Session, components: Iterable[Component], *topics: str) -> None:
+    def leave(self, session: Session, components: Iterable[Block], *topics: str) -> None:
         """Take these as drawn: the visitor is using them, and they show the change themselves. ``topics``: only what depends on
         one of them."""
         wanted = {id(c) for c in components}
@@ -157,7 +158,7 @@ class PanelRegistry:
         return updates
 
 
-def _room_of(component: Component) -> str | None:
+def _room_of(component: Block) -> str | None:
     block: Block | None = component
     while block is not None:
         if isinstance(block, gr.Tab):

@@ -7,7 +7,6 @@ from typing import Any
 
 import gradio as gr
 from gradio.blocks import Block
-from gradio.components import Component
 from gradio.events import Dependency
 
 from rita_demo.engine.loading import LOADING, loading_steps
@@ -21,7 +20,7 @@ TOO_LATE = notice.done_html("It was done before it could be stopped.")
 REFUSED = notice.done_html("Not done: the message above says why.")
 
 
-class Finished(dict[Component, Any]):
+class Finished(dict[Block, Any]):
     """Updates of a job that has nothing left to compute: they and what follows are shown even if it is stopped now."""
 
 
@@ -38,11 +37,8 @@ class StoppableJob:
     ) -> None:
         self._context, self._button, self._name = context, button, str(button.elem_id)
         self._on_stopped, self._while_running = on_stopped, while_running
-        shown = [context.error_banner, context.status]
         safe = notice.handle_errors(context.error_banner)
-        self._say: tuple[Any, ...] = (safe(self._last_words), context.visitor, shown)
-        clicked = button.click(safe(self._on_stop), context.visitor, [*shown, button], **IMMEDIATE_EVENT)
-        clicked.then(*self._say, **IMMEDIATE_EVENT)
+        button.click(safe(self._on_stop), context.visitor, context.outputs(button), **IMMEDIATE_EVENT)
 
     def bind_event(
         self,
@@ -52,10 +48,8 @@ class StoppableJob:
         outputs: Sequence[Block],
         **options: Any,
     ) -> Dependency:
-        """Connect an event with a job. When the page shows all of it, it also says if it was stopped too late."""
-        started = event(self.handler(work), inputs, outputs, **options)
-        started.then(*self._say, **IMMEDIATE_EVENT)
-        return started
+        """Connect an event with a job."""
+        return event(self.handler(work), inputs, outputs, **options)
 
     def handler(self, work: Callable[..., Iterator[Updates]], *, follows: bool = False) -> Any:
         """The handler of an event: ``work`` with the stop button while it runs, and an error message when it fails.
@@ -70,7 +64,7 @@ class StoppableJob:
             asked = jobs.stop_requests[name]
             with session.lock:
                 jobs.running[name] += 1
-                jobs.stopped.pop(name, None)
+                jobs.stopped.discard(name)
             try:
                 with self._while_running(), closing(self._with_model(session, work(*values))) as steps:
                     yield {**self._show_button(True), self._context.error_banner: ""}
@@ -85,11 +79,11 @@ class StoppableJob:
                     jobs.running[name] -= 1
                     cut = jobs.stop_requests[name] != asked
                     if cut:
-                        jobs.stopped[name] = ""
+                        jobs.stopped.add(name)
             last: Updates = {}
-            if cut:
+            if cut:  # said when the room is drawn: the answer of the stop button may come later than this one
                 last = {self._context.status: TOO_LATE} if finished else self._on_stopped(session)
-                jobs.stopped[name] = last.get(self._context.status, "")
+                last |= self._context.say_when_drawn(session, last[self._context.status])
             yield {**last, **self._show_button(False)}
 
         job.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
@@ -108,14 +102,11 @@ class StoppableJob:
         return {self._button: gr.update(visible=visible)}
 
     def _on_stop(self, visitor: str) -> Updates:
-        jobs = self._context.sessions.get(visitor).jobs
+        session = self._context.sessions.get(visitor)
+        jobs = session.jobs
         jobs.stop_requests[self._name] += 1
         if not jobs.running[self._name]:  # it ended meanwhile
-            jobs.stopped.setdefault(self._name, TOO_LATE)
-            return {self._context.status: jobs.stopped[self._name], **self._show_button(False)}
+            said = {} if self._name in jobs.stopped else self._context.say_when_drawn(session, TOO_LATE)
+            jobs.stopped.add(self._name)
+            return said | self._show_button(False)
         return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
-
-    def _last_words(self, visitor: str) -> Updates:
-        """The page shows that the job stops, or all that the job drew. If its last words came before that: again."""
-        said = self._context.sessions.get(visitor).jobs.stopped.get(self._name)
-        return {self._context.status: said} if said else {}

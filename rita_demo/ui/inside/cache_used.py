@@ -6,7 +6,6 @@ picture was decided from, the same item may be in another slot or missing: it is
 
 from html import escape
 
-import gradio as gr
 import numpy as np
 
 from rita_demo.data.memory import MemoryTable
@@ -14,17 +13,8 @@ from rita_demo.records import CacheState
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import thumbnail_html
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 ClassAndSlot = tuple[int, int]
-
-
-def clicked_slot(event: gr.EventData, session: Session) -> ClassAndSlot | None:
-    """Class and slot of ``cache_before`` that an untrusted event names; None if that slot is empty."""
-    raw, count = event_data(event), session.run.cache_before.count if session.run else np.zeros(0)
-    k = parse_int(raw.get("k"), 0, len(count))
-    slot = parse_int(raw.get("slot"), 0, 0 if k is None else int(count[k]))
-    return None if k is None or slot is None else (k, slot)
 
 
 def selected_slot(session: Session) -> ClassAndSlot | None:
@@ -79,16 +69,22 @@ def class_cards(session: Session) -> str:
 def _button(session: Session, place: ClassAndSlot) -> str:
     assert session.run is not None
     cache, (k, slot), found = session.run.cache_before, place, find_in_history(session, place)
-    memory, row = session.history, None if found is None else session.history.row(*found)
+    thumbnail, mark = thumbnail_html(None), "disabled"  # it is no longer in the memory's history
+    if found is not None:
+        (held_as, at), moment = found
+        row = session.history.row((held_as, at), moment)
+        assert row is not None
+        thumbnail = thumbnail_html(session.history.crop(row), session.history.file[row])
+        mark = f'data-memory_k="{held_as}" data-slot="{at}" data-moment="{moment}"'
     out, pressed = place in session.inside.what_if.exclusions.cache_items, place == selected_slot(session)
     entropy = float(cache.entropy[place])
     label = escape(
         f"{session.run.class_prompts.names[k]}, slot {slot}: view {int(cache.view[place])} of picture "
         f"{int(cache.born[place]) + 1}, entropy {entropy:.3f} nats{', left out' if out else ''}"
+        f"{'' if found else ', no longer in the memory’s history'}"
     )
     return (
-        f'<button type="button" class="{"out" if out else ""}" data-k="{k}" data-slot="{slot}" '
+        f'<button type="button" class="{"out" if out else ""}" {mark} '
         f'aria-pressed="{str(pressed).lower()}" aria-label="{label}" title="{label}">'
-        f"{thumbnail_html(None) if row is None else thumbnail_html(memory.crop(row), memory.file[row])}<small>{entropy:.2f}"
-        f"{'<em>left out</em>' if out else ''}</small></button>"
+        f"{thumbnail}<small>{entropy:.2f}{'<em>left out</em>' if out else ''}</small></button>"
     )

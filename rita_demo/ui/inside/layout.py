@@ -31,7 +31,6 @@ class FigureRow:
             or "attacked": such a figure stands twice, clean on the left), ``k``, ``view`` and ``atom`` (the selected
             class, view and prompt; one without a default must be selected), ``session``, ``engine``. Others keep
             their default.
-        on_click: the method of :class:`rita_demo.ui.inside.tab.InsideTab` that handles a click.
         narrow_height: pixels on a narrow screen; ``height`` if None.
         first: drawn in the answer of an event, before the rest (of two sides: the attacked one).
     """
@@ -40,7 +39,6 @@ class FigureRow:
     aria: str
     height: int
     draw: Callable[..., Figure | None]
-    on_click: str = ""
     narrow_height: int | None = None
     first: bool = False
 

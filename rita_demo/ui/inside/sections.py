@@ -28,10 +28,8 @@ from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_menu
 from rita_demo.ui.widgets.data_uri import jpeg_uri
-from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.html_buttons import MarkButtons
 from rita_demo.ui.widgets.views_grid import ViewsGrid, grid_value, magnified_perturbation, sprite_value
-
-NO_PROMPT = "none chosen"
 
 
 def _text(name: str, draw: Callable[[Session], str], *topics: str, first: bool = False) -> Any:
@@ -106,21 +104,18 @@ def _build_below_costs(panels: PanelRegistry) -> Parts:
         class_menu = build_menu([], label="Selected class", elem_id="in-class", **menu)
         prompt_menu = build_menu([], label="Selected prompt", elem_id="in-prompt", **menu)
     panels.add(class_menu, class_choices, "class", "inside")
-    panels.add(prompt_menu, _prompt_choices, "class", "view", "inside")
+    panels.add(prompt_menu, prompt_choices, "class", "view", "inside")
     return {"class_menu": class_menu, "prompt_menu": prompt_menu}
 
 
-def _prompt_choices(session: Session) -> PanelValue:
+def prompt_choices(session: Session) -> PanelValue:
+    """The menu of prompts; numbered, because two of them may read the same."""
     run, at = session.run, session.selection
     if run is None or at.k is None:
         return gr.update()
-    names = prompt_names(run, at.k)
-    return gr.update(choices=names, value=names[0 if at.atom is None else at.atom + 1])
-
-
-def prompt_names(run: Run, k: int) -> list[str]:
-    """``NO_PROMPT``, then the prompts of class ``k``; numbered, because two of them may read the same."""
-    return [NO_PROMPT, *(f"{m}: {sentence}" for m, sentence in enumerate(run.class_prompts.prompts[k], 1))]
+    sentences = enumerate(run.class_prompts.prompts[at.k])
+    choices = [("none chosen", -1), *((f"{m + 1}: {sentence}", m) for m, sentence in sentences)]
+    return gr.update(choices=choices, value=-1 if at.atom is None else at.atom)
 
 
 def cell_text(session: Session) -> str:
@@ -201,7 +196,7 @@ SECTIONS = (
     ),
     Section(
         "How sure is each crop?",
-        figures=(FigureRow("entropies", "Entropy of every view", 210, plots.view_entropies, on_click="on_view"),),
+        figures=(FigureRow("entropies", "Entropy of every view", 210, plots.view_entropies),),
         fold="entropy-fold",
     ),
     Section(
@@ -210,13 +205,7 @@ SECTIONS = (
         f"{wording.term_html('transport plan')} below.",
         (
             FigureRow(
-                "costs",
-                "Cost of every class, clean and attacked",
-                380,
-                _class_costs,
-                on_click="on_class",
-                narrow_height=640,
-                first=True,
+                "costs", "Cost of every class, clean and attacked", 380, _class_costs, narrow_height=640, first=True
             ),
         ),
         below=_build_below_costs,
@@ -225,12 +214,12 @@ SECTIONS = (
         "Which crop moves onto which sentence?",
         "Crops across, surest on the attacked picture first; sentences down. Choose a cell to see what moving one onto the "
         "other costs.",
-        (FigureRow("plan", "Plan of the chosen class", 230, matrices.plan_matrix, on_click="on_cell", first=True),),
+        (FigureRow("plan", "Plan of the chosen class", 230, matrices.plan_matrix, first=True),),
         below=_text("in-cell", cell_text, "class", "view", "inside", first=True),
     ),
     Section(
         "What does each crop cost with each sentence?",
-        figures=(FigureRow("cost", "Cost of the chosen class", 230, matrices.cost_matrix, on_click="on_cell"),),
+        figures=(FigureRow("cost", "Cost of the chosen class", 230, matrices.cost_matrix),),
         fold="cost-fold",
     ),
     Section(
@@ -238,22 +227,16 @@ SECTIONS = (
         "A class may leave out the views that fit it worst (when ρ is below 1). Every prompt receives its full share, so "
         "prompts differ in what they cost.",
         (
-            FigureRow(
-                "mass", "Share of each view that moves to each class", 290, matrices.view_mass, on_click="on_mass"
-            ),
-            FigureRow(
-                "prompts", "What each prompt adds to the cost", 230, matrices.prompt_shares, on_click="on_prompt"
-            ),
+            FigureRow("mass", "Share of each view that moves to each class", 290, matrices.view_mass),
+            FigureRow("prompts", "What each prompt adds to the cost", 230, matrices.prompt_shares),
         ),
         fold="mass-fold",
     ),
     Section(
         "How do all classes look at once?",
         figures=(
-            FigureRow(
-                "all-views", "Share of each view that moves, all classes", 420, all_views, on_click="on_all_views"
-            ),
-            FigureRow("all-prompts", "What each prompt pays, all classes", 420, all_prompts, on_click="on_class"),
+            FigureRow("all-views", "Share of each view that moves, all classes", 420, all_views),
+            FigureRow("all-prompts", "What each prompt pays, all classes", 420, all_prompts),
         ),
         fold="all-fold",
     ),
@@ -261,7 +244,7 @@ SECTIONS = (
         "What did the memory hold of this class?",
         "As it was before this picture. Choose a stored view to see it in Memory, or to leave it out above.",
         below=lambda panels: {
-            "items": panels.add(HtmlButtons(elem_id="in-items"), cache_used.class_cards, "class", "memory", "inside")
+            "items": panels.add(MarkButtons(elem_id="in-items"), cache_used.class_cards, "class", "memory", "inside")
         },
         fold="memory-fold",
     ),
@@ -281,18 +264,10 @@ SECTIONS = (
         "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart. Every what-if keeps the "
         "update; only this slider makes it again, which takes a second or more.",
         (
-            FigureRow(
-                "entropy-change", "Entropy before and after the prompt update", 260, _entropy_change, on_click="on_view"
-            ),
+            FigureRow("entropy-change", "Entropy before and after the prompt update", 260, _entropy_change),
             FigureRow("loss", "Loss of the prompt update per step", 190, algorithms.tuning_loss),
             FigureRow("movement", "Movement of each prompt’s context", 190, algorithms.context_movement),
-            FigureRow(
-                "before-after",
-                "Costs before and after the prompt update",
-                400,
-                algorithms.cost_change,
-                on_click="on_class",
-            ),
+            FigureRow("before-after", "Costs before and after the prompt update", 400, algorithms.cost_change),
         ),
         above=_build_steps,
         fold="tuning-fold",

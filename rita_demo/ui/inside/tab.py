@@ -3,35 +3,34 @@
 It shares its selection with every other room. Its figures are drawn only while it is in sight.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.context import ENGINE_QUEUE, IMMEDIATE_EVENT, AppContext
+from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext, immediate_event
 from rita_demo.ui.framework.panels import Parts, Updates
-from rita_demo.ui.framework.selection_events import STEP_TOPICS, SelectionEvents
-from rita_demo.ui.inside import cache_used, what_if
-from rita_demo.ui.inside.layout import Section, build_section
+from rita_demo.ui.framework.selection import bind_selection
+from rita_demo.ui.inside import what_if
+from rita_demo.ui.inside.layout import build_section
+from rita_demo.ui.inside.method_settings import build_method_settings
 from rita_demo.ui.inside.run_panels import build_answers, build_head, build_rest
-from rita_demo.ui.inside.sections import SECTIONS, prompt_names
+from rita_demo.ui.inside.sections import SECTIONS
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.panels.attack_sliders import build_step_slider
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
-from rita_demo.ui.widgets.plotly_view import clicked_integer, event_data
+from rita_demo.ui.widgets.html_buttons import is_of
 
 
-class InsideTab(SelectionEvents):
-    """The room. Build it inside ``gr.Tab``; ``parts`` holds its components by name."""
+class InsideTab:
+    """The room. Build it inside ``gr.Tab``; ``parts`` holds its components by name. ``of_form``: the settings that the form has."""
 
     room = "inside"
 
-    def __init__(self, context: AppContext) -> None:
+    def __init__(self, context: AppContext, of_form: Collection[str]) -> None:
         self.context, panels = context, context.panels
         build_head(panels)
         panels.add(gr.HTML(elem_id="inside-says"), run_summary_bar.says, "inside", "step")
@@ -41,33 +40,22 @@ class InsideTab(SelectionEvents):
         for section in SECTIONS:
             self.parts |= build_section(context, section)
         self.parts |= build_rest(panels)
+        build_method_settings(context, of_form)
         panels.prepare(self.room, self.prepare)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
-        p, visitor, bind = self.parts, self.context.visitor, partial(self.context.bind_quick, self.room)
-        step = self.step_slider
-        bind(step.input, self.pick_step, [visitor, step], *STEP_TOPICS, active=[step])
-        bind(p["field"].release, self.on_field_step, [visitor], *STEP_TOPICS)
-        bind(p["steps_figure"].click, self.on_step, [visitor], *STEP_TOPICS)
-        bind(p["side"].input, self.pick_side, [visitor, p["side"]], "side")
-        clicks: dict[str, list[Any]] = {"on_view": [p["field"].click], "on_item": [p["items"].click]}
-        for row in (figure for section in SECTIONS for figure in section.figures if figure.on_click):
-            clicks.setdefault(row.on_click, []).extend(p[name].click for name in row.components)
-        for name, events in clicks.items():
-            bind(partial(gr.on, events), getattr(self, name), [visitor], "class", "view", "memory")
-        for menu, handler in (("class_menu", self.pick_class), ("prompt_menu", self.pick_prompt)):
-            bind(p[menu].input, handler, [visitor, p[menu]], "class", "view")
-        for side in SIDES:
-            grid = p[f"grid_{side}"]
-            bind(grid.click, self.on_view, [visitor], "class", "view", active=[grid])
+        p, visitor = self.parts, self.context.visitor
+        controls = {"step": self.step_slider, "side": p["side"], "k": p["class_menu"], "atom": p["prompt_menu"]}
+        bind_selection(self.context, self.room, controls)
         self._bind_what_if()
         self.context.bind_room(own_tab)
         banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
-        for section in filter(lambda section: section.fold, SECTIONS):
-            outputs = [banner, *(p[name] for name in section.components)]
-            for event, is_open in ((p[section.fold].expand, True), (p[section.fold].collapse, False)):
-                event(safe(self.on_fold(section, is_open)), visitor, outputs, **IMMEDIATE_EVENT)
+        folds = [section for section in SECTIONS if section.fold]
+        figures = [p[name] for section in folds for name in section.components]
+        for kind, handler, outputs in (("expand", self.on_expand, figures), ("collapse", self.on_collapse, [])):
+            events = [getattr(p[section.fold], kind) for section in folds]
+            gr.on(events, safe(handler), visitor, [banner, *outputs], **immediate_event(handler))
         # To encode sentences again takes seconds: one at a time, through the engine's queue. The room then draws itself.
         shown: dict[str, Any] = {"show_progress": "minimal", "show_progress_on": p["steps"]}
         queued = ENGINE_QUEUE | shown | {"trigger_mode": "always_last", "api_visibility": "private"}
@@ -87,77 +75,17 @@ class InsideTab(SelectionEvents):
         self.context.crop_views(session, *SIDES)
         what_if.follow_selection(self.context.engine_of(session), session)
 
-    # --- selecting
-    def on_field_step(self, visitor: str, event: gr.EventData) -> Updates:
-        """The crop field's control was moved, or the attack was played to its end."""
-        return self.pick_step(visitor, event_data(event).get("step"))
-
-    def on_step(self, visitor: str, event: gr.EventData) -> Updates:
-        _, run = self._session_and_run(visitor)
-        return self.pick_step(visitor, None if run is None else clicked_integer(event, last_step(run) + 1))
-
-    def pick_side(self, visitor: str, side: JsonValue) -> Updates:
-        session, run = self._session_and_run(visitor)
-        return {} if run is None or side not in SIDES else self._select(session, "side", side=side)
-
-    def on_mass(self, visitor: str, event: gr.EventData) -> Updates:
-        """A cell of views times classes was clicked: both are chosen."""
-        session, n = self._clicked_view(visitor, event)
-        if n is None or session.run is None:
-            return {}
-        k = clicked_integer(event, len(session.run.class_prompts.names), 1)
-        return {} if k is None else self._select(session, "view", "class", view=n, k=k, atom=None)
-
-    def on_prompt(self, visitor: str, event: gr.EventData) -> Updates:
-        """A prompt's bar was clicked."""
-        session, run = self._session_and_run(visitor)
-        k = session.selection.k
-        m = clicked_integer(event, 0 if run is None or k is None else len(run.class_prompts.prompts[k]))
-        return {} if m is None else self._select(session, "view", atom=m)
-
-    def pick_prompt(self, visitor: str, name: JsonValue) -> Updates:
-        """A prompt was chosen from the list, or none."""
-        session, run = self._session_and_run(visitor)
-        k = session.selection.k
-        names = [] if run is None or k is None else prompt_names(run, k)
-        if name not in names:
-            return {}
-        return self._select(session, "view", atom=names.index(name) - 1 if name != names[0] else None)
-
-    def on_all_views(self, visitor: str, event: gr.EventData) -> Updates:
-        """A cell of views times all classes was clicked: both are chosen."""
-        session, run = self._session_and_run(visitor)
-        N = len(run.attacked.encoded_views.features) if run else 0
-        code = clicked_integer(event, N * len(run.class_prompts.names) if run else 0)
-        if code is None:
-            return {}
-        return self._select(session, "view", "class", view=code % N, k=code // N, atom=None)
-
-    def on_item(self, visitor: str, event: gr.EventData) -> Updates:
-        """A cached view was chosen: *Memory* goes to the latest moment that held it."""
+    def on_expand(self, visitor: str, event: gr.EventData) -> Updates:
+        """A fold was opened: its figures are drawn."""
         session = self.context.sessions.get(visitor)
-        place = cache_used.clicked_slot(event, session)
-        if place is None:
-            return {}
-        found = cache_used.find_in_history(session, place)
-        if found is None:
-            raise DemoError("This view is no longer in the memory's history.", "Choose another.")
-        item, moment = found
-        last = moment == len(session.history.moments) - 1
-        changes = {"item": item, "moment": None if last else moment, "k": place[0]}
-        return self._select(session, "memory", "class", **changes)
+        used = [one for one in SECTIONS if one.fold and is_of(event, self.parts[one.fold])]
+        session.inside.open_folds |= {one.fold for one in used}
+        return self.context.panels.draw_only(session, [self.parts[name] for one in used for name in one.components])
 
-    def on_fold(self, section: Section, is_open: bool) -> Callable[[str], Updates]:
-        """A fold was opened or closed."""
-
-        def handler(visitor: str) -> Updates:
-            session = self.context.sessions.get(visitor)
-            inside = session.inside
-            inside.open_folds = inside.open_folds | {section.fold} if is_open else inside.open_folds - {section.fold}
-            figures = [self.parts[name] for name in section.components]
-            return self.context.panels.draw_only(session, figures) if is_open else {}
-
-        return handler
+    def on_collapse(self, visitor: str, event: gr.EventData) -> Updates:
+        inside = self.context.sessions.get(visitor).inside
+        inside.open_folds -= {one.fold for one in SECTIONS if one.fold and is_of(event, self.parts[one.fold])}
+        return {}
 
     # --- what if
     def _decide_again(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> Updates:
@@ -190,7 +118,7 @@ class InsideTab(SelectionEvents):
 
     def on_truth(self, visitor: str, name: JsonValue) -> Updates:
         """Another class counts as right."""
-        _, run = self._session_and_run(visitor)
+        run = self.context.sessions.get(visitor).run
         if run is None or name not in run.class_prompts.names:
             return {}
         return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})

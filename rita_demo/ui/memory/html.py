@@ -2,8 +2,6 @@
 
 from html import escape
 
-import gradio as gr
-
 from rita_demo.analysis import resultant_length
 from rita_demo.data.memory import MemoryTable
 from rita_demo.records import CacheEvent
@@ -12,18 +10,9 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import html_table
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int
 
 MAX_ROWS = 60  # of the log on the page
 MAX_EVENTS = 6  # views that entered, in a row of the log
-
-
-def clicked_item(event: gr.EventData, memory: MemoryTable, t: int) -> tuple[int, int] | None:
-    """Class and slot at moment ``t`` that an untrusted event names; None if that slot is empty."""
-    raw = event_data(event)
-    k = parse_int(raw.get("k"), 0, len(memory.names))
-    slot = parse_int(raw.get("slot"), 0, memory.moments[t].slots)
-    return None if k is None or slot is None or memory.row((k, slot), t) is None else (k, slot)
 
 
 def contents(session: Session) -> str:
@@ -73,7 +62,7 @@ def _card(
         about += f", true class {truth or 'unknown'}"
         label = escape(f"Pseudo-label {name}, slot {slot}: entropy {entropy:.3f} nats, {old}{about}")
         buttons += (
-            f'<button type="button" data-k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
+            f'<button type="button" data-memory_k="{k}" data-slot="{slot}" aria-pressed="{str((k, slot) == selected).lower()}" '
             f'tabindex="{0 if (k, slot) == focus else -1}" aria-label="{label}" title="{label}">'
             f"{thumbnail_html(memory.crop(row), memory.file[row])}<small>{entropy:.2f}</small>"
             f"<small>{right}{mark}</small></button>"

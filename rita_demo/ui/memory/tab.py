@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
@@ -18,7 +17,6 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import LONG_EVENT, AppContext, immediate_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.framework.selection_events import SelectionEvents
 from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
@@ -30,13 +28,13 @@ from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, download_value
-from rita_demo.ui.widgets.plotly_view import PlotlyView, parse_int
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, MarkButtons, download_value
+from rita_demo.ui.widgets.plotly_view import PlotlyView
 
 MAX_NAME = 60  # characters of an imported file's name
 
 
-class MemoryTab(SelectionEvents):
+class MemoryTab:
     """The room. Build it inside its ``gr.Tab``. ``folders``: datasets of the server, for thumbnails of a stored example."""
 
     room = "memory"
@@ -79,7 +77,7 @@ class MemoryTab(SelectionEvents):
         )
         self.moment = add(moment, memory_panels.slider, "memory")
         add(gr.HTML(elem_id="moment-title"), memory_panels.moment_heading, "memory")
-        self.cards = add(HtmlButtons(elem_id="contents"), html.contents, "memory", "class")
+        self.cards = add(MarkButtons(elem_id="contents"), html.contents, "memory", "class")
         with gr.Row(elem_id="memory-buttons"):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
@@ -119,10 +117,7 @@ class MemoryTab(SelectionEvents):
         context, visitor = self.context, self.context.visitor
         topics = ("memory", "class", "view", "side")
         bind = partial(context.bind_quick, self.room)
-        bind(self.moment.input, self.pick_moment, [visitor, self.moment], *topics, active=[self.moment])
         for event, handler, *more in (
-            (self.cards.click, self.click_item),
-            (self.distances.click, self.on_class),
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
             (self.menu.input, self.pick_memory, self.menu),
@@ -164,7 +159,7 @@ class MemoryTab(SelectionEvents):
             else:
                 session.memory.example, session.memories = None, session.memories.using(int(str(name)))
                 session.select(item=None, moment=None)
-        return {self.context.error_banner: "", **self._select(session, "memory")}
+        return {self.context.error_banner: "", **self.context.answer(session, self.room, "memory")}
 
     def _show_stored(self, session: Session, one: StreamRun) -> None:
         session.memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
@@ -196,34 +191,6 @@ class MemoryTab(SelectionEvents):
         shown = session.shown_history
         what = "The picture" if row is None else shown.picture[row] or f"Picture {shown.born[row] + 1}"
         yield from self.opener.steps(session, find, what=what)
-
-    def pick_moment(self, visitor: str, number: JsonValue) -> Updates:
-        session = self.context.sessions.get(visitor)
-        at = parse_int(number, 0, len(session.shown_history.moments))
-        if at is None:
-            return {}
-        place = session.shown_history.place(session.selected_item, at)
-        return self._select(session, "memory", moment=at, item=place)
-
-    def click_item(self, visitor: str, event: gr.EventData) -> Updates:
-        """A stored view was clicked: its class is selected in every room, and the view itself if it comes from the
-        displayed picture."""
-        session = self.context.sessions.get(visitor)
-        memory, t = session.shown_history, session.selected_moment
-        chosen = html.clicked_item(event, memory, t) if memory.moments else None
-        return {} if chosen is None else self._select_item(session, memory, memory.row(chosen, t), chosen)
-
-    def _select_item(self, session: Session, memory: MemoryTable, row: int | None, chosen: tuple[int, int]) -> Updates:
-        run = session.run
-        if run is None or row is None or memory.key != run.class_prompts.key:
-            return self._select(session, "memory", item=chosen)
-        k, here = chosen[0], run.cache_after
-        changes: dict[str, Any] = {"item": chosen, "k": k, "atom": None}
-        born, view = int(memory.born[row]), int(memory.view[row])
-        same_view = (here.born[k] == born) & (here.view[k] == view)
-        if born == here.pictures - 1 and same_view.any():
-            changes |= {"view": view, "side": "attacked"}
-        return self._select(session, "memory", "class", "view", "side", **changes)
 
     def on_undo(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -309,7 +276,8 @@ class MemoryTab(SelectionEvents):
     def _replace_history(self, session: Session, history: MemoryTable, message: str) -> Updates:
         with session.lock:
             session.history, session.memory.example, session.memory.chosen = history, None, True
-        updates = self._select(session, "memory", moment=None, item=None)
+        session.select(moment=None, item=None)
+        updates = self.context.answer(session, self.room, "memory")
         return {self.context.error_banner: "", **self.context.done(message), **updates}
 
     def _compare(self, session: Session) -> None:

@@ -283,7 +283,7 @@ svg.addEventListener("click", (event) => {
   if (n === null) return;
   view = n === view ? -1 : n; // a second click selects nothing
   draw();
-  trigger("click", { data: [n] });
+  trigger("click", { view: n });
 });
 const weights = find(".counted");
 weights.addEventListener("click", () => {

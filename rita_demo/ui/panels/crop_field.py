@@ -32,8 +32,9 @@ TEMPLATE = """<div class="field"><div class="field-bar">
 
 class CropField(JsonWidget):
     """Value: :func:`crop_field_value`; ``step`` and ``view``: what is selected. ``release`` reports {"step": a stored
-    step}, ``click`` a crop as the marks of a figure do."""
+    step}, ``click`` {"view": a crop}."""
 
+    selects = ("click", "release")
     template, script = TEMPLATE, SCRIPT
 
 

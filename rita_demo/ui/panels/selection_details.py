@@ -16,8 +16,7 @@ def class_choices(session: Session) -> PanelValue:
     run, k = session.run, session.selection.k
     if run is None:
         return gr.update()
-    names = list(run.class_prompts.names)
-    return gr.update(choices=names, value=None if k is None else names[k])
+    return gr.update(choices=[(name, number) for number, name in enumerate(run.class_prompts.names)], value=k)
 
 
 def view_answers(session: Session) -> str:

@@ -46,7 +46,8 @@ class Selection:
 
 @dataclass
 class AttackDefendState:
-    """The form: ``filled``: what its components are to show; the picture of the next run, either the bytes ``source`` of an upload or the name of a
+    """The form: ``filled``: what its components are to show; ``settings``: of the methods, by name, as *Inside*'s drawer has them
+    (unchecked; a missing one is at its default); the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
     knowing attacker took its place; and whether the form asks for another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
     first name."""
@@ -58,6 +59,7 @@ class AttackDefendState:
     attack_before: str = ""
     form_differs: bool = False
     filled: dict[Any, Any] = field(default_factory=dict)
+    settings: dict[str, JsonValue] = field(default_factory=dict)
     list_begun: bool = False
 
 
@@ -105,12 +107,11 @@ class MemoryState:
 
 @dataclass
 class JobState:
-    """Long jobs by the name of their stop button: how many run, how often the button was pressed, and the last words
-    of jobs that were stopped ("" until they are known)."""
+    """Long jobs by the name of their stop button: how many run, how often the button was pressed, and which were stopped."""
 
     running: Counter[str] = field(default_factory=Counter)
     stop_requests: Counter[str] = field(default_factory=Counter)
-    stopped: dict[str, str] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)
 
 
 @dataclass

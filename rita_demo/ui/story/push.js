@@ -58,7 +58,7 @@ function pick(event) {
 }
 handle.addEventListener("pointerdown", (event) => (handle.setPointerCapture(event.pointerId), pick(event)));
 handle.addEventListener("pointermove", (event) => event.buttons && pick(event));
-handle.addEventListener("pointerup", () => trigger("click", { data: [chosen] }));
+handle.addEventListener("pointerup", () => trigger("click", { view: chosen, atom: -1 }));
 handle.addEventListener("keydown", (event) => {
   const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
   if (!move) return;

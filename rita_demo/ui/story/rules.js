@@ -40,7 +40,7 @@ built.push(() => {
   tiles = data.boxes.map((_, n) => {
     const tile = add(field, "button", "", "tile");
     tile.type = "button";
-    tile.addEventListener("click", () => ((chosen = n), draw(), trigger("click", { data: [n] })));
+    tile.addEventListener("click", () => ((chosen = n), draw(), trigger("click", { view: n, atom: -1 })));
     cell(tile, n);
     return tile;
   });

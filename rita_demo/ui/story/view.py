@@ -29,9 +29,10 @@ class StoryView(JsonWidget):
     """Values, each a dict or None: ``value``: :func:`story_value`; ``steps``: :func:`story_steps`; ``crops``:
     :func:`story_crops`; ``checks``: :func:`story_checks`; ``partial``: the picture of a run that is being computed.
 
-    ``release`` reports {"step": a stored step}, ``click`` a crop as the marks of a figure do, ``select`` {"name": the
+    ``release`` reports {"step": a stored step}, ``click`` {"view": a crop, "atom": -1}, ``select`` {"name": the
     true class}; ``submit`` asks for the attacker who knows RITA, ``undo`` for the attack before it."""
 
+    selects = ("click", "release")
     template, css = TEMPLATE, STORY_CSS
 
     def __init__(self, value: dict[str, Any] | str | None = None, **html: Any) -> None:

@@ -82,7 +82,7 @@ def _row(shown: ShownStream, views: tuple[RememberedView, ...], view: Remembered
         left = f"at picture {after.picture + 1}, for its view {after.view} ({after.gain:.3f} nats lower)"
     title = f"Open picture {number} in all rooms"
     button = (
-        f'<button type="button" data-t="{number}" aria-label="{title}" title="{title}">'
+        f'<button type="button" data-picture="{number}" aria-label="{title}" title="{title}">'
         f"{_crop(shown, view, box)}</button>"
     )
     truth = f"{_truth(shown, view)}<small>{escape(view.name)}, {_kind(view)}</small>"

@@ -204,7 +204,7 @@ def picture_buttons(shown: ShownStream, pictures: Iterable[tuple[int, list[tuple
             f"<small>{'✓' if k == label else '✗'} {escape(title)}: {escape(names[k])}</small>" for title, k in answers
         )
         buttons += (
-            f'<button type="button" data-t="{n + 1}" aria-pressed="{str(n + 1 == shown.t).lower()}">'
+            f'<button type="button" data-picture="{n + 1}" aria-pressed="{str(n + 1 == shown.t).lower()}">'
             f"{shown.image(picture, 64) or blank_html(picture)}<span><b>{n + 1}. {escape(names[label])}</b>"
             f"<em class='{kind}'>{kind}</em>{lines}</span></button>"
         )

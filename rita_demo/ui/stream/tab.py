@@ -20,8 +20,10 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
+from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
+from rita_demo.ui.framework.panels import FormValues, PanelValue, Updates
+from rita_demo.ui.session.mark import Mark
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request, stream_history, stream_picture_request
@@ -32,8 +34,15 @@ from rita_demo.ui.stream.dataset_download import DatasetDownload, dataset_choice
 from rita_demo.ui.stream.panels import ShownStream, shown_stream
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_columns, build_fold, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
-from rita_demo.ui.widgets.plotly_view import PlotlyView, clicked_integer, event_data, parse_int
+from rita_demo.ui.widgets.html_buttons import (
+    DownloadButtons,
+    HtmlButtons,
+    MarkButtons,
+    clicked_format,
+    download_value,
+    event_data,
+)
+from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.setting_controls import settings_from
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
@@ -61,12 +70,12 @@ C = TypeVar("C", bound=Component)
 
 
 class StreamTab:
-    """Part of *Memory*. Build it inside its ``gr.Tab``. ``fields``: the components of the form with the settings, by name."""
+    """Part of *Memory*. Build it inside its ``gr.Tab``. ``form``: has the settings."""
 
     room = "memory"
 
-    def __init__(self, context: AppContext, folders: DataFolders, fields: Parts, opener: RunOpener) -> None:
-        self.context, self.folders, self.fields, self.opener = context, folders, fields, opener
+    def __init__(self, context: AppContext, folders: DataFolders, form: Form, opener: RunOpener) -> None:
+        self.context, self.folders, self.form, self.opener = context, folders, form, opener
         self.figures, self.export_count = dict[str, PlotlyView](), 0
         with gr.Column(elem_id="stream"):
             build_heading("A stream of pictures", LEAD)
@@ -149,7 +158,7 @@ class StreamTab:
         with right:
             title = "Accuracy over the stream"
             self._add_figure("accuracy", title, lambda s: plots.running_accuracy(s.trajectory, s.t))
-        self.thumbnails = self._add(HtmlButtons(elem_id="stream-pictures-near"), p.latest_pictures)
+        self._add(MarkButtons(elem_id="stream-pictures-near"), p.latest_pictures)
         with gr.Row(elem_id="stream-open"):
             for name, text in (
                 ("inside", "Open picture {} in Inside"),
@@ -166,12 +175,12 @@ class StreamTab:
         m = memory_panels
         build_heading("Does the memory help?")
         empty = "<p class='empty'>Answered once a stream runs: the same pictures with the memory and without.</p>"
-        self.changed = self._add(HtmlButtons(elem_id="stream-help"), m.help_html, empty=empty)
+        self._add(MarkButtons(elem_id="stream-help"), m.help_html, empty=empty)
         with build_fold("Which method is right on which picture?", elem_id="stream-who"):
             self.outcome = gr.Radio(
                 m.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
             )
-            self.sorted_out = self._add(HtmlButtons(elem_id="stream-outcomes"), m.outcome_gallery, empty=NO_STREAM)
+            self.sorted_out = self._add(MarkButtons(elem_id="stream-outcomes"), m.outcome_gallery, empty=NO_STREAM)
             choice = Choice(
                 *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
                 *("pictures.csv", "These pictures as CSV"),
@@ -232,18 +241,12 @@ class StreamTab:
         """Connect the events, after the panels of all rooms are registered."""
         visitor, b, context = self.context.visitor, self.buttons, self.context
         self.long_outputs = context.outputs(b["start"], self.stored_menu)
-        inputs_of_start = {visitor, *self.request_inputs.values(), *self.fields.values()}
+        inputs_of_start = {visitor, *self.request_inputs.values(), *self.form.fields.values()}
         safe = notice.handle_errors(context.error_banner, lambda: {b["start"]: gr.update(interactive=True)})
         b["start"].click(safe(self.on_start), inputs_of_start, self.long_outputs, **STREAM_QUEUE)
         b["resume"].click(safe(self.on_resume), visitor, self.long_outputs, **STREAM_QUEUE)
         b["step"].click(safe(self.on_step), visitor, self.long_outputs, **STREAM_QUEUE)
-        pictures = [one.click for one in (self.thumbnails, self.changed, self.sorted_out)]
-        figures = [figure.click for name, figure in self.figures.items() if name != "classes"]
         bind = partial(context.bind_quick, self.room)
-        bind(partial(gr.on, pictures), self.click_picture, [visitor], "stream")
-        bind(partial(gr.on, figures), self.click_figure, [visitor], "stream")
-        bind(self.figures["classes"].click, self.click_class, [visitor], "class")
-        bind(self.slider.input, self.pick_picture, [visitor, self.slider], "stream", active=[self.slider])
         bind(b["pause"].click, self.on_pause, [visitor], "stream")
         bind(self.stored_menu.input, self.open_stored, [visitor, self.stored_menu], "stream")
         b["cancel"].click(safe(self.on_cancel), visitor, self.long_outputs, **IMMEDIATE_EVENT)
@@ -261,7 +264,7 @@ class StreamTab:
         self.opener.bind_event(b["decide"].click, self.decide_own)
         self.opener.bind_event(self.views.click, self.open_remembered)
         self.dataset_download.bind_events()
-        self.chosen_buttons.bind_events(self.fields, self.bind_chosen, [self.stored_menu], self._stored_choices)
+        self.chosen_buttons.bind_events(self.form, self.bind_chosen, [self.stored_menu], self._stored_choices)
 
     @property
     def opened(self) -> list[Component]:
@@ -295,7 +298,7 @@ class StreamTab:
 
         start = self.buttons["start"]
         safe = notice.handle_errors(self.context.error_banner, lambda: {start: gr.update(interactive=True)})
-        inputs = {self.context.visitor, *self.request_inputs.values(), *self.fields.values()}
+        inputs = {self.context.visitor, *self.request_inputs.values(), *self.form.fields.values()}
         event(safe(start_chosen), inputs, [self.opener.tabs, *self.long_outputs], **STREAM_QUEUE)
 
     def start_chosen(self, values: FormValues, find: Callable[[Session], ChosenPictures]) -> Iterator[Updates]:
@@ -313,7 +316,7 @@ class StreamTab:
     def _request(self, values: FormValues, chosen: ChosenPictures | None = None) -> Request:
         """The request of the form, of ``chosen`` pictures if there are any."""
         session = self.context.sessions.get(str(values[self.context.visitor]))
-        form = {name: values[component] for name, component in self.fields.items()}
+        form = self.form.read(session, values)
         settings, methods = settings_from(form), methods_of(form)
         asked = {name: values[component] for name, component in self.request_inputs.items()}
         backbone = self.context.engine_of(session).info.name
@@ -383,36 +386,7 @@ class StreamTab:
             session.stream.end()
         return self._stored_choices(session) | self.context.changed(session, "stream")
 
-    # --- selecting
-    def pick_picture(self, visitor: str, number: JsonValue) -> Updates:
-        return self._select_picture(visitor, number)
-
-    def click_picture(self, visitor: str, event: gr.EventData) -> Updates:
-        return self._select_picture(visitor, event_data(event).get("t"))
-
-    def click_figure(self, visitor: str, event: gr.EventData) -> Updates:
-        return self._select_picture(visitor, clicked_integer(event, 10**9))
-
-    def click_class(self, visitor: str, event: gr.EventData) -> Updates:
-        """A class of the cache was clicked: it is selected in every tab, if the displayed run has it."""
-        session = self.context.sessions.get(visitor)
-        names = session.stream.trajectory.names if session.stream.trajectory else ()
-        known = session.run.class_prompts.names if session.run else ()
-        k = clicked_integer(event, len(names))
-        if k is None or names[k] not in known:
-            return {}
-        session.select(k=known.index(names[k]), atom=None)
-        return self.context.answer(session, self.room, "class")
-
-    def _select_picture(self, visitor: str, number: JsonValue) -> Updates:
-        """Select the picture of a number, untrusted."""
-        session = self.context.sessions.get(visitor)
-        view, t = session.stream, parse_int(number, 1, session.stream.decided + 1)
-        if t is None:
-            return {}
-        view.selected = None if t == view.decided else t
-        return self.context.answer(session, self.room, "stream")
-
+    # --- choosing what is listed
     def pick_outcome(self, visitor: str, outcome: str) -> Updates:
         """Which pictures the gallery shows; an unknown value means the first choice."""
         session = self.context.sessions.get(visitor)
@@ -462,10 +436,10 @@ class StreamTab:
 
     def open_remembered(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """The picture of a stored view was clicked."""
-        shown = shown_stream(self.context.sessions.get(visitor), self.folders)
-        t = None if shown is None else parse_int(event_data(event).get("t"), 1, shown.recording.decided + 1)
-        if shown is not None and t is not None:
-            yield from self._open(visitor, shown.recording, t)
+        session = self.context.sessions.get(visitor)
+        stream, t = session.stream.recording, Mark.read(event_data(event), session).picture
+        if stream is not None and t is not None:
+            yield from self._open(visitor, stream, t)
 
     def open_inside(self, visitor: str, room: str = "inside") -> Iterator[Updates]:
         """Show the selected picture."""

@@ -29,9 +29,10 @@ def build_fold(title: str, lead: str = "", **accordion: Any) -> Iterator[gr.Acco
         yield fold
 
 
-def place_link(text: str, at: str) -> str:
-    """A button that leads to the element ``at`` (CSS selector) of the same tab or of the first one (``page.js``)."""
-    return f"<button type='button' class='place' data-to='{at}'>{text}</button>"
+def place_link(text: str, at: str, room: str = "") -> str:
+    """A button that leads to the element ``at`` (CSS selector) of the same room, of the Story, or of the ``room`` of that name
+    (``page.js``)."""
+    return f"<button type='button' class='place' data-to='{at}' data-room='{room}'>{text}</button>"
 
 
 def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:

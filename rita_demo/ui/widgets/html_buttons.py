@@ -24,9 +24,10 @@ watch('value', () => {
 
 class HtmlWidget(gr.HTML):
     """``gr.HTML`` with a ``template``, a ``script`` and a style sheet ``css``, without Gradio's styles. What a browser
-    sends back is not read."""
+    sends back is not read. ``selects``: its events that report a :class:`rita_demo.ui.session.mark.Mark`."""
 
     template, script, css = "${value}", "", ""
+    selects: tuple[str, ...] = ()
 
     def __init__(self, value: Any = "", **html: Any) -> None:
         own = {"html_template": self.template, "js_on_load": self.script, "css_template": self.css}
@@ -57,6 +58,12 @@ class HtmlButtons(HtmlWidget):
     script = CLICK_SCRIPT
 
 
+class MarkButtons(HtmlButtons):
+    """Buttons whose ``data-`` attributes are a mark."""
+
+    selects = ("click",)
+
+
 class DownloadButtons(HtmlButtons):
     """One button for each ``kind -> text``; ``click`` reports the kind (read it with :func:`clicked_format`). The
     value, made by :func:`download_value`, is saved as a file by the browser."""
@@ -76,6 +83,11 @@ def event_data(event: gr.EventData) -> dict[str, JsonValue]:
     """What a client sent with an event, untrusted; {} if that is no JSON object."""
     raw = getattr(event, "_data", event)
     return raw if isinstance(raw, dict) else {}
+
+
+def is_of(event: gr.EventData, component: Any) -> bool:
+    """Whether it was this component that was used. Gradio may hold a copy of it for each page."""
+    return getattr(event.target, "_id", None) == component._id
 
 
 def clicked_format(event: gr.EventData, kinds: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ let drawn = null; // value, dark mode and size of the drawn figure
 let traces = {}; // reused while their JSON is the same: Plotly then draws only the layout
 let drawing = null; // promise of the last drawing
 let cursor = -1; // the mark selected by keyboard
+let names = []; // of the first numbers of customdata; without them a click selects nothing
 let width = figure.clientWidth; // from the observer: reading it again forces a layout per figure
 const LARGER = Number(getComputedStyle(document.documentElement).getPropertyValue("--larger")) || 1; // in a lecture
 let inSight = false;
@@ -141,23 +142,26 @@ function paint() {
   const config = meta.select
     ? { ...CONFIG, modeBarButtons: [["lasso2d", ...CONFIG.modeBarButtons[0]]] }
     : CONFIG;
-  plot.classList.toggle("pickable", !!meta.pickable);
+  names = meta.marks || [];
+  plot.classList.toggle("pickable", names.length > 0);
   drawing = Plotly.react(plot, traces.data, layout, config).then(listen);
 }
 
-// Plotly gives arrays as typed arrays or single numbers; send plain arrays, which the server checks.
+// Plotly gives arrays as typed arrays or single numbers.
 const listed = (v) => (v === undefined || v === null ? [] : Array.isArray(v) ? v : ArrayBuffer.isView(v) ? [...v] : [v]);
 
-const payload = (customdata) => ({ data: listed(customdata).slice(0, 8) });
+// What a mark is, such as { view: 3, atom: 5 }, which the server checks.
+const marked = (customdata) => Object.fromEntries(names.map((name, i) => [name, listed(customdata)[i]]));
+const click = (customdata) => names.length && trigger("click", marked(customdata));
 
 function listen() {
   forPointers();
   if (plot.dataset.listening) return;
   plot.dataset.listening = "yes";
-  plot.on("plotly_click", (e) => e.points?.length && trigger("click", payload(e.points[0].customdata)));
+  plot.on("plotly_click", (e) => e.points?.length && click(e.points[0].customdata));
   let over = "";
   plot.on("plotly_hover", (e) => {
-    const now = e.points?.length ? payload(e.points[0].customdata) : null;
+    const now = e.points?.length ? marked(e.points[0].customdata) : null;
     const key = JSON.stringify(now);
     if (now && key !== over) trigger("hover", now);
     over = key;
@@ -217,7 +221,7 @@ figure.addEventListener("keydown", (e) => {
     show(all[cursor]);
     e.preventDefault();
   } else if (e.key === "Enter" && all[cursor]) {
-    trigger("click", payload(all[cursor].data));
+    click(all[cursor].data);
     e.preventDefault();
   } else if ((e.key === "s" || e.key === "p") && !e.ctrlKey && !e.metaKey && !e.altKey) {
     save(e.key === "s" ? "svg" : "png");

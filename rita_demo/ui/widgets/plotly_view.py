@@ -4,8 +4,9 @@
 plotly.py does. :class:`PlotlyView` is a ``gr.HTML`` whose script calls ``Plotly.react`` of the plotly.js that comes
 with plotly.py, served by this server.
 
-Events are untrusted input: handlers pass their ``gr.EventData`` through :func:`clicked_integer`,
-:func:`selected_points` or :func:`event_data` with :func:`parse_int`, which never raise.
+A click reports the mark as ``{name: number}``, with the names that the figure gives the first numbers of ``customdata``
+(``marks`` of :func:`rita_demo.plots.theme.finalise`). Events are untrusted input: handlers pass them through
+:class:`rita_demo.ui.session.mark.Mark` or :func:`selected_points`, which never raise.
 """
 
 import json
@@ -63,6 +64,8 @@ class PlotlyView(JsonWidget):
         **html: any other argument of ``gr.HTML``.
     """
 
+    selects = ("click",)
+
     def __init__(
         self,
         value: Figure | dict[str, Any] | str | None = None,
@@ -88,12 +91,6 @@ class PlotlyView(JsonWidget):
     def postprocess(self, value: JsonValue) -> str | None:
         """The figure as one JSON string; ``None`` stays ``None``."""
         return super().postprocess(value.to_json() if isinstance(value, Figure) else value or None)
-
-
-def clicked_integer(event: gr.EventData, size: int, position: int = 0) -> int | None:
-    """Number ``position`` in the data of the clicked mark, from an untrusted event; None unless in ``range(size)``."""
-    data = event_data(event).get("data")
-    return parse_int(data[position], 0, size) if isinstance(data, list) and position < len(data) else None
 
 
 def selected_points(event: gr.EventData, size: int) -> tuple[int, ...]:

@@ -3,16 +3,18 @@
 Controls are kept by the name of their setting. What a client sends is untrusted: ``Setting.parse`` checks it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from html import escape
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
+from gradio.events import Dependency
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings, in_groups
+from rita_demo.settings import GROUPS, PRESETS, RECOMMENDED, SETTINGS, Settings, in_groups, preset
 from rita_demo.settings.setting import Setting, number_text
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
 
@@ -116,13 +118,20 @@ def build_control(setting: Setting, **changes: Any) -> Component:
     return kind(**(named | {"value": setting.default} | options | changes))
 
 
-def build_accordions(skip: tuple[str, ...]) -> dict[str, Component]:
+def build_accordions(skip: Collection[str]) -> dict[str, Component]:
     """One closed fold per group with its controls, except those of the settings in ``skip``; the controls by name."""
     drawn: dict[str, Component] = {}
     for group, title in GROUPS.items():
         with build_fold(title, elem_id=f"fold-{group}"):
             drawn |= {name: build_control(SETTINGS[name]) for name in in_groups(group) if name not in skip}
     return drawn
+
+
+def edited(control: Any) -> Callable[..., Dependency]:
+    """The event of a finished edit."""
+    if isinstance(control, gr.Slider):
+        return control.release
+    return control.blur if isinstance(control, gr.Textbox) else control.input
 
 
 def settings_from(values: Mapping[str, JsonValue]) -> Settings:
@@ -133,7 +142,7 @@ def settings_from(values: Mapping[str, JsonValue]) -> Settings:
 
 def preset_values(name: str) -> dict[str, JsonValue]:
     """The values of a preset by setting, without the attack, which the visitor chooses."""
-    return {n: v for n, v in PRESETS[name].every_value().items() if n != "attack"}
+    return {n: v for n, v in preset(name).every_value().items() if n != "attack"}
 
 
 def value_text(setting: Setting, value: JsonValue) -> str:
@@ -160,6 +169,14 @@ def differences(settings: Settings) -> str:
     )
     count = "1 setting differs" if len(names) == 1 else f"{len(names)} settings differ"
     return f'<details class="differs"><summary>{count} from “recommended”</summary><ul>{rows}</ul></details>'
+
+
+def changed_note(values: Mapping[str, JsonValue]) -> str:
+    """How settings differ from the recommended settings; or an error message for an invalid value."""
+    try:
+        return differences(settings_from(values))
+    except DemoError as error:
+        return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 
 
 def changes_from_preset(settings: Settings) -> tuple[str, list[str]]:

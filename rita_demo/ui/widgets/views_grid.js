@@ -1,5 +1,5 @@
 // Runs once per ViewsGrid, with element and trigger from gr.HTML, and its own `fixed`.
-const cells = () => [...element.querySelectorAll("[data-index]")];
+const cells = () => [...element.querySelectorAll("[data-view]")];
 
 function name() {
   const group = element.querySelector(".rita-views");
@@ -14,17 +14,17 @@ function focus(button) {
 
 // Shown at once; the server's answer says the same again.
 element.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-index]");
+  const button = event.target.closest("[data-view]");
   if (!button) return;
   const press = button.getAttribute("aria-pressed") !== "true"; // a second click selects nothing
   for (const other of cells()) other.setAttribute("aria-pressed", String(press && other === button));
   focus(button);
-  trigger("click", { data: [Number(button.dataset.index)] });
+  trigger("click", { view: Number(button.dataset.view) });
 });
 
 element.addEventListener("keydown", (event) => {
   const all = cells();
-  const here = all.indexOf(event.target.closest("[data-index]"));
+  const here = all.indexOf(event.target.closest("[data-view]"));
   if (here < 0) return;
   const grid = element.querySelector(".rita-views");
   const columns = getComputedStyle(grid).gridTemplateColumns.split(" ").length;

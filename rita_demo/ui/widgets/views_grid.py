@@ -81,17 +81,19 @@ def _cell(run: Run, side: ImageResult, n: int, vote: str, state: str, excluded: 
     box = f"left:{left:.1f}%;top:{top:.1f}%;width:{right - left:.1f}%;height:{bottom - top:.1f}%"
     return (
         f'<button type="button" class="rita-view {vote} {"out" if excluded else "kept" if kept else "left"}" '
-        f'data-index="{n}" aria-label="{said}" title="{said}" {state}>'
+        f'data-view="{n}" aria-label="{said}" title="{said}" {state}>'
         f'<span class="crop" style="background-position:{at_x:.3f}% {at_y:.3f}%">'
         f'<span class="map"><span style="{box}"></span></span></span></button>'
     )
 
 
 class ViewsGrid(HtmlWidget):
-    """The views as buttons; ``click`` reports which one, as the marks of a figure do. The bar under a crop shows
+    """The views as buttons; ``click`` reports {"view": number}. The bar under a crop shows
     its answer (true class: line, the attack's class: dashes, another: dots). Grey ones are not confident, striped ones
     are left out, and the small square shows where the crop was. ``aria``: the accessible name of the group; ``html``:
     any other argument of ``gr.HTML``."""
+
+    selects = ("click",)
 
     def __init__(self, value: str | None = None, *, aria: str = "Views", **html: Any) -> None:
         self.aria = aria  # read back by Gradio, see HtmlWidget

@@ -14,15 +14,7 @@ from rita_demo.pipeline import example
 from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError, VocabularyError
 from rita_demo.settings import PAPER, RECOMMENDED, SETTINGS
-from rita_demo.ui.attack_defend.form import (
-    Form,
-    changed_note,
-    lists_for,
-    lists_for_typed,
-    lists_for_upload,
-    started_list,
-    target_choices,
-)
+from rita_demo.ui.framework.form import Form, lists_for, lists_for_typed, lists_for_upload, started_list, target_choices
 from rita_demo.ui.session.run_request import (
     NOT_GIVEN,
     OWN_CLASSES,
@@ -44,9 +36,14 @@ def form():
         return Form("coffee")
 
 
-def test_every_setting_has_one_control_at_its_recommended_value(form) -> None:
-    assert set(form.fields) == {*SETTINGS, "vocabulary", "own_names", "truth", "target", "methods"}
-    values = {name: c.value for name, c in form.fields.items() if name in SETTINGS}
+def test_every_setting_has_one_control_at_its_recommended_value_of_the_form_or_of_the_drawer(form) -> None:
+    own = {name for attack in ATTACKS.values() for name in attack.setting_names}
+    of_form = {"attack", "budget", "steps", "attack_seed", *own}
+    assert set(form.fields) == {*of_form, "vocabulary", "own_names", "truth", "target", "methods"}
+    with gr.Blocks():
+        drawer = setting_controls.build_accordions(skip=form.fields)
+    assert set(drawer) == set(SETTINGS) - of_form
+    values = {name: c.value for name, c in (form.fields | drawer).items() if name in SETTINGS}
     assert setting_controls.settings_from(values) == RECOMMENDED
 
 
@@ -85,11 +82,11 @@ def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:
 
 
 def test_the_note_names_differing_settings_with_reasons() -> None:
-    note = changed_note(PAPER.as_dict())
+    note = setting_controls.changed_note(PAPER.as_dict())
     assert f"{len(PAPER.differs_from(RECOMMENDED))} settings differ" in note
     assert "0.1 <span class='quiet'>instead of 0.01" in note
-    assert changed_note(RECOMMENDED.as_dict()) == ""
-    assert 'role="alert"' in changed_note({"entropy_weight": math.nan})
+    assert setting_controls.changed_note(RECOMMENDED.as_dict()) == ""
+    assert 'role="alert"' in setting_controls.changed_note({"entropy_weight": math.nan})
 
 
 def test_a_form_that_asks_for_another_run_is_noticed(example_run: Run, defend_only_run: Run) -> None:

@@ -55,9 +55,10 @@ class Page:
 
     def form(self) -> dict[Any, Any]:
         """What the browser sends of the form and of the stream's own settings."""
-        fields, asked = self.stream.fields, self.stream.request_inputs
+        fields, asked = self.stream.form.fields, self.stream.request_inputs
+        self.session.attack_defend.settings = {"views": 8, "prompts": 2}
         values = {one: one.value for one in (*fields.values(), *asked.values())}
-        return values | {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2, self.context.visitor: self.name}
+        return values | {fields["steps"]: 2, self.context.visitor: self.name}
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,7 @@ def test_a_picture_attacked_again_from_the_lasso_is_asked_among_the_run_s_own_cl
     assert (run.class_prompts.names, run.label) == (names, int(page.cloud.label[4]))
     assert np.allclose(run.attacked.encoded_views.features[0], page.cloud.attacked[4], atol=1e-6), "the same attack"
     shown = form_shown(page.figures, page.session)
-    filled = {name: shown[one] for name, one in page.stream.fields.items()}
+    filled = {name: shown[one] for name, one in page.stream.form.fields.items()}
     values = {name: value.get("value") if isinstance(value, dict) else value for name, value in filled.items()}
     assert names_of(values) == names, "and the form asks the same again"
 
@@ -224,7 +225,7 @@ def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_ha
     assert (run.settings.views, run.settings.attack, run.settings.protocol) == (8, row["attack"], "off")
     assert run.class_prompts.names[run.attacked.verdicts[row["method"]].label] == row["answer"]
     shown = form_shown(page.figures, page.session)
-    filled = {name: shown[one] for name, one in page.stream.fields.items()}
+    filled = {name: shown[one] for name, one in page.stream.form.fields.items()}
     values = {name: value.get("value") if isinstance(value, dict) else value for name, value in filled.items()}
     assert names_of(values) == page.cloud.names, "and the form asks the same again"
 

@@ -26,7 +26,7 @@ from rita_demo.ui.session.session import STORY
 from rita_demo.ui.widgets import setting_controls
 from tests.plots.clouds import make_cloud
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import build_tab, drawn, open_room
+from tests.ui.conftest import build_tab, chosen, drawn, open_room
 from tests.ui.memory_client import Event
 
 
@@ -63,10 +63,6 @@ class FiguresClient:
 
 def event(**data: Any) -> Event:
     return Event(data)
-
-
-def mark(i: int) -> Event:
-    return event(curve=0, index=0, x=0, y=0, data=[i, "words"])
 
 
 @pytest.fixture(scope="module")
@@ -127,13 +123,13 @@ def test_a_point_selects_its_class_in_every_tab_that_has_it(client: FiguresClien
     client.collected()
     marks = client.points()
     woven = int(np.flatnonzero((marks.kind == "view") & (marks.label == 0))[0])
-    updates = client.tab.on_point(client.name, mark(woven))
+    updates = chosen(client.tab, client.name, point=woven)
     assert client.session.selection.k == 2  # "woven" in the story
     assert selected_class(client.session) == 0
     assert client.session.figures.picture == marks.picture[woven]
     assert client.tab.parts["brackets"] in updates
     dotted = int(np.flatnonzero((marks.kind == "attacked") & (marks.label == 1))[0])
-    client.tab.on_point(client.name, mark(dotted))  # a class the story does not have
+    chosen(client.tab, client.name, point=dotted)  # a class the story does not have
     assert client.session.selection.k == 2
     assert selected_class(client.session) == 1
 
@@ -142,10 +138,10 @@ def test_a_class_selected_in_another_tab_is_highlighted_and_cleared_by_its_chip(
     client.collected()
     client.session.selection = replace(client.session.selection, k=3)  # "lined"
     assert selected_class(client.session) == 2
-    assert 'data-k="2" aria-pressed="true"' in feature_cloud.class_chips(client.session)
-    client.tab.on_chip(client.name, event(k=2))
+    assert 'data-chip="2" aria-pressed="true"' in feature_cloud.class_chips(client.session)
+    chosen(client.tab, client.name, chip=2)
     assert selected_class(client.session) is None
-    client.tab.on_chip(client.name, event(k=2))
+    chosen(client.tab, client.name, chip=2)
     assert selected_class(client.session) == 2
 
 
@@ -153,7 +149,7 @@ def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> Non
     client.collected()
     marks, parts = client.points(), client.tab.parts
     held = int(np.flatnonzero((marks.kind == "cached") & (marks.label == 1))[0])
-    said = client.tab.on_hover(client.name, mark(held))[parts["mark"]]
+    said = client.tab.on_hover(client.name, event(point=held))[parts["mark"]]
     assert "data:image/jpeg" in said
     assert "<h3>lined</h3>" in said  # what the picture shows
     assert "stored under &lt;b&gt;dotted&lt;/b&gt;" in said  # what the memory took it for
@@ -207,13 +203,11 @@ def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
     assert len(widths) <= plan.size
 
 
-@pytest.mark.parametrize("bad", [{}, {"k": 99}, {"k": "x"}, {"curve": 0, "index": 0, "data": [1e9]}])
+@pytest.mark.parametrize("bad", [{}, {"chip": 99}, {"cloud_k": "x"}, {"point": 1e9}])
 def test_forged_events_change_nothing(client: FiguresClient, bad: dict) -> None:
     client.collected()
     before = (client.session.figures, client.session.selection)
-    handlers = ("on_point", "on_hover", "on_chip", "on_cloud_class", "on_class")
-    for handler in handlers:
-        getattr(client.tab, handler)(client.name, event(**bad))
+    assert client.tab.on_hover(client.name, event(**bad)) == chosen(client.tab, client.name, **bad) == {}
     client.tab.pick_projection(client.name, bad)
     client.tab.pick_setting(client.name, "nothing")
     assert (client.session.figures, client.session.selection) == before
@@ -248,7 +242,7 @@ def test_theorem_1_is_drawn_in_numbers_when_the_tab_opens_and_classes_can_be_sel
         widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
         middle = (widths[1] + widths[2]) / 2  # of four classes
         assert f"{middle:.4f} wide in the median class and {widths[-1]:.4f} in the widest" in said
-    client.tab.on_class(client.name, mark(1))
+    chosen(client.tab, client.name, k=1)
     assert client.session.selection.k == 1
 
 

@@ -51,6 +51,7 @@ def test_the_first_press_waits_for_the_model_and_says_so(chooses: bool) -> None:
             said.append(line)
             if LOADING in line:
                 arrived.set()
+        said.append(client.draw())
     assert "Done in" in "".join(said)
 
 

@@ -49,25 +49,6 @@ def test_a_job_draws_nothing_itself_and_every_room_when_it_comes_to_sight(inside
     assert panels.open(session, STORY) == {}, "nothing changed meanwhile"
 
 
-def test_the_active_control_is_not_overwritten(inside_tab: InsideTab, session: Session) -> None:
-    context = inside_tab.context
-    grid, costs = inside_tab.parts["grid_clean"], inside_tab.parts["costs"]
-    with gr.Blocks() as page:
-        for part in dict.fromkeys((context.visitor, *context.outputs_of("inside", "view", "class"))):
-            part.render()
-        press = gr.Button("Touch")
-        touch = lambda name: context.answer(context.sessions.get(name), "inside", "view", "class")  # noqa: E731
-        context.bind_quick("inside", press.click, touch, [context.visitor], "view", "class", active=[grid])
-    (event,) = [one for one in page.fns.values() if one.fn]
-    name = context.sessions.open()
-    answered = event.fn(name)
-    assert costs in answered
-    assert context.signal in answered
-    late = context.panels.draw(context.sessions.get(name), "inside")
-    assert grid not in late
-    assert inside_tab.parts["grid_attacked"] in late
-
-
 def test_rooms_without_a_first_panel_answer_whole_and_each_prepares_what_it_draws() -> None:
     with gr.Blocks():
         outside = gr.HTML()

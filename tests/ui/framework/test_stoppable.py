@@ -19,12 +19,12 @@ class Job:
     def __init__(self, context: Any, name: str = "stop-it") -> None:
         self.context, self.status, self.closed, self.visitor = context, context.status, 0, context.sessions.open()
         with gr.Blocks() as page:
-            for part in (context.visitor, context.status, context.error_banner):
+            for part in (context.visitor, context.status, context.error_banner, context.signal):
                 part.render()
             self.button = gr.Button("Stop", elem_id=name)
             stopped, counted = {context.status: STOPPED_TEXT}, context.activity.track_job
             self.jobs = StoppableJob(context, self.button, lambda _: stopped, counted)
-        self.press, self.shown = [one.fn for one in page.fns.values() if one.fn]
+        (self.press,) = [one.fn for one in page.fns.values() if one.fn]
 
     def work(self, visitor: Any) -> Iterator[dict[Any, Any]]:
         try:
@@ -43,6 +43,11 @@ class Job:
         answer = self.press(visitor or self.visitor)
         assert answer[self.button] == gr.update(visible=False)
         return answer
+
+    @property
+    def said_when_drawn(self) -> str:
+        """The last words, which the room in sight says again when it is drawn."""
+        return self.context.sessions.get(self.visitor).said_when_drawn
 
     def assert_nothing_follows(self) -> None:
         assert list(self.start(follows=True)) == [{self.context.error_banner: gr.skip()}]
@@ -69,10 +74,11 @@ def test_a_stopped_job_sets_the_final_status_and_runs_no_follow_up(job: Job, ste
     for _ in range(steps_before):
         next(steps)
     assert STOPPING in job.stop()[job.status]
-    assert job.status not in job.shown(job.visitor), "the job's last words follow"
+    assert not job.said_when_drawn, "the job's last words follow"
     (last,) = steps
-    assert job.shown(job.visitor)[job.status] == STOPPED_TEXT, "they came before the page showed that the job stops"
-    assert last == {job.status: STOPPED_TEXT, job.button: gr.update(visible=False)}
+    assert job.said_when_drawn == STOPPED_TEXT, "they may come before the page shows that the job stops"
+    assert (last[job.status], last[job.button]) == (STOPPED_TEXT, gr.update(visible=False))
+    assert job.context.signal in last
     assert job.context.activity.running_jobs == 0
     job.assert_nothing_follows()
     assert job.closed == 1, "what follows began although the job was stopped"
@@ -82,10 +88,10 @@ def test_a_stopped_job_sets_the_final_status_and_runs_no_follow_up(job: Job, ste
 def test_a_stop_that_comes_when_all_is_computed_lets_it_be_drawn_and_says_so(job: Job, steps_before: int) -> None:
     steps = job.start()
     updates = [next(steps) for _ in range(steps_before)]
-    assert job.stop()[job.status] == (TOO_LATE if steps_before == 7 else notice.done_html(STOPPING))
+    assert job.stop().get(job.status) == (None if steps_before == 7 else notice.done_html(STOPPING))
     updates += steps
     assert [one.get(job.status) for one in updates[-3:-1]] == ["all is computed", "and drawn"]
-    assert job.shown(job.visitor)[job.status] == TOO_LATE, "also when the page has drawn everything"
+    assert job.said_when_drawn == TOO_LATE, "also when the page has drawn everything"
     job.assert_nothing_follows()
 
 
@@ -99,7 +105,8 @@ def test_the_follow_up_of_a_finished_job_runs_and_can_be_stopped(job: Job) -> No
 
 def test_stopping_a_finished_job_does_not_affect_later_jobs(job: Job) -> None:
     list(job.start())
-    assert job.stop()[job.status] == TOO_LATE
+    assert job.context.signal in job.stop()
+    assert job.said_when_drawn == TOO_LATE
     assert len(list(job.start())) == 7
 
 

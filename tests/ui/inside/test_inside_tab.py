@@ -2,7 +2,7 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +11,12 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
-from rita_demo.ui.inside.sections import NO_PROMPT, SECTIONS, prompt_names
+from rita_demo.ui.inside.sections import SECTIONS
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.memory import html
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session.session import Selection, Session
-from tests.ui.conftest import NAMES, drawn, open_room
-from tests.ui.memory_client import Event
+from tests.ui.conftest import NAMES, chosen, drawn, open_room
 
 
 @pytest.fixture
@@ -39,10 +38,6 @@ def session(tab: InsideTab, visitor: str, example_run) -> Session:
     return session
 
 
-def click(*data: Any) -> Event:
-    return Event({"curve": 0, "index": 0, "data": list(data)})
-
-
 def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture(
     tab, visitor, session, defend_only_run
 ) -> None:
@@ -54,7 +49,7 @@ def test_every_figure_of_the_tab_is_drawn_for_an_attacked_and_a_defended_picture
 
 
 def test_a_cell_selects_its_view_and_prompt_in_every_tab(tab, visitor, session) -> None:
-    first = tab.on_cell(visitor, click(7, 2, 0.5, 1.0))
+    first = chosen(tab, visitor, view=7, atom=2)
     assert {c.elem_id for c in first} == {"field", "in-view", "in-plan-attacked", "in-cell", "signal"}, (
         "what is waited for"
     )
@@ -85,7 +80,7 @@ def test_a_what_if_is_undone_and_redone_with_one_button_also_at_another_step(tab
         (0, "Show", 0.1),
         (0, "Back", 1.5),
     ):
-        tab.pick_step(visitor, step)
+        chosen(tab, visitor, step=step)
         now = drawn(tab, session, tab.on_back(visitor))[button]
         assert now["value"].startswith(name)
         assert now["interactive"]
@@ -122,9 +117,11 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, 
         open_room(tab, visitor)
         session.add_to_history(session.run, sample)
     k = int(session.run.cache_before.count.argmax())
-    tab.pick_class(visitor, NAMES[k])
+    chosen(tab, visitor, k=k)
     assert cache_used.class_cards(session).count("<button") == session.run.cache_before.count[k]
-    first = tab.on_item(visitor, Event({"k": k, "slot": 1}))
+    marks = re.findall(r'data-memory_k="(\d)" data-slot="(\d)" data-moment="(\d)"', cache_used.class_cards(session))
+    memory_k, slot, moment = map(int, marks[1])
+    first = chosen(tab, visitor, memory_k=memory_k, slot=slot, moment=moment)
     assert any(c.elem_id == "in-items" for c in drawn(tab, session, first))
     assert cache_used.selected_slot(session) == (k, 1)
     assert np.array_equal(session.history.feature[session.selected_item], session.run.cache_before.features[k, 1])
@@ -139,37 +136,22 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, 
     assert session.displayed_run is session.run
 
 
-def test_a_prompt_is_selected_from_the_list_and_deselected(tab, visitor, session) -> None:
-    names = prompt_names(session.run, session.selection.k)
-    tab.pick_prompt(visitor, names[3])
-    assert session.selection.atom == 2
-    for forged in ("5: forged", [names[1]]):
-        assert tab.pick_prompt(visitor, forged) == {}
-    tab.pick_prompt(visitor, NO_PROMPT)
-    assert session.selection.atom is None
-
-
 def test_all_classes_are_drawn_only_while_their_fold_is_open(tab, visitor, session) -> None:
     (section,) = (section for section in SECTIONS if section.fold == "all-fold")
-    figures = tab.on_fold(section, True)(visitor)
+    fold = SimpleNamespace(target=tab.parts[section.fold])
+    figures = tab.on_expand(visitor, fold)
     kinds = sorted(v.layout.meta["kind"] for v in figures.values())
     assert kinds == ["all_prompts", "all_prompts", "all_views", "all_views"]
-    N = len(session.run.attacked.encoded_views.features)
-    tab.on_all_views(visitor, click(2 * N + 5))
-    assert (session.selection.k, session.selection.view) == (2, 5)
-    assert tab.on_all_views(visitor, click(N * len(NAMES))) == {}
-    tab.on_fold(section, False)(visitor)
-    updates = drawn(tab, session, tab.on_view(visitor, click(3)))
+    tab.on_collapse(visitor, fold)
+    updates = drawn(tab, session, chosen(tab, visitor, view=3))
     assert "value" not in updates[tab.parts["all_views_clean"]]
-    tab.on_view(visitor, click(3))
-    assert session.selection.view is None, "a second click on a view selects nothing"
 
 
 def test_an_excluded_view_is_struck_through_in_the_grid(tab, visitor, session) -> None:
     for view in (0, int(session.run.attacked.trace.confidence.entropy.argmax())):
         session.selection = Selection(k=0, view=view)
         grid = drawn(tab, session, tab.on_toggle("view")(visitor))[tab.parts["grid_attacked"]]
-        (button,) = re.findall(rf'<button[^>]*data-index="{view}"[^>]*>', grid)
+        (button,) = re.findall(rf'<button[^>]*data-view="{view}"[^>]*>', grid)
         assert " out" in button.split('"')[3]
         assert "left out of the decision" in button
         crops = len(session.run.attacked.encoded_views.features)

@@ -19,8 +19,7 @@ from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, drawn, open_room
-from tests.ui.memory_client import Event
+from tests.ui.conftest import NAMES, chosen, drawn, open_room
 from tests.ui.session.test_cache_file import table_of, with_changes
 
 
@@ -36,19 +35,15 @@ def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed
 
 def test_the_time_slider_shows_an_earlier_snapshot(client) -> None:
     assert "memory is empty at this moment" not in html.contents(client.session)
-    client.tab.pick_moment(client.name, 0)
+    chosen(client.tab, client.name, moment=0)
     assert "memory is empty at this moment" in html.contents(client.session)
     assert client.session.selection.moment == 0
-    for hostile in ("1", -1, 99, 0.5, None, float("nan"), [0], True):
-        assert client.tab.pick_moment(client.name, hostile) == {}
 
 
 def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None:
     tab, name, k = client.tab, client.name, client.fullest
-    tab.on_class(name, Event({"curve": 0, "index": 0, "data": [k, 0.5, 1, "x"]}))
-    assert client.session.selection.k == k
     client.session.select(item=None, view=None)
-    tab.click_item(name, Event({"k": k, "slot": 0}))
+    chosen(tab, name, memory_k=k, slot=0)
     at = client.session.selection
     assert (at.item, at.k, at.view) == ((k, 0), k, client.session.history.state_at().view[k, 0])
     assert 'aria-pressed="true"' in html.contents(client.session)
@@ -73,7 +68,7 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
     side = example_run.attacked
     given = {"settings": example_run.settings, "tuning": side.trace.tuning}
     for at in (0, 1, len(client.session.history.moments) - 1):
-        client.tab.pick_moment(client.name, at)
+        chosen(client.tab, client.name, moment=at)
         state = client.session.history.cache_before(key, at)
         held.append(int(state.count.sum()))
         wanted, _ = engine.decide(side.encoded_views, example_run.class_prompts, state, **given)

@@ -17,7 +17,7 @@ from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
 from rita_demo.ui.session.session import STORY, array_bytes
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run, drawn, make_inside_tab, open_room
+from tests.ui.conftest import chosen, completed_run, drawn, make_inside_tab, open_room
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ class Visit:
 
     def choose(self, step: Any) -> dict[str, Any]:
         """A step as it is asked for: what is seen of the answer, by element."""
-        return by_name(drawn(self.inside, self.session, self.inside.pick_step(self.name, step)))
+        return by_name(drawn(self.inside, self.session, chosen(self.inside, self.name, step=step)))
 
 
 @pytest.fixture(autouse=True)
@@ -174,17 +174,6 @@ def test_a_what_if_applies_to_the_selected_step_and_when_its_tab_is_reopened(ste
     open_room(stepped.inside, stepped.name)
     assert session.inside.what_if.run is not None
     assert session.inside.what_if.run.step == 3
-
-
-def test_a_forged_step_changes_nothing_and_a_step_out_of_range_is_clipped(stepped: Visit) -> None:
-    session = stepped.session
-    before = session.selection
-    for step in ("3", None, math.nan, math.inf, 1e300, [1], {}):
-        assert stepped.choose(step=step) == {}
-    assert (session.selection, session.run) == (before, stepped.run)
-    for step, asked in ((-3, 0), (99, 7), (2.6, 3), (True, 1)):
-        stepped.choose(step=step)
-        assert session.selection.step == asked
 
 
 def test_a_session_stores_fewer_steps_when_each_is_large() -> None:

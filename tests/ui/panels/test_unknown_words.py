@@ -11,7 +11,7 @@ from rita_demo.data.vocabularies import format_names
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.attack_defend.form import names_note
+from rita_demo.ui.framework.form import names_note
 from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.panels.crop_field import crop_field_value

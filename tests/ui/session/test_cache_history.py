@@ -16,8 +16,8 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import verdict_table
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES
-from tests.ui.memory_client import Event, MemoryClient, states_equal
+from tests.ui.conftest import NAMES, chosen
+from tests.ui.memory_client import MemoryClient, states_equal
 
 
 def test_the_history_holds_all_insertions_of_the_run_with_their_thumbnails(client, example_run) -> None:
@@ -86,7 +86,7 @@ def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_r
     before = client.session.history.state_at()
     k = client.fullest
     gone = client.session.history.row((k, 0))
-    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
+    chosen(client.tab, client.name, memory_k=k, slot=0)
     assert panels.remove_button(client.session)["interactive"] is True
     client.tab.on_remove(client.name)
     wanted = method.remove(to_torch(before, torch.device("cpu")), k, 0)
@@ -97,8 +97,8 @@ def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_r
     client.tab.on_undo(client.name)
     assert states_equal(client.session.history.state_at(), before)
     client.tab.on_clear(client.name)
-    client.tab.pick_moment(client.name, 1)
-    client.tab.click_item(client.name, Event({"k": k, "slot": 0}))
+    chosen(client.tab, client.name, moment=1)
+    chosen(client.tab, client.name, memory_k=k, slot=0)
     assert panels.remove_button(client.session)["interactive"] is False
     with pytest.raises(DemoError):
         client.tab.on_remove(client.name)
@@ -107,11 +107,11 @@ def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_r
 def test_the_selected_view_stays_selected_across_snapshots(client, coffee_file: str) -> None:
     k = client.fullest
     last = int(client.session.history.state_at().count[k]) - 1
-    client.tab.click_item(client.name, Event({"k": k, "slot": last}))
+    chosen(client.tab, client.name, memory_k=k, slot=last)
     row = client.session.history.row((k, last))
     client.run(client.tab.add_uploads(client.name, [coffee_file]))
     for at in range(1, len(client.session.history.moments)):
-        client.tab.pick_moment(client.name, at)
+        chosen(client.tab, client.name, moment=at)
         place = client.session.selection.item
         assert place == client.session.history.place(row, at)
         if place is None:

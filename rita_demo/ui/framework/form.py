@@ -1,30 +1,31 @@
-"""The form: picture, classes and attack; all other settings in accordions."""
+"""The form of twelve fields: picture, class names, own names, true class, attack, strength, target, steps, seed, the attack's own
+settings, methods and preset. The settings of the methods are in *Inside*."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
-from gradio.events import Dependency
 
+from rita_demo.attacks import ATTACKS
 from rita_demo.data import samples, vocabularies
 from rita_demo.defences.registry import DEFENCES, default_methods
 from rita_demo.engine.protocol import Engine
 from rita_demo.records import Picture
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS
+from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.framework.panels import FormValues, PanelValue, Updates
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import setting_controls, wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu, place_link
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 from rita_demo.ui.widgets.sample_gallery import gallery_html
 
-ALWAYS_VISIBLE = ("attack", "budget")  # settings outside the accordions
+OF_EVERY_ATTACK = ("steps", "attack_seed")
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
@@ -32,7 +33,8 @@ GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
 
 class Form:
     """The controls and the events that concern them alone, with a ``sample`` chosen. ``fields`` maps a name (of a
-    setting, or vocabulary, own_names, truth, target, methods) to its component; the rest are buttons and notes."""
+    setting of the attack, or vocabulary, own_names, truth, target, methods) to its component; the rest are buttons and
+    notes."""
 
     def __init__(self, sample: str | None) -> None:
         self.fields: dict[str, Any] = {}
@@ -68,28 +70,35 @@ class Form:
             self.names_note = gr.HTML(elem_id="names-note")
 
     def _build_settings(self) -> None:
-        """The drawer: what most people leave as it is."""
-        names, truth = self._names, self._truth
-        with build_fold("All settings", elem_id="settings"):
+        """What most people leave as it is."""
+        names, truth, kind = self._names, self._truth, str(SETTINGS["attack"].default)
+        own = [name for attack in ATTACKS.values() for name in attack.setting_names]
+        with build_fold("More settings", elem_id="settings"):
             with gr.Row(elem_id="classes"):
                 self._build_menu("truth", "True class", [NOT_GIVEN, *names], truth, allow_custom_value=True)
-                self._build_menu(
-                    "target", "Make CLIP say", target_choices(names, truth), NOT_GIVEN, allow_custom_value=True
-                )
+                targets = target_choices(names, truth)
+                self._build_menu("target", "Make CLIP say", targets, NOT_GIVEN, allow_custom_value=True)
                 self.defend_button = gr.Button("Only defend", elem_id="only-defend")
+            with gr.Row(elem_id="of-attack"):
+                for name in (*OF_EVERY_ATTACK, *own):
+                    shown = {"visible": name in OF_EVERY_ATTACK, "min_width": 220}
+                    self.fields[name] = setting_controls.build_control(SETTINGS[name], **shown)
             with build_fold("What the attacker knows"):
-                knows = gr.HTML(wording.attacker_html(str(SETTINGS["attack"].default)), elem_id="attacker")
+                knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
+            self._build_methods()
             self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
             titles = setting_controls.PRESET_TITLES
-            preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
-            self._build_methods()
-            self.fields |= setting_controls.build_accordions(skip=ALWAYS_VISIBLE)
+            self.preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
+            gr.HTML(f"<p class='quiet small'>{place_link('Settings of the methods', '#method-settings', 'Inside')}</p>")
 
         def about(kind: str) -> list[PanelValue]:
-            return [wording.attacker_html(kind), setting_controls.strength_update(kind)]
+            mine = ATTACKS[kind].setting_names if kind in ATTACKS else ()
+            of_own = [gr.update(visible=name in mine) for name in own]
+            return [wording.attacker_html(kind), setting_controls.strength_update(kind), *of_own]
 
-        self.fields["attack"].change(about, self.fields["attack"], [knows, self.fields["budget"]], **IMMEDIATE_EVENT)
-        self._bind_events(preset)
+        told = [knows, self.fields["budget"], *(self.fields[name] for name in own)]
+        self.fields["attack"].change(about, self.fields["attack"], told, **IMMEDIATE_EVENT)
+        self._bind_lists()
 
     def _build_menu(
         self, name: str, label: str, choices: Sequence[str | tuple[str, str]], value: str, **options: Any
@@ -105,8 +114,8 @@ class Form:
             info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
             self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
 
-    def _bind_events(self, preset_choice: gr.Radio) -> None:
-        """Update the lists with the vocabulary, the settings with the preset, and the note on what differs."""
+    def _bind_lists(self) -> None:
+        """Update the lists with the vocabulary."""
         fields = self.fields
         classes = [fields[n] for n in ("vocabulary", "own_names", "truth", "target")]
         fields["own_names"].blur(lists_for, classes, classes[1:], **IMMEDIATE_EVENT)
@@ -115,36 +124,30 @@ class Form:
             for event in (fields["truth"].input, fields["target"].input)
         ]
         self.truth_event = typed[0]  # its ``then``: the truth is a name of the list
-        settings = {n: c for n, c in fields.items() if n in SETTINGS}
-
-        # The browser fills in a preset: an answer of the server could come after a setting that was changed meanwhile.
-        values = {name: setting_controls.preset_values(name) for name in PRESETS}
-        filled = [name for name in settings if name in values["recommended"]]
-        rows = json.dumps({name: [preset[n] for n in filled] for name, preset in values.items()})
-        shown = [settings[name] for name in filled]
-        self.preset_event = preset_choice.input(
-            None, preset_choice, shown, js=f"(name) => ({rows})[name]", **IMMEDIATE_EVENT
-        )
-
-        def note(values: FormValues) -> str:
-            return changed_note({name: values[c] for name, c in settings.items()})
-
-        noted: tuple[Any, ...] = (note, set(settings.values()), self.differences)
-        # One event for all: the browser looks through the events of the page for each of its components.
-        gr.on([_edited(c) for c in settings.values()], *noted, **IMMEDIATE_EVENT)
-        self.preset_event.then(*noted, **IMMEDIATE_EVENT)
-
-    def bind_edits(self, compare: Callable[..., Updates], inputs: set[Component], outputs: Sequence[Component]) -> None:
-        """Call ``compare`` when the form may differ from the run on screen."""
-        # the arrow keys move the strength without a release
-        triggers = [*map(_edited, self.fields.values()), self.fields["budget"].change]
-        gr.on(triggers, compare, inputs, outputs, **IMMEDIATE_EVENT)
-        self.preset_event.then(compare, inputs, outputs, **IMMEDIATE_EVENT)
 
     @property
     def shown(self) -> list[Component]:
         """What a run or a link fills in."""
         return [*self.fields.values(), self.upload_note, self.gallery, self.differences]
+
+    def read(self, session: Session, values: FormValues) -> dict[str, JsonValue]:
+        """What the form asks for: its fields in ``values``, and the session's settings of the methods."""
+        return session.attack_defend.settings | {name: values[field] for name, field in self.fields.items()}
+
+    def fill(self, session: Session, values: Mapping[str, Any], more: Updates) -> None:
+        """Fill in ``values`` by field name, which were checked before, when the form is drawn, and ``more``."""
+        session.attack_defend.filled = self.show(values) | more
+        self.fill_methods(session, values)
+
+    def fill_methods(self, session: Session, values: Mapping[str, Any]) -> None:
+        """The settings outside the form."""
+        session.attack_defend.settings = {n: v for n, v in values.items() if n in SETTINGS and n not in self.fields}
+
+    def show_preset(self, session: Session, name: JsonValue) -> Updates:
+        """The settings of a preset, without the attack and its own."""
+        values = setting_controls.preset_values(name if isinstance(name, str) else "")
+        self.fill_methods(session, values)
+        return {self.fields[n]: v for n, v in values.items() if n in self.fields}
 
     @property
     def of_picture(self) -> list[Component]:
@@ -167,12 +170,12 @@ class Form:
 
     def show(self, values: Mapping[str, Any]) -> Updates:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
-        settings = [n for n in SETTINGS if not (n == "attack" and values[n] == "none")]  # not in the menu
+        shown = [n for n in SETTINGS if n in self.fields and (n, values[n]) != ("attack", "none")]  # not in the menu
         own, names = {"value": values["own_names"]}, names_of(values)
         return {
-            **{self.fields[n]: values[n] for n in (*settings, "methods")},
+            **{self.fields[n]: values[n] for n in (*shown, "methods")},
             **self._class_updates(values["vocabulary"], own, names, values["truth"], values["target"]),
-            self.differences: changed_note({n: values[n] for n in SETTINGS}),
+            self.differences: setting_controls.changed_note(values),
         }
 
     def _class_updates(
@@ -203,14 +206,6 @@ def target_choices(names: tuple[str, ...], truth: JsonValue) -> list[tuple[str, 
     """(text, class name) of the menu "Make CLIP say", without the true class: without a target any other answer will
     do."""
     return [("anything else", NOT_GIVEN), *((name, name) for name in names if name != truth)]
-
-
-def changed_note(values: Mapping[str, JsonValue]) -> str:
-    """How the form differs from the recommended settings; or an error message for an invalid value."""
-    try:
-        return setting_controls.differences(setting_controls.settings_from(values))
-    except DemoError as error:
-        return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
 
 
 def started_list(own_names: JsonValue, answer: str) -> str:
@@ -275,10 +270,3 @@ def uploaded_note(picture: Picture) -> str:
     names = place_link("class names", "#vocabulary input")
     say = f"Your picture. The model answers with one of its {names}: choose or write a list with the right one."
     return f"<p class='quiet small'>{say} {escape(notes)}</p>"
-
-
-def _edited(component: Any) -> Callable[..., Dependency]:
-    """The event of a finished edit."""
-    if isinstance(component, gr.Slider):
-        return component.release
-    return component.blur if isinstance(component, gr.Textbox) else component.input

@@ -1,0 +1,77 @@
+"""The one event of a room that selects."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.inside.sections import prompt_choices
+from rita_demo.ui.inside.tab import InsideTab
+from rita_demo.ui.panels.selection_details import class_choices
+from tests.ui.conftest import open_room
+
+
+class Room:
+    """A visitor of *Inside*, and the page's event."""
+
+    def __init__(self, tab: InsideTab, run: Any) -> None:
+        self.tab, self.name = tab, tab.context.sessions.open()
+        self.session = tab.context.sessions.get(self.name)
+        self.session.show(run)
+        open_room(tab, self.name)
+        page: Any = tab.step_slider
+        while page.parent is not None:
+            page = page.parent
+        self.events = [one for one in page.fns.values() if one.name in ("on_selection", "on_slider")]
+        grid = tab.parts["grid_clean"]._id
+        (self.event,) = (one for one in self.events if (grid, "click") in one.targets)
+
+    def click(self, target: Any, *values: Any, **named: Any) -> Updates:
+        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(values or (None,) * 3))
+
+
+@pytest.fixture
+def room(inside_tab: InsideTab, example_run) -> Room:
+    return Room(inside_tab, example_run)
+
+
+def test_a_grid_shows_its_own_press_and_every_answer_is_among_the_outputs(room: Room) -> None:
+    parts, panels = room.tab.parts, room.tab.context.panels
+    for grid, other in (("grid_clean", "grid_attacked"), ("grid_attacked", "grid_clean")):
+        answer = room.click(parts[grid], view=3)
+        assert {one.elem_id for one in answer} == {"field", "in-view", "in-plan-attacked", "in-cell", "signal"}
+        assert answer.keys() <= set(room.event.outputs)
+        redrawn = panels.draw(room.session, "inside")
+        assert parts[grid] not in redrawn
+        assert parts[other] in redrawn
+
+
+def test_a_menu_selects_what_its_value_is_and_only_the_one_that_was_used(room: Room) -> None:
+    parts, at = room.tab.parts, lambda: room.session.selection
+    values = ["clean", 2, 1]
+    for menu, selected in (
+        ("class_menu", ("attacked", 2, None)),
+        ("side", ("clean", 2, None)),
+        ("prompt_menu", ("clean", 2, 1)),
+    ):
+        room.click(parts[menu], *values)
+        assert (at().side, at().k, at().atom) == selected
+        assert class_choices(room.session)["value"] == at().k
+        assert prompt_choices(room.session)["value"] == (-1 if at().atom is None else at().atom)
+
+
+def test_a_slider_is_not_moved_by_its_own_answer(room: Room) -> None:
+    slider, panels = room.tab.step_slider, room.tab.context.panels
+    (event,) = (one for one in room.events if (slider._id, "input") in one.targets)
+    answer = event.fn(room.name, 4)
+    assert room.session.selection.step == 4
+    assert room.tab.parts["costs"] in answer
+    assert slider not in answer.keys() | panels.draw(room.session, "inside").keys()
+
+
+def test_every_figure_with_marks_of_every_room_is_bound_once(room: Room) -> None:
+    selecting = [one for one in room.events if any(kind == "click" for _, kind in one.targets)]
+    targets = [target for one in selecting for target in one.targets]
+    assert len(selecting) == 4
+    assert len(set(targets)) == len(targets)
