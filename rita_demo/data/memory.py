@@ -235,8 +235,8 @@ class MemoryTable:
         """Without the latest moment; the first one stays."""
         return self.until(-2) if len(self.moments) > 1 else self
 
-    def views(self) -> tuple[RememberedView, ...]:
-        """Every view in the order of entering, and what became of it, as :func:`rita_demo.stored_views` lists it."""
+    def views(self) -> dict[int, RememberedView]:
+        """Row -> its view, in the order of entering, and what became of it, as :func:`rita_demo.stored_views` lists it."""
         found, before = dict[int, dict[str, Any]](), set[int]()
 
         def add(row: int, slot: int, gone: int | None = None) -> None:
@@ -271,7 +271,7 @@ class MemoryTable:
             for row in before.difference(here):
                 found[row]["left"] = last
             before = set(here)
-        return tuple(RememberedView(**one) for one in found.values())
+        return {row: RememberedView(**one) for row, one in found.items()}
 
 
 UNKNOWN = {

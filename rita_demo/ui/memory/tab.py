@@ -246,7 +246,9 @@ class MemoryTab:
         self.export_count += 1
         with self.context.downloads:
             title = "the memory of this page" if example is None else example.recording.title
-            made = evaluation_page.stored_views_csv(title, memory.names, memory.views(), dict(enumerate(memory.box)))
+            views = memory.views()
+            boxes = {view.id: memory.box[row] for row, view in views.items()}
+            made = evaluation_page.stored_views_csv(title, memory.names, tuple(views.values()), boxes)
             return {self.table_button: download_value("stored-views.csv", made, self.export_count)}
 
     def on_import(self, visitor: str, path: JsonValue) -> Updates:

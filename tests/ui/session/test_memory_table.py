@@ -17,12 +17,14 @@ from rita_demo.ui.session import cache_file
 from rita_demo.views.boxes import view_boxes
 
 NAMES, PICTURES = ("cup", "crab", "cat"), 6
-SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=1, max_entropy=9.0)
+SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=2, max_entropy=9.0, views_per_image=0)
 
 
 def rows_of(history: MemoryTable, moment: int = -1) -> list[dict[str, str]]:
     memory = history.until(moment)
-    data = stored_views_csv("mine", NAMES, memory.views(), dict(enumerate(memory.box))).decode()
+    views = memory.views()
+    boxes = {view.id: memory.box[row] for row, view in views.items()}
+    data = stored_views_csv("mine", NAMES, tuple(views.values()), boxes).decode()
     assert data.splitlines()[0] == ",".join(COLUMNS)
     return list(csv.DictReader(io.StringIO(data)))
 
@@ -106,4 +108,4 @@ def test_another_list_of_names_is_another_memory(history: MemoryTable, engine: A
     run = run_picture(engine, picture, ("cat", "dog"), SETTINGS.replace(attack="none"), label=0)
     other = history.with_picture("black.png", picture.key, run, None)
     assert RESTARTED in {entry.title for entry in other.moments}
-    assert {view.name for view in other.views()} == {"black.png"}
+    assert {view.name for view in other.views().values()} == {"black.png"}
