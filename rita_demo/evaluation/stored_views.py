@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rita_demo.evaluation.store.cell_file import run_folders
 from rita_demo.evaluation.store.stream_runs import StreamRun, recorded_streams
@@ -45,7 +45,8 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     rows = [
         row
         for one in streams_of(run_folders(map(Path, folders)))
-        for row in view_rows(one, trajectory_of(one).insertions)
+        for views in [trajectory_of(one).insertions]
+        for row in view_rows(one.title, one.names, views, view_boxes(one, views))
     ]
     if not rows:
         raise DataError(
@@ -66,33 +67,37 @@ def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
     return tuple(streams.values())
 
 
-def view_rows(stream: StreamRun, views: Sequence[RememberedView]) -> list[dict[str, Any]]:
-    """A row of :func:`stored_views` for each of the first views that entered the memory of a stream, in order."""
-    names, boxes = stream.names, view_boxes(stream, views)
-    return [
-        {
-            "stream": stream.title,
-            "id": view.id,
-            "picture": view.picture,
-            "file": view.name,
-            "true_class": names[view.truth],
-            "attacked": view.attacked,
-            "stored_as": names[view.label],
-            "slot": view.slot,
-            "view": view.view,
-            **dict(zip(("left", "top", "right", "bottom"), boxes[view.id])),
-            "entropy": view.entropy,
-            "entered_at": view.picture,
-            "replaced": view.replaced,
-            "replaced_file": None if view.replaced is None else views[view.replaced].name,
-            "gain": view.gain,
-            "left_at": view.left,
-            "replaced_by": view.replaced_by,
-        }
-        for view in views
-    ]
+def view_rows(
+    title: str, names: Sequence[str], views: Sequence[RememberedView], boxes: Mapping[int, tuple[float, ...]]
+) -> list[tuple[object, ...]]:
+    """A row of :func:`stored_views` for each of the first views that entered a memory, in order. ``boxes``: id of a view ->
+    its box, or () where that is not known; ``title``: of the memory."""
+    rows = []
+    for view in views:
+        gone = (None, None) if view.replaced is None else (view.replaced, views[view.replaced].name)
+        truth = names[view.truth] if view.truth >= 0 else ""
+        rows.append(
+            (
+                *(
+                    title,
+                    view.id,
+                    view.picture,
+                    view.name,
+                    truth,
+                    view.attacked,
+                    names[view.label],
+                    view.slot,
+                    view.view,
+                ),
+                *(boxes[view.id] or (None,) * 4),
+                *(view.entropy, view.picture, *gone, view.gain, view.left, view.replaced_by),
+            )
+        )
+    return rows
 
 
-def stored_views_csv(stream: StreamRun, views: Sequence[RememberedView]) -> bytes:
-    """The table of a stream's first stored views as a file."""
-    return csv_bytes([COLUMNS, *(tuple(row.values()) for row in view_rows(stream, views))])
+def stored_views_csv(
+    title: str, names: Sequence[str], views: Sequence[RememberedView], boxes: Mapping[int, tuple[float, ...]]
+) -> bytes:
+    """The same as a file."""
+    return csv_bytes([COLUMNS, *view_rows(title, names, views, boxes)])

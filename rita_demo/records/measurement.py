@@ -149,20 +149,20 @@ class AccuracyCurve:
 
 @dataclass(frozen=True)
 class RememberedView:
-    """A view that entered a stream's cache. Indices are of pictures in the stream."""
+    """A view that entered a memory. Indices are of pictures in the order of arrival."""
 
-    id: int  # its place in ``StreamTrajectory.insertions``, which names it for good
+    id: int  # its place in the order of entering, which names it for good
     picture: int
     name: str  # the picture's
-    truth: int  # the picture's true class
-    attacked: bool  # whether the picture arrived attacked
+    truth: int  # the picture's true class, -1 where that is not known
+    attacked: bool | None  # whether the picture arrived attacked, None where that is not known
     label: int  # the class it was inserted under
     slot: int
     view: int
     entropy: float  # nats
-    count: int  # views of that class right afterwards,
-    correct_count: int  # those of them under their true class,
-    resultant_length: float  # and r_k = |sum of their features| / count
+    count: int = 0  # of a stream: views of that class right afterwards,
+    correct_count: int = 0  # those of them under their true class,
+    resultant_length: float = 0.0  # and r_k = |sum of their features| / count
     replaced: int | None = None  # id of the view that left for it, None where a place was free
     gain: float | None = None  # by how many nats its entropy is lower, > 0, likewise
     replaced_by: int | None = None  # id of the view that it left for, None while it is held

@@ -39,7 +39,7 @@ def test_a_saved_run_is_refused() -> None:
 def test_an_exported_memory_is_refused() -> None:
     data = cache_file.read_file(BEFORE / "memory.safetensors")
     with pytest.raises(FileError, match=f"This memory {EARLIER} Export it again on the page."):
-        cache_file.unpack_history(data, None, "embedded", 512)
+        cache_file.unpack(data, None, "embedded", 512)
 
 
 def test_a_link_asks_for_what_it_asked_for() -> None:

@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save as save_torch
 
+from rita_demo.data.memory import MemoryTable
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import export
@@ -20,7 +21,6 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import History
 from tests.conftest import TINY_CONFIG
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
 from tests.data.tiff_files import GREY, LZW, RGB, tiff
@@ -92,21 +92,22 @@ def runs() -> tuple[Run, Run]:
 
 
 @cache
-def history() -> History:
+def history() -> MemoryTable:
     """The memory through both pictures."""
-    found = History()
+    found = MemoryTable()
     for run in runs():
         cut = ENGINE.view_pixels(run.attacked.picture, run.settings)
         key = run.clean.picture.key
         found = found.with_picture("A picture", key, run, cut)
+    assert len(found.moments[-1].held)
     return found
 
 
 @cache
 def exported_cache() -> bytes:
     """The memory before the second picture, as the page exports it: what that one was decided from."""
-    run, entry = runs()[1], history().entries[-2]
-    return cache_file.pack(entry.snapshot, run.backbone.name, run.settings)
+    run = runs()[1]
+    return cache_file.pack(history().until(-2), run.backbone.name, run.settings, alone=True)
 
 
 @cache

@@ -70,10 +70,8 @@ def _from_file(name: str, load: Callable[[Path], object]) -> Callable[[bytes, Pa
 
 def _import(path: Path) -> None:
     run = corpus.runs()[1]
-    cache_file.unpack_history(
-        cache_file.read_file(path), None, run.backbone.name, run.backbone.width
-    )  # as the page does
-    state = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name).to_cache_state()
+    cache_file.unpack(cache_file.read_file(path), None, run.backbone.name, run.backbone.width)  # as the page does
+    state = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name).state_at()
     assert state.features.shape[1] <= 64
     corpus.ENGINE.decide(run.clean.encoded_views, run.class_prompts, state, run.settings)
 

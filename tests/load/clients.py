@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from rita_demo.data import record_file
+from rita_demo.data.memory import MemoryTable, Moment
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
 from rita_demo.data.vocabularies import VOCABULARIES
@@ -16,7 +17,6 @@ from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import CacheEvent, Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.session.cache_file import StoredMemory, StoredMoment
 from tests.data.hostile import encoded, photo
 from tools.bench.http_client import HttpClient
 
@@ -91,12 +91,11 @@ class LoadClient(HttpClient):
         """The run as “Save this run” hands it over."""
         return bundle_read.read(self._download("save-run", {"figures": {}}))
 
-    def exported_memory(self) -> StoredMemory:
+    def exported_memory(self) -> MemoryTable:
         """What is remembered, as the page exports it."""
         self.choose_room("memory")
-        return record_file.unpack(
-            self._download("export", {"kind": "zip"}), "memory", (StoredMemory, StoredMoment, CacheEvent)
-        )
+        data = self._download("export", {"kind": "zip"})
+        return record_file.unpack(data, "memory", (MemoryTable, Moment, CacheEvent))["memory"]
 
     def _download(self, element: str, data: dict[str, Any]) -> bytes:
         code = re.findall(r"base64,([A-Za-z0-9+/=]+)", self.press(element, data=data))

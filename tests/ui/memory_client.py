@@ -1,5 +1,6 @@
 """A visitor of the tab *Memory*, without a browser."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,14 @@ class MemoryClient:
 
     @property
     def items(self) -> list[Any]:
-        """Every stored view."""
-        return [item for items in self.current.items_by_class.values() for item in items]
+        """Every stored view, as columns by name."""
+        memory = self.session.history
+        return [SimpleNamespace(**{n: c[row] for n, c in memory.columns.items()}) for row in self.current.held]
 
     @property
     def fullest(self) -> int:
         """The class that holds most views."""
-        return max(self.current.items_by_class, key=lambda k: len(self.current.items_by_class[k]))
+        return int(self.session.history.state_at().count.argmax())
 
     def run(self, job: Any) -> None:
         for _ in job:

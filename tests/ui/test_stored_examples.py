@@ -80,24 +80,24 @@ def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[An
         assert "?" not in text
     tab.context.panels.open(session, "memory")
     held = html.contents(session)
-    assert held.count("class='blank named'") == session.memory.example.history.current.count
+    assert held.count("class='blank named'") == len(session.memory.example.history.current.held)
 
 
 def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
     history = session.memory.example.history
-    assert session.selected_moment == len(history.entries) - 1 == 40
+    assert session.selected_moment == len(history.moments) - 1 == 40
     assert session.selected_item is not None
     assert "Stored example." in memory_panels.says(session)
     assert "1 view left for a surer one" in memory_panels.says(session)
     assert "which left" in html.log(session)
-    assert html.contents(session).count("<img") == history.current.count
+    assert html.contents(session).count("<img") == len(history.current.held)
     assert memory_panels.remove_button(session)["interactive"] is False
     chosen(tab, name, moment=3)
     assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
     tab.pick_memory(name, "0")
-    assert session.selected_entry is session.history.entries[-1]
+    assert session.selected_entry is session.history.moments[-1]
     tab.context.panels.open(session, "memory")
     assert session.memory.example is None, "chosen once, their own stays"
 
@@ -105,9 +105,9 @@ def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[ty
 def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[type[Any], Any]) -> None:
     _, session = visitor(tabs[MemoryTab], "memory")
     one, history = session.memory.example.recording, session.memory.example.history
-    empty = history.entries[0].snapshot.to_cache_state()
-    for t, entry in enumerate(history.entries):
-        state, wanted = entry.snapshot.to_cache_state(), one.cache_after(empty, t)
+    empty = history.state_at(0)
+    for t, entry in enumerate(history.moments):
+        state, wanted = history.state_at(t), one.cache_after(empty, t)
         for part in ("features", "entropy", "born", "view", "count"):
             assert np.array_equal(getattr(state, part), getattr(wanted, part)), (t, part)
         assert (state.pictures, state.key) == (t, wanted.key)
@@ -177,7 +177,8 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
     session.stream.show(textures)
     tab.context.panels.open(session, "memory")
-    born, row = session.selected_item.born, textures.rows()[session.selected_item.born]
+    born = int(session.shown_history.born[session.selected_item])
+    row = textures.rows()[born]
     updates = opened_picture(tab, name)
     run, fields = session.run, tab.opener.fill_form.__self__.form.fields
     shown = form_shown(tab, session)
@@ -189,17 +190,17 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
     assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
 
-    k, slot, item = next(at for at in session.history.current.items if at[2].born < born)
+    k, slot, n = next(at for at in session.history.held() if session.history.born[at[2]] < born)
     session.select(item=(k, slot), moment=None)
-    file = textures.rows()[item.born]["picture"]
+    stored, truth = textures.rows()[session.history.born[n]], session.history.truth[n]
     before, asked = session.history, session.run.settings
     opened_picture(tab, name)
-    assert np.array_equal(session.run.clean.picture.pixels, drawn_square(file, session.run))
-    assert session.run.class_prompts.names[session.run.label] == item.truth
-    attacked = textures.rows()[item.born]["attack"] != "none"
+    assert np.array_equal(session.run.clean.picture.pixels, drawn_square(stored["picture"], session.run))
+    assert session.run.class_prompts.names[session.run.label] == truth
+    attacked = stored["attack"] != "none"
     assert session.run.settings == (asked if attacked else asked.replace(attack="none"))
-    assert session.history.entries[: len(before.entries)] == before.entries, "decided from the memory on screen"
-    k, slot, _ = next(at for at in session.history.current.items if at[2].picture.startswith("Picture "))
+    assert session.history.moments[: len(before.moments)] == before.moments, "decided from the memory on screen"
+    k, slot, _ = next(at for at in session.history.held() if session.history.picture[at[2]].startswith("Picture "))
     session.select(item=(k, slot), moment=None)
     opened_picture(tab, name)
     assert np.array_equal(session.run.clean.picture.pixels, drawn_square(row["picture"], session.run))
@@ -216,18 +217,18 @@ def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_ope
     name, session = visitor(tab, "memory")
     tab.pick_memory(name, "0")
     assert memory_panels.open_button(session)["interactive"] is False, "no view is chosen"
-    k, slot, item = session.history.current.items[0]
+    k, slot, row = session.history.held()[0]
     session.select(item=(k, slot))
     assert memory_panels.open_button(session)["interactive"]
     shown = session.run
-    assert item.picture.startswith("The example")
+    assert session.history.picture[row].startswith("The example")
     opened_picture(tab, name)
     assert session.run is not shown
     assert session.run.clean.picture.key == shown.clean.picture.key, "it is the picture on screen"
-    other = replace(item, picture="A picture of mine, attacked")
-    now = replace(session.history.current, items_by_class={k: (other,)})
-    session.history = session.history.with_snapshot("Another", now)
-    session.select(item=(k, 0), moment=None)
+    moments = tuple(replace(moment, picture_key="mine") for moment in session.history.moments)
+    called = ("A picture of mine, attacked",) * len(session.history.label)
+    session.history = replace(session.history, picture=called, moments=moments)
+    session.select(item=session.history.held()[0][:2], moment=None)
     before = session.history, session.run
     with pytest.raises(DemoError, match="The picture “A picture of mine” is not kept"):
         opened_picture(tab, name)
@@ -246,14 +247,14 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
     name, session = visitor(tab, "memory")
     stored = evaluation_page.shipped_streams()
     own = session.history
-    assert own.ever_held
+    assert len(own.label)
 
     def menu() -> tuple[list[tuple[str, str]], str]:
         drawn = memory_panels.menu(session, tab.stored)
         return drawn["choices"], drawn["value"]
 
     choices, value = menu()
-    held = f"{wording.view_count(own.current.count)} of {len(own.current.names)} class names"
+    held = f"{wording.view_count(len(own.current.held))} of {len(own.names)} class names"
     assert choices[0] == (f"Yours: {held}", "0")
     assert [one for _, one in choices[1:]] == [one.name for one in stored]
     assert all(text.startswith("Stored example: ") for text, _ in choices[1:])
@@ -268,7 +269,7 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
         tab.context.panels.open(session, "memory")
         assert menu()[1] == one.name, "it stays when the tab is opened again"
     tab.pick_memory(name, "0")
-    assert (session.history, session.selected_moment) == (own, len(own.entries) - 1)
+    assert (session.history, session.selected_moment) == (own, len(own.moments) - 1)
     tab.pick_memory(name, stored[1].name)
     for _ in tab.decide_own(name):
         pass
@@ -297,7 +298,7 @@ def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_
             pass
         assert kept_and_in_use(session) == (1, 1)
         assert session.memories.histories[0] is own
-    session.history = session.history.with_snapshot("Emptied", replace(session.history.current, items_by_class={}))
+    session.history = session.history.emptied()
     changed = session.history
     for _ in stream.open_inside(name):
         pass

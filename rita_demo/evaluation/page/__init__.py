@@ -46,7 +46,6 @@ from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
 from rita_demo.evaluation.store.failed import NO_COUNT
 from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
-from rita_demo.evaluation.stored_views import COLUMNS as STORED_VIEWS_COLUMNS
 from rita_demo.evaluation.stored_views import stored_views_csv
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,

@@ -6,6 +6,7 @@ from contextlib import suppress
 import gradio as gr
 from gradio.components import Component
 
+from rita_demo.data.memory import MemoryTable
 from rita_demo.defences.registry import DEFENCES, compared, usual, validated
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names
 from rita_demo.pipeline import arena_file
@@ -22,7 +23,6 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediat
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
-from rita_demo.ui.session.cache_history import History, snapshot_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
@@ -153,8 +153,8 @@ class ArenaTab:
             self.context.chosen_engine(session)  # raises when it was unloaded meanwhile
             now = session.history.cache_before(request.picture.key)
             if tower.cache.pictures and (now is None or now.key != tower.cache.key):
-                snapshot = snapshot_of(tower.cache, request.names, None)
-                session.replace_history(History().with_snapshot("The memory of the arena", snapshot))
+                memory = MemoryTable().with_state("The memory of the arena", tower.cache, request.names)
+                session.replace_history(memory)
             return request
 
         yield from self.opener.steps(session, find)

@@ -18,7 +18,6 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.header.standalone_page import standalone
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import snapshot_of
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value, event_data
 
@@ -77,9 +76,8 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
     before = run.cache_before
     if not before.pictures:
         return None
-    known = session.history.snapshot_without(run.clean.picture.key)  # for the thumbnails
-    snapshot = snapshot_of(before, run.class_prompts.names, known)
-    data = cache_file.pack(snapshot, run.backbone.name, run.settings)
+    memory = session.history.with_state("Saved", before, run.class_prompts.names)  # what is known of its views is kept
+    data = cache_file.pack(memory, run.backbone.name, run.settings, alone=True)
     if len(data) > cache_file.MAX_FILE_BYTES:
         raise DemoError(
             f"The memory of this run is larger than what could be opened again ({cache_file.MAX_FILE_BYTES >> 20} MB).",

@@ -8,8 +8,8 @@ from html import escape
 
 import numpy as np
 
+from rita_demo.data.memory import MemoryTable
 from rita_demo.records import CacheState
-from rita_demo.ui.session.cache_history import CacheItem
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import thumbnail_html
@@ -19,30 +19,30 @@ ClassAndSlot = tuple[int, int]
 
 def selected_slot(session: Session) -> ClassAndSlot | None:
     """Class and slot of the selected item in the cache this picture was decided from; None if it is missing."""
-    entry, run, item = session.selected_entry, session.run, session.selected_item
-    if entry is None or run is None or item is None or entry.snapshot.key != run.class_prompts.key:
+    memory, run, row = session.shown_history, session.run, session.selected_item
+    if run is None or row is None or memory.key != run.class_prompts.key:
         return None
     assert session.selection.item is not None
     k = session.selection.item[0]
     slots = range(int(run.cache_before.count[k]))
-    return next(((k, slot) for slot in slots if _is_item(run.cache_before, (k, slot), item)), None)
+    return next(((k, slot) for slot in slots if _is_row(run.cache_before, (k, slot), memory, row)), None)
 
 
 def find_in_history(session: Session, place: ClassAndSlot) -> tuple[ClassAndSlot, int] | None:
     """(class and slot, moment) of the item at ``place`` in the latest moment of the history that held it, or None."""
     assert session.run is not None
-    cache, k = session.run.cache_before, place[0]
-    for moment, entry in reversed(list(enumerate(session.history.entries))):
-        if entry.snapshot.key == session.run.class_prompts.key:
-            for slot, item in enumerate(entry.snapshot.items_by_class.get(k, ())):
-                if _is_item(cache, place, item):
-                    return (k, slot), moment
-    return None
+    cache, memory = session.run.cache_before, session.history
+    if memory.key != session.run.class_prompts.key:
+        return None
+    rows = [row for row in np.flatnonzero(memory.label == place[0]).tolist() if _is_row(cache, place, memory, row)]
+    held = ((memory.place(row, t), t) for t in reversed(range(len(memory.moments))) for row in rows)
+    return next(((at, t) for at, t in held if at is not None), None)
 
 
-def _is_item(cache: CacheState, place: ClassAndSlot, item: CacheItem) -> bool:
-    identity = (int(cache.born[place]), int(cache.view[place]), float(cache.entropy[place]))
-    return identity == (item.born, item.view, item.entropy) and np.array_equal(cache.features[place], item.feature)
+def _is_row(cache: CacheState, place: ClassAndSlot, memory: MemoryTable, row: int) -> bool:
+    mine, theirs = (cache.born, cache.view, cache.entropy), (memory.born, memory.view, memory.entropy)
+    same = all(one[place] == other[row] for one, other in zip(mine, theirs))
+    return same and np.array_equal(cache.features[place], memory.feature[row])
 
 
 def class_cards(session: Session) -> str:
@@ -69,10 +69,12 @@ def class_cards(session: Session) -> str:
 def _button(session: Session, place: ClassAndSlot) -> str:
     assert session.run is not None
     cache, (k, slot), found = session.run.cache_before, place, find_in_history(session, place)
-    item, mark = None, "disabled"  # it is no longer in the memory's history
+    thumbnail, mark = thumbnail_html(None), "disabled"  # it is no longer in the memory's history
     if found is not None:
         (held_as, at), moment = found
-        item = session.history.entries[moment].snapshot.item(held_as, at)
+        row = session.history.row((held_as, at), moment)
+        assert row is not None
+        thumbnail = thumbnail_html(session.history.crop(row), session.history.file[row])
         mark = f'data-memory_k="{held_as}" data-slot="{at}" data-moment="{moment}"'
     out, pressed = place in session.inside.what_if.exclusions.cache_items, place == selected_slot(session)
     entropy = float(cache.entropy[place])
@@ -84,6 +86,5 @@ def _button(session: Session, place: ClassAndSlot) -> str:
     return (
         f'<button type="button" class="{"out" if out else ""}" {mark} '
         f'aria-pressed="{str(pressed).lower()}" aria-label="{label}" title="{label}">'
-        f"{thumbnail_html(item.thumbnail, item.file) if item else thumbnail_html(None)}<small>{entropy:.2f}"
-        f"{'<em>left out</em>' if out else ''}</small></button>"
+        f"{thumbnail}<small>{entropy:.2f}{'<em>left out</em>' if out else ''}</small></button>"
     )

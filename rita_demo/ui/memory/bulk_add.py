@@ -105,7 +105,7 @@ def compare_with_empty(engine: Engine, session: Session) -> None:
         session.memory.empty_cache_result = (run, decide(None))
     if (
         entry is not None
-        and entry.snapshot.key == run.class_prompts.key
+        and session.history.key == run.class_prompts.key
         and (seen is None or seen[0] is not run or seen[1] is not entry)
     ):
         state = session.history.cache_before(run.clean.picture.key, session.selected_moment)

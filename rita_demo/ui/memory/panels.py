@@ -7,12 +7,12 @@ import gradio as gr
 import numpy as np
 
 from rita_demo import plots
+from rita_demo.data.memory import IMPORTED, Moment
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import StreamRun
 from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import Run, Trace
 from rita_demo.ui.framework.panels import PanelValue
-from rita_demo.ui.session.cache_history import IMPORTED, HistoryEntry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
@@ -24,24 +24,23 @@ EMPTY_TEXT = "Appears a few seconds after a picture is run."
 
 
 def slider(session: Session) -> PanelValue:
-    last = len(session.shown_history.entries) - 1
+    last = len(session.shown_history.moments) - 1
     return gr.update(maximum=max(last, 1), value=session.selected_moment, visible=last > 0)
 
 
 def says(session: Session) -> str:
     """HTML: whose memory is on screen, and what it says, in two sentences with numbers."""
-    entry, example = session.selected_entry, session.memory.example
+    entry, example, memory = session.selected_entry, session.memory.example, session.shown_history
     if entry is None:
         return "<p class='says'>The memory of this page, which starts empty: run a picture in the Story.</p>"
-    snapshot = entry.snapshot
-    known = [item.truth == snapshot.names[k] for k, _, item in snapshot.items if item.truth]
-    classes = len(snapshot.items_by_class)
-    what = f"The memory of {entry.origin}" if entry.origin else "Your memory"
+    known = [memory.truth[row] == memory.names[memory.label[row]] for row in entry.held if memory.truth[row]]
+    classes = len(set(memory.label[entry.held]))
+    what = f"The memory of {memory.origin}" if memory.origin else "Your memory"
     here = 0
-    if entry.origin and not entry.origin.startswith(IMPORTED):
+    if memory.origin and not memory.origin.startswith(IMPORTED):
         here = sum(bool(one.picture_key) for one in moments(session))
-    after = _after(snapshot.pictures - here) + f" and {here} decided here" * bool(here)
-    held = f"it holds {wording.view_count(snapshot.count)} under {classes} of {len(snapshot.names)} class names"
+    after = _after(entry.pictures - here) + f" and {here} decided here" * bool(here)
+    held = f"it holds {wording.view_count(len(entry.held))} under {classes} of {len(memory.names)} class names"
     pure = f", {sum(known)} of {len(known)} under their true class" if known else ""
     gone = sum(event.replaced_born is not None for one in moments(session) for event in one.events)
     left = f"{wording.view_count(gone)} left for a surer one" if gone else "none has left for a surer one"
@@ -53,23 +52,23 @@ def _after(pictures: int) -> str:
     return f"after {pictures} picture{'s' * (pictures != 1)}"
 
 
-def moments(session: Session) -> tuple[HistoryEntry, ...]:
+def moments(session: Session) -> tuple[Moment, ...]:
     """The moments up to the selected one."""
-    return session.shown_history.entries[: session.selected_moment + 1]
+    return session.shown_history.moments[: session.selected_moment + 1]
 
 
 def moment_heading(session: Session) -> str:
     one = session.selected_entry
     if one is None:
         return "<h3>Nothing has happened yet</h3>"
-    count = wording.view_count(one.snapshot.count)
+    count = wording.view_count(len(one.held))
     return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It holds {count}.</h3>"
 
 
 def has_other_names(session: Session) -> bool:
     """Whether the memory on screen is not one of the picture on screen: a stored example's, or of other class names."""
-    run, entry = session.run, session.selected_entry
-    other = run is not None and entry is not None and entry.snapshot.key != run.class_prompts.key
+    run, memory = session.run, session.shown_history
+    other = run is not None and bool(memory.moments) and memory.key != run.class_prompts.key
     return session.memory.example is not None or other
 
 
@@ -99,7 +98,7 @@ def menu(session: Session, stored: Sequence[StreamRun]) -> PanelValue:
     example, choices = session.memory.example, list[tuple[str, str]]()
     for n, history in enumerate(session.memories.histories):
         now = history.current
-        held = "empty" if now is None else f"{wording.view_count(now.count)} of {len(now.names)} class names"
+        held = "empty" if now is None else f"{wording.view_count(len(now.held))} of {len(history.names)} class names"
         text = f"{history.origin or 'yours'}: {held}"
         text = text[0].upper() + text[1:]
         text += f", memory {n + 1}" * (text in (one for one, _ in choices))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import gradio as gr
 
+from rita_demo.data.memory import IMPORTED, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
@@ -21,9 +22,7 @@ from rita_demo.ui.memory import bulk_add, html
 from rita_demo.ui.memory import panels as memory_panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import IMPORTED, MAX_ENTRIES, History, snapshot_of
 from rita_demo.ui.session.memories import MAX_MEMORIES
-from rita_demo.ui.session.memory_table import memory_csv
 from rita_demo.ui.session.session import MemoryExample, Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
@@ -170,10 +169,11 @@ class MemoryTab:
         """Decide the picture on screen with the memory on screen at the selected moment, among its class names."""
         session = self.context.sessions.get(visitor)
         example, engine = session.memory.example, self.context.engine_of(session)
-        entries = memory_panels.moments(session)
-        if not entries:
+        history = session.shown_history
+        if not history.moments:
             raise DemoError("There is no memory on screen.", "Run a picture first.")
-        history = session.history if entries == session.history.entries else History(entries)
+        if not session.at_latest_moment:
+            history = history.until(session.selected_moment)
 
         def find() -> RunRequest:
             return own_picture_request(session, engine, None if example is None else example.recording, history)
@@ -183,42 +183,42 @@ class MemoryTab:
     def open_picture(self, visitor: str) -> Iterator[Updates]:
         """The picture of the chosen stored view becomes that of the Story."""
         session = self.context.sessions.get(visitor)
-        engine, item = self.context.engine_of(session), session.selected_item
+        engine, row = self.context.engine_of(session), session.selected_item
 
         def find() -> RunRequest:
             return stored_picture_request(session, engine, self.folders)
 
-        what = "The picture" if item is None else item.picture or f"Picture {item.born + 1}"
+        shown = session.shown_history
+        what = "The picture" if row is None else shown.picture[row] or f"Picture {shown.born[row] + 1}"
         yield from self.opener.steps(session, find, what=what)
 
     def on_undo(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
-        if len(session.history.entries) < 2:
+        if len(session.history.moments) < 2:
             raise DemoError("There is nothing to undo.")
-        title = session.history.entries[-1].title
+        title = session.history.moments[-1].title
         return self._replace_history(session, session.history.undo(), f"Undone: {title}.")
 
     def on_clear(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
         now = session.history.current
-        if now is None or not now.count:
+        if now is None or not len(now.held):
             raise DemoError("The memory is empty already.")
-        history = session.history.with_snapshot("Emptied", replace(now, items_by_class={}))
-        return self._replace_history(session, history, "The memory is empty. Undo brings it back.")
+        return self._replace_history(session, session.history.emptied(), "The memory is empty. Undo brings it back.")
 
     def on_remove(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
-        now, item, gone = session.history.current, session.selection.item, session.selected_item
-        if now is None or item is None or gone is None:
+        history, item, row = session.history, session.selection.item, session.selected_item
+        if item is None or row is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
         if not session.at_latest_moment:
             raise DemoError(
                 "This is an earlier moment: only what the memory holds now can be removed.",
                 "Move the slider to the latest moment.",
             )
-        title = f"Removed view {gone.view} of picture {gone.born + 1} from {now.names[item[0]]}"
-        state = self.context.engine_of(session).remove_cache_item(now.to_cache_state(), *item)
-        history = session.history.with_snapshot(title, snapshot_of(state, now.names, now))
+        title = f"Removed view {history.view[row]} of picture {history.born[row] + 1} from {history.names[item[0]]}"
+        state = self.context.engine_of(session).remove_cache_item(history.state_at(), *item)
+        history = history.with_state(title, state, history.names)
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: str) -> Updates:
@@ -226,28 +226,30 @@ class MemoryTab:
         entry, run = session.selected_entry, session.run
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        entries = memory_panels.moments(session)
         model, settings, example = run.backbone.name, run.settings, session.memory.example
         if example is not None:
             model, settings = example.recording.columns["backbone"], example.recording.header.requested
         with self.context.downloads:
             self.export_count += 1
-            made = cache_file.pack(entry.snapshot, model, settings, entries)
+            made = cache_file.pack(session.shown_history, model, settings, session.selected_moment)
             file = download_value("memory.zip", made, self.export_count)
-        said = f"Exported {wording.view_count(entry.snapshot.count)}."
+        said = f"Exported {wording.view_count(len(entry.held))}."
         return {self.export_buttons: file, **self.context.done(said)}
 
     def on_table(self, visitor: str) -> Updates:
         """Every view that entered up to the selected moment, as a file."""
         session = self.context.sessions.get(visitor)
-        entries, example = memory_panels.moments(session), session.memory.example
-        if not entries:
+        memory, example = session.shown_history, session.memory.example
+        if not memory.moments:
             raise DemoError("There is no memory to list yet.", "Run a picture first.")
+        memory = memory.until(session.selected_moment)
         self.export_count += 1
         with self.context.downloads:
             title = "the memory of this page" if example is None else example.recording.title
-            made = download_value("stored-views.csv", memory_csv(title, entries), self.export_count)
-            return {self.table_button: made}
+            views = memory.views()
+            boxes = {view.id: memory.box[row] for row, view in views.items()}
+            made = evaluation_page.stored_views_csv(title, memory.names, tuple(views.values()), boxes)
+            return {self.table_button: download_value("stored-views.csv", made, self.export_count)}
 
     def on_import(self, visitor: str, path: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -255,10 +257,10 @@ class MemoryTab:
             raise DemoError("No file arrived.", "Try again.")
         info, data = self.context.engine_of(session).info, cache_file.read_file(Path(path))
         origin = f"{IMPORTED} ({Path(path).name[:MAX_NAME]})"
-        entries = [replace(one, origin=origin) for one in cache_file.unpack_history(data, None, info.name, info.width)]
-        message = f"Imported {wording.view_count(entries[-1].snapshot.count)}. The next picture with its class names is decided from it."
-        message += " The earlier memory stays in the menu." * session.history.ever_held
-        session.replace_history(History(tuple(entries[-MAX_ENTRIES:])))
+        imported = replace(cache_file.unpack(data, None, info.name, info.width), origin=origin)
+        message = f"Imported {wording.view_count(len(imported.moments[-1].held))}. The next picture with its class names is decided from it."
+        message += " The earlier memory stays in the menu." * bool(len(session.history.label))
+        session.replace_history(imported)
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
@@ -273,7 +275,7 @@ class MemoryTab:
         message = self.context.done("Stopped. What was added until then stays; Undo takes it out.")
         return message | self.context.changed(session, "memory")
 
-    def _replace_history(self, session: Session, history: History, message: str) -> Updates:
+    def _replace_history(self, session: Session, history: MemoryTable, message: str) -> Updates:
         with session.lock:
             session.history, session.memory.example, session.memory.chosen = history, None, True
         session.select(moment=None, item=None)

@@ -6,12 +6,12 @@ import numpy as np
 from markupsafe import Markup
 
 from rita_demo.attacks import get_attack
+from rita_demo.data.memory import RESTARTED
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.outcome import outcome
 from rita_demo.process import graphics_card
 from rita_demo.process.templates import html
 from rita_demo.records import Run
-from rita_demo.ui.session.cache_history import RESTARTED
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import place_link
@@ -113,17 +113,16 @@ def cache_contents(session: Session) -> str:
     """What the memory holds now."""
     if session.run is None or session.run.settings.protocol == "off":
         return ""
-    run, now, names = session.run, session.history.current, session.run.class_prompts.names
-    changed = now is not None and now.key == run.class_prompts.key  # since the run
-    counts = now.to_cache_state().count if now is not None and changed else run.cache_after.count
+    run, now, names = session.run, session.history, session.run.class_prompts.names
+    changed = bool(now.moments) and now.key == run.class_prompts.key  # since the run
+    counts = now.state_at().count if changed else run.cache_after.count
     held = sorted(((int(counts[k]), names[k]) for k in np.flatnonzero(counts)), reverse=True)
     if not held:
         return "<p class='lead'>The memory is empty.</p>"
     listed = ", ".join(f"{name} ({count})" for count, name in held[:8])
     classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
     views = wording.view_count(int(np.sum(counts)))
-    entries = session.history.entries
-    restarted = f"{RESTARTED} " if len(entries) == 2 and entries[0].title == RESTARTED else ""
+    restarted = f"{RESTARTED} " if len(now.moments) == 2 and now.moments[0].title == RESTARTED else ""
     return f"<p class='lead'>{restarted}For the next picture the memory now holds {views} of {classes}: {escape(listed)}.</p>"
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
+from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.session.cache_history import History, HistoryEntry
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.plotly_view import parse_int
@@ -49,10 +49,10 @@ class Mark:
 NUMBERS = tuple(one.name for one in fields(Mark) if one.name != "side")
 
 
-def _ranges(session: Session, history: History) -> dict[str, tuple[int, int]]:
+def _ranges(session: Session, history: MemoryTable) -> dict[str, tuple[int, int]]:
     """The first number of each name, and the one after the last."""
     run, cloud, stream, k = session.run, session.figures.placed_cloud, session.stream, session.selection.k
-    known = {"moment": (0, len(history.entries)), "picture": (1, stream.decided + 1)}
+    known = {"moment": (0, len(history.moments)), "picture": (1, stream.decided + 1)}
     known |= dict.fromkeys(("slot", "memory_k"), (0, 10**6))  # _held looks for them
     if run is not None:
         sentences = run.class_prompts.prompts
@@ -70,11 +70,14 @@ def _ranges(session: Session, history: History) -> dict[str, tuple[int, int]]:
     return known
 
 
-def _held(session: Session, mark: Mark) -> HistoryEntry | None:
-    """The moment that holds the named view, or None."""
-    entry = session.selected_entry if mark.moment is None else session.history.entries[mark.moment]
+def _held(session: Session, mark: Mark) -> tuple[MemoryTable, int] | None:
+    """The named view as a row of its memory, or None."""
+    memory, t = session.shown_history, session.selected_moment
+    if mark.moment is not None:
+        memory, t = session.history, mark.moment
     place: Any = mark.memory_k, mark.slot
-    return entry if entry is not None and entry.snapshot.item(*place) is not None else None
+    row = memory.row(place, t) if memory.moments else None
+    return None if row is None else (memory, row)
 
 
 def select(session: Session, mark: Mark) -> tuple[str, ...]:
@@ -98,7 +101,7 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
         case Mark(slot=int()):
             return _select_stored_view(session, mark)
         case Mark(moment=int(t)):
-            place = session.shown_history.entries[t].snapshot.find(session.selected_item)
+            place = session.shown_history.place(session.selected_item, t)
             return _selected(session, "memory", moment=t, item=place)
         case Mark(picture=int(t)):
             stream.selected = None if t == stream.decided else t  # the newest one follows the stream
@@ -128,19 +131,19 @@ def _selected(session: Session, *topics: str, **changes: Any) -> tuple[str, ...]
 
 def _select_stored_view(session: Session, mark: Mark) -> tuple[str, ...]:
     """Select a stored view; its class, if the run has the memory's names; and the view itself, if the run's picture stored it."""
-    run, entry, place = session.run, _held(session, mark), cast("tuple[int, int]", (mark.memory_k, mark.slot))
-    assert entry is not None
+    run, held, place = session.run, _held(session, mark), cast("tuple[int, int]", (mark.memory_k, mark.slot))
+    assert held is not None
+    memory, row = held
     changes: dict[str, Any] = {"item": place}
     if mark.moment is not None:
         session.memory.example = None  # it is of the memory in use
-        changes["moment"] = None if mark.moment == len(session.history.entries) - 1 else mark.moment
-    if run is None or entry.snapshot.key != run.class_prompts.key:
+        changes["moment"] = None if mark.moment == len(session.history.moments) - 1 else mark.moment
+    if run is None or memory.key != run.class_prompts.key:
         return _selected(session, "memory", **changes)
-    k, item, here = place[0], entry.snapshot.item(*place), run.cache_after
-    assert item is not None
+    k, born, view, here = place[0], int(memory.born[row]), int(memory.view[row]), run.cache_after
     changes |= {"k": k} | ({"atom": None} if k != session.selection.k else {})
-    if item.born == here.pictures - 1 and ((here.born[k] == item.born) & (here.view[k] == item.view)).any():
-        changes |= {"view": item.view, "side": "attacked"}
+    if born == here.pictures - 1 and ((here.born[k] == born) & (here.view[k] == view)).any():
+        changes |= {"view": view, "side": "attacked"}
     return _selected(session, "memory", "class", "view", "side", **changes)
 
 

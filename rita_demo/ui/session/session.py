@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from rita_demo.data.memory import MemoryTable, Moment
 from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, Trace
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import Settings
-from rita_demo.ui.session.cache_history import CacheItem, History, HistoryEntry
 from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.memories import Memories
 from rita_demo.ui.session.stream_state import StreamState
@@ -90,7 +90,7 @@ class MemoryExample:
     """A stored stream, and its memory over time."""
 
     recording: StreamRun
-    history: History
+    history: MemoryTable
 
 
 @dataclass
@@ -102,7 +102,7 @@ class MemoryState:
     example: MemoryExample | None = None
     chosen: bool = False
     empty_cache_result: tuple[Run, Trace] | None = None
-    cache_result: tuple[Run, HistoryEntry, Trace] | None = None
+    cache_result: tuple[Run, Moment, Trace] | None = None
 
 
 @dataclass
@@ -167,12 +167,12 @@ class Session:
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 
     @property
-    def history(self) -> History:
+    def history(self) -> MemoryTable:
         """The cache over time: of the memory in use."""
         return self.memories.current
 
     @history.setter
-    def history(self, history: History) -> None:
+    def history(self, history: MemoryTable) -> None:
         self.memories = self.memories.changed(history)
 
     def touch(self, *topics: str) -> None:
@@ -208,31 +208,31 @@ class Session:
         return names.index(name) if name in names else None
 
     @property
-    def shown_history(self) -> History:
+    def shown_history(self) -> MemoryTable:
         """The cache history that *Memory* shows: the stored example's while there is one."""
         return self.history if self.memory.example is None else self.memory.example.history
 
     @property
     def selected_moment(self) -> int:
         """Number of the selected moment of the cache history."""
-        last, at = max(len(self.shown_history.entries) - 1, 0), self.selection.moment
+        last, at = max(len(self.shown_history.moments) - 1, 0), self.selection.moment
         return last if at is None else min(max(at, 0), last)
 
     @property
-    def selected_entry(self) -> HistoryEntry | None:
+    def selected_entry(self) -> Moment | None:
         """The selected moment of the cache history; None before the first run."""
-        entries = self.shown_history.entries
-        return entries[self.selected_moment] if entries else None
+        moments = self.shown_history.moments
+        return moments[self.selected_moment] if moments else None
 
     @property
-    def selected_item(self) -> CacheItem | None:
-        """The selected cached view, if the selected moment has it."""
-        entry, place = self.selected_entry, self.selection.item
-        return entry.snapshot.item(*place) if entry is not None and place is not None else None
+    def selected_item(self) -> int | None:
+        """The row of the selected cached view, if the selected moment has it."""
+        place, shown = self.selection.item, self.shown_history
+        return shown.row(place, self.selected_moment) if shown.moments and place is not None else None
 
     @property
     def at_latest_moment(self) -> bool:
-        return self.selected_moment == len(self.shown_history.entries) - 1
+        return self.selected_moment == len(self.shown_history.moments) - 1
 
     def store_attack_step(self, result: AttackStepResult, crops: np.ndarray) -> None:
         """Add the next attack step, and its views for the screen."""
@@ -263,14 +263,14 @@ class Session:
     def extend_history(
         self, title: str, key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
     ) -> None:
-        """The history with one more picture (:meth:`History.with_picture`); one of other class names is another memory."""
+        """The history with one more picture (:meth:`MemoryTable.with_picture`); one of other class names is another memory."""
         with self.lock:
             before = self.history
             after = before.with_picture(title, key, run, crops, replace_latest=replace_latest)
-            same = before.current is None or before.current.key == run.class_prompts.key
+            same = before.current is None or before.key == run.class_prompts.key
             self.memories = self.memories.changed(after) if same else self.memories.another(after)
 
-    def replace_history(self, history: History, *, opened: bool = False) -> None:
+    def replace_history(self, history: MemoryTable, *, opened: bool = False) -> None:
         """Another memory is in use from now on; see :meth:`Memories.another`."""
         with self.lock:
             self.memories = self.memories.another(history, opened=opened)

@@ -425,7 +425,9 @@ class StreamTab:
                 name, data = "rows.jsonl", evaluation_page.rows_text(view.recording).encode()
             else:
                 views = evaluation_page.remembered_views(view.trajectory, view.shown_picture)
-                name, data = "stored-views.csv", evaluation_page.stored_views_csv(view.recording, views)
+                boxes = evaluation_page.view_boxes(view.recording, views)
+                table = view.recording.title, view.recording.names, views, boxes
+                name, data = "stored-views.csv", evaluation_page.stored_views_csv(*table)
             return {self.export: download_value(name, data, self.export_count)}
 
     def open_memory(self, visitor: str) -> Iterator[Updates]:

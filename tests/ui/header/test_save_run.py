@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.data import record_file
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
 from rita_demo.pipeline import run as run_module
@@ -25,7 +24,7 @@ from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
 from tests.ui.http_client import serve_toy_page
 from tests.ui.memory_client import Event
-from tests.ui.session.test_cache_file import table_of
+from tests.ui.session.test_cache_file import with_changes
 from tools.bench.http_client import HttpClient
 
 
@@ -70,9 +69,9 @@ def test_a_saved_upload_with_a_memory_reopens_with_the_same_numbers(visitor: Ses
     assert page.run_sample is None  # no link to a picture of one's own
     now = page.history.current
     assert now is not None
-    known = [i for items in now.items_by_class.values() for i in items if i.born < now.pictures - 1]
-    assert known
-    assert all(item.thumbnail is not None for item in known)
+    earlier = now.held[page.history.born[now.held] < now.pictures - 1]
+    assert len(earlier)
+    assert page.history.has_thumbnail[earlier].all()
 
 
 def test_the_form_values_of_a_run_request_the_same_run(visitor: Session) -> None:
@@ -95,7 +94,7 @@ def test_another_model_is_named_with_what_differs(saved: bytes) -> None:
 def test_a_memory_that_was_changed_is_refused_before_the_page_is_served(saved: bytes) -> None:
     run = bundle_read.read(saved)
     assert run.cache_file is not None
-    other = record_file.pack(replace(table_of(run.cache_file), format="rita-demo memory 9"))
+    other = with_changes(run.cache_file, format="rita-demo memory 9")
     for memory in (b"", run.cache_file[:-9], other):
         with pytest.raises(DemoError):
             reopened(ToyEngine(), replace(run, cache_file=memory))

@@ -124,8 +124,7 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, 
     first = chosen(tab, visitor, memory_k=memory_k, slot=slot, moment=moment)
     assert any(c.elem_id == "in-items" for c in drawn(tab, session, first))
     assert cache_used.selected_slot(session) == (k, 1)
-    item = session.selected_entry.snapshot.item(*session.selection.item)
-    assert np.array_equal(item.feature, session.run.cache_before.features[k, 1])
+    assert np.array_equal(session.history.feature[session.selected_item], session.run.cache_before.features[k, 1])
     redrawn = {c.elem_id: value for c, value in open_room(tab, visitor, "memory").items()}
     assert redrawn["item-detail"] == html.detail(session)
     tab.on_toggle("item")(visitor)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rita_demo import analysis, plots
+from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
 from rita_demo.plots.memory.cache import MIN_CHANGE
@@ -15,7 +16,6 @@ from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import sections, what_if
 from rita_demo.ui.panels.transport_toy import toy_value
-from rita_demo.ui.session.cache_history import History, HistoryEntry, snapshot_of
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
@@ -134,7 +134,7 @@ def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_withou
     state, names, session = filled(example_run, 0), example_run.class_prompts.names, Session()
     run = rerun.rescore(engine, replace(example_run, cache_before=state))
     session.show(run)
-    session.history = History((HistoryEntry("Stored", snapshot_of(state, names, None)),))
+    session.history = MemoryTable().with_state("Stored", state, names)
     side, changes = run.attacked, []
 
     def decide(cache: CacheState) -> Trace:
@@ -143,7 +143,7 @@ def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_withou
     def lead(total: np.ndarray) -> float:
         return min(float(v) for k, v in enumerate(total) if k != run.label) - float(total[run.label])
 
-    full, places = decide(state), [(k, slot) for k, slot, _ in session.history.current.items]
+    full, places = decide(state), [(k, slot) for k, slot, _ in session.history.held()]
     assert len(places) == 2 * state.features.shape[1] + 1
     for k, slot in places:
         session.select(item=(k, slot))

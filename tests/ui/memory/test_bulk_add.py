@@ -21,7 +21,7 @@ def test_uploads_are_added_in_order_and_an_invalid_one_is_named(client, coffee_f
     progress = [a[client.context.status] for a in answers if client.context.status in a]
     assert any("Adding Upload 3 (2 of 2)" in p for p in progress)
     client.run(client.tab.add_uploads(client.name, [coffee_file]))
-    titles = [e.title for e in client.session.history.entries[2:]]
+    titles = [e.title for e in client.session.history.moments[2:]]
     assert titles[:2] == ["Upload 1", "Upload 3"]
     assert titles[2] == "Upload 1, again (its earlier views were taken out)"
     assert client.current.pictures == 4

@@ -3,13 +3,11 @@
 import base64
 import pickle
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
-from rita_demo.data import record_file
 from tests.ui.http_client import serve_toy_page
-from tests.ui.session.test_cache_file import table_of
+from tests.ui.session.test_cache_file import with_changes
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -74,10 +72,9 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
 def test_a_memory_of_another_model_or_vocabulary_gives_an_error_message(client: MemoryHttpClient) -> None:
     """``tests/ui/session/test_cache_file.py`` has every way in which a file can be wrong."""
     good = client.export()
-    table = table_of(good)
     cases = {
-        "another model": record_file.pack(replace(table, model="ViT-B-16:openai")),
-        "other class names": record_file.pack(replace(table, names=("a", "b"))),
+        "another model": with_changes(good, model="ViT-B-16:openai"),
+        "other class names": with_changes(good, names=("a", "b")),
         "not a zip file": pickle.dumps({"a": 1}) * 3,
         "cut off": good[:-7],
     }

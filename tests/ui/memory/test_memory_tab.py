@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.data import record_file
+from rita_demo.data.memory import MemoryTable
 from rita_demo.data.record_file import FileError
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import run as run_module
@@ -16,12 +16,11 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import History
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, chosen, drawn, open_room
-from tests.ui.session.test_cache_file import table_of
+from tests.ui.session.test_cache_file import table_of, with_changes
 
 
 def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed_run) -> None:
@@ -46,7 +45,7 @@ def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None
     client.session.select(item=None, view=None)
     chosen(tab, name, memory_k=k, slot=0)
     at = client.session.selection
-    assert (at.item, at.k, at.view) == ((k, 0), k, client.current.items_by_class[k][0].view)
+    assert (at.item, at.k, at.view) == ((k, 0), k, client.session.history.state_at().view[k, 0])
     assert 'aria-pressed="true"' in html.contents(client.session)
     assert "slot 0" in html.detail(client.session)
 
@@ -68,9 +67,9 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
     held = []
     side = example_run.attacked
     given = {"settings": example_run.settings, "tuning": side.trace.tuning}
-    for at in (0, 1, len(client.session.history.entries) - 1):
+    for at in (0, 1, len(client.session.history.moments) - 1):
         chosen(client.tab, client.name, moment=at)
-        state = client.session.history.snapshot_without(key, at).to_cache_state()
+        state = client.session.history.cache_before(key, at)
         held.append(int(state.count.sum()))
         wanted, _ = engine.decide(side.encoded_views, example_run.class_prompts, state, **given)
         figure = panels.distances(client.session)
@@ -88,19 +87,20 @@ def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
 
 def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
     shown = html.contents(client.session)
-    for k, items in client.current.items_by_class.items():
-        total = np.linalg.norm(np.sum([i.feature for i in items], 0))
-        assert f"</span> {total / len(items):.3f}</p>" in shown
-        for slot, item in enumerate(items):
-            assert f"Pseudo-label {NAMES[k]}, slot {slot}: entropy {item.entropy:.3f} nats" in shown
-            assert f"<small>{item.entropy:.2f}</small>" in shown
+    state = client.session.history.state_at()
+    for k in np.flatnonzero(state.count):
+        total = np.linalg.norm(state.features[k].sum(0))
+        assert f"</span> {total / state.count[k]:.3f}</p>" in shown
+        for slot, entropy in enumerate(state.entropy[k, : state.count[k]]):
+            assert f"Pseudo-label {NAMES[k]}, slot {slot}: entropy {entropy:.3f} nats" in shown
+            assert f"<small>{entropy:.2f}</small>" in shown
     assert shown.count('tabindex="0" aria-label="Pseudo') == 1  # arrows walk from there
 
 
 def test_the_log_lists_insertions_and_replacements(client) -> None:
-    entry = client.session.history.entries[-1]
-    event = replace(entry.events[0], replaced_entropy=0.5, replaced_born=0)
-    client.session.history = History((*client.session.history.entries[:-1], replace(entry, events=(event,))))
+    *past, moment = client.session.history.moments
+    event = replace(moment.events[0], replaced_entropy=0.5, replaced_born=0)
+    client.session.history = replace(client.session.history, moments=(*past, replace(moment, events=(event,))))
     said = html.log(client.session)
     assert f"{0.5 - event.entropy:.3f} lower than one of picture 1, which left" in said
     assert said.count("aria-current") == 1
@@ -108,18 +108,15 @@ def test_the_log_lists_insertions_and_replacements(client) -> None:
 
 def test_names_cannot_become_markup_in_the_memory(client) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    entry = client.session.history.entries[-1]
-    names = (evil,) * len(NAMES)
-    entry = replace(entry, title=evil, snapshot=replace(entry.snapshot, names=names))
-    client.session.history = History((entry,))
+    moment = replace(client.current, title=evil)
+    client.session.history = replace(client.session.history, names=(evil,) * len(NAMES), moments=(moment,))
     client.session.selection = replace(client.session.selection, item=(0, 0))
     for draw in (html.contents, html.detail, html.log, panels.moment_heading):
         assert "<img src=x" not in draw(client.session)
 
 
-def exported(engine: ToyEngine, history: History) -> bytes:
-    now = history.entries[-1].snapshot
-    return cache_file.pack(now, engine.info.name, RECOMMENDED, history.entries)
+def exported(engine: ToyEngine, history: MemoryTable) -> bytes:
+    return cache_file.pack(history, engine.info.name, RECOMMENDED)
 
 
 def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
@@ -129,18 +126,20 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     run = run_module.run_picture(
         engine, SAMPLES["coffee"].load(), names, RECOMMENDED.replace(attack="none", max_entropy=9.0)
     )
-    theirs = History().with_picture("theirs.png", "key", run, None)
+    theirs = MemoryTable().with_picture("theirs.png", "key", run, None)
     path, mine = tmp_path / "memory.zip", session.history
     path.write_bytes(exported(engine, theirs))
     said = " ".join(map(str, tab.on_import(client.name, str(path)).values()))
-    assert f"Imported {wording.view_count(theirs.current.count)}. The next picture with its class names" in said
+    assert f"Imported {wording.view_count(len(theirs.current.held))}. The next picture with its class names" in said
     assert "The earlier memory stays in the menu" in said
-    titles = [one.title for one in session.history.entries]
-    assert titles == [*(one.title for one in theirs.entries), "Imported from a file"], "its own history alone"
-    assert session.history.current.names == names
+    titles = [one.title for one in session.history.moments]
+    assert titles == [*(one.title for one in theirs.moments), "Imported from a file"], "its own history alone"
+    assert session.history.names == names
     assert session.memories.histories == (mine, session.history)
     labels = [text for text, _ in panels.menu(session, ())["choices"]]
-    assert labels[1] == f"An imported file (memory.zip): {wording.view_count(theirs.current.count)} of 2 class names"
+    assert (
+        labels[1] == f"An imported file (memory.zip): {wording.view_count(len(theirs.current.held))} of 2 class names"
+    )
     open_room(tab, client.name)
     assert session.memory.example is None, "no stored example takes its place"
     assert "This memory has other class names than the picture on screen" in panels.comparison(session)
@@ -161,9 +160,9 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     client.run(tab.add_uploads(client.name, [coffee_file]))
     longer = session.history
     tab.pick_memory(client.name, "1")
-    assert session.history.current.names == names
+    assert session.history.names == names
     client.run(tab.add_uploads(client.name, [coffee_file]))  # of the names of the picture on screen
-    assert [one.current.names for one in session.memories.histories] == [NAMES, names, NAMES], "nothing is lost"
+    assert [one.names for one in session.memories.histories] == [NAMES, names, NAMES], "nothing is lost"
     assert session.memories.histories[0] is longer
     assert len({text for text, _ in panels.menu(session, ())["choices"]}) == 3, "no text stands twice"
 
@@ -171,17 +170,17 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
 def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
     data, width = exported(engine, client.session.history), engine.info.width
     with pytest.raises(FileError, match="another width"):
-        cache_file.unpack_history(data, None, engine.info.name, width + 1)
-    table = replace(table_of(data), names=("organ", *table_of(data).names[1:]))
+        cache_file.unpack(data, None, engine.info.name, width + 1)
+    data = with_changes(data, names=("organ", *table_of(data).names[1:]))
     with pytest.raises(FileError, match="other class names than it says"):
-        cache_file.unpack_history(record_file.pack(table), None, engine.info.name, width)
+        cache_file.unpack(data, None, engine.info.name, width)
 
 
 def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(client, engine: ToyEngine) -> None:
     tab, session, names = client.tab, client.session, ("crab", "cup")
     run = run_module.run_picture(engine, SAMPLES["coffee"].load(), names, RECOMMENDED.replace(attack="none"))
-    theirs = History().with_picture("theirs.png", "key", run, None)
-    request = own_picture_request(session, engine, None, History(theirs.entries))
+    theirs = MemoryTable().with_picture("theirs.png", "key", run, None)
+    request = own_picture_request(session, engine, None, replace(theirs))
     assert request.label is None, "a motorbike"
     session.show(run_to_end(request.run_steps(engine, session.history.cache_before("")), lambda _: None))
     session.add_to_history(session.run, "A motorbike")

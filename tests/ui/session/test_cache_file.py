@@ -13,45 +13,43 @@ import numpy as np
 import pytest
 
 from rita_demo.data import record_file
+from rita_demo.data.memory import MemoryTable, Moment
 from rita_demo.data.record_file import FileError as CacheFileError
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import CacheEvent, Picture, Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_file import StoredMemory, StoredMoment, unpack
-from rita_demo.ui.session.cache_history import CacheSnapshot, History, HistoryEntry
+from rita_demo.ui.session.cache_file import unpack
 from tests.pipeline.conftest import make_zip, members
 from tests.ui.memory_client import states_equal
 
 MODEL = "toy"
-KINDS = (StoredMemory, StoredMoment, CacheEvent)
+KINDS = (MemoryTable, Moment, CacheEvent)
 
 
 @pytest.fixture(scope="module")
-def snapshot(example_run: Run) -> CacheSnapshot:
+def memory(example_run: Run) -> MemoryTable:
     crops = np.random.default_rng(0).integers(0, 255, (64, 32, 32, 3), np.uint8)
-    now = History().with_picture("A motorbike", "key", example_run, crops).entries[-1].snapshot
-    assert now.count > 0
+    now = MemoryTable().with_picture("A motorbike", "key", example_run, crops)
+    assert len(now.moments[-1].held)
     return now
 
 
-def make_cache_file(snapshot: CacheSnapshot) -> bytes:
-    """A memory as a file, with the default settings and without moments before it."""
-    return cache_file.pack(snapshot, MODEL, RECOMMENDED)
-
-
 @pytest.fixture(scope="module")
-def data(snapshot: CacheSnapshot) -> bytes:
-    return make_cache_file(snapshot)
+def data(memory: MemoryTable) -> bytes:
+    return cache_file.pack(memory, MODEL, RECOMMENDED, alone=True)
 
 
-def table_of(data: bytes) -> StoredMemory:
-    return record_file.unpack(data, "memory", KINDS)
+def table_of(data: bytes) -> MemoryTable:
+    return record_file.unpack(data, "memory", KINDS)["memory"]
 
 
 def with_changes(data: bytes, **changes: Any) -> bytes:
-    """The same file with other columns."""
-    return record_file.pack(replace(table_of(data), **changes))
+    """The same file with other facts beside the table, or other columns."""
+    file = record_file.unpack(data, "memory", KINDS)
+    columns = {name: value for name, value in changes.items() if name not in file}
+    file |= {name: value for name, value in changes.items() if name in file}
+    return record_file.pack(file | {"memory": replace(file["memory"], **columns)})
 
 
 def with_tree(data: bytes, tree: bytes) -> bytes:
@@ -64,19 +62,24 @@ def assert_refused(data: bytes, run: Run, sentence: str | None = None) -> None:
         unpack(data, run.class_prompts, MODEL)
 
 
-def test_an_exported_memory_is_imported_unchanged(snapshot: CacheSnapshot, data: bytes, example_run: Run) -> None:
+def columns_equal(one: MemoryTable, other: MemoryTable) -> bool:
+    """Whether two memories have the same views with all that is known of them."""
+    return all(np.array_equal(column, getattr(other, name)) for name, column in one.columns.items())
+
+
+def test_an_exported_memory_is_imported_unchanged(memory: MemoryTable, data: bytes, example_run: Run) -> None:
     again = unpack(data, example_run.class_prompts, MODEL)
-    assert states_equal(again.to_cache_state(), snapshot.to_cache_state())
-    assert again.pictures == snapshot.pictures
-    k = next(iter(snapshot.items_by_class))
-    assert np.array_equal(again.items_by_class[k][0].thumbnail, snapshot.items_by_class[k][0].thumbnail)
-    empty = replace(snapshot, items_by_class={})
-    assert unpack(make_cache_file(empty), example_run.class_prompts, MODEL).count == 0
+    assert states_equal(again.state_at(), memory.state_at())
+    assert again.state_at().pictures == memory.moments[-1].pictures
+    assert columns_equal(again, memory)
+    empty = cache_file.pack(memory.emptied(), MODEL, RECOMMENDED, alone=True)
+    assert len(unpack(empty, example_run.class_prompts, MODEL).label) == 0
 
 
 def test_settings_and_classes_are_in_the_file(data: bytes, example_run: Run) -> None:
     used = RECOMMENDED.replace(descriptions="none")  # there are none for "piano"
-    assert table_of(data).settings == record_file.unpack(record_file.pack(used.as_dict()))
+    settings = record_file.unpack(data, "memory", KINDS)["settings"]
+    assert settings == record_file.unpack(record_file.pack(used.as_dict()))
     assert table_of(data).names == example_run.class_prompts.names
 
 
@@ -103,11 +106,15 @@ def test_one_wrong_number_is_refused(data: bytes, example_run: Run, name: str, v
 
 def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example_run: Run) -> None:
     held = table_of(data)
-    arrays = {name: one for name, one in vars(held).items() if isinstance(one, np.ndarray)}
-    many: dict[str, Any] = {name: np.concatenate([array] * 20) for name, array in arrays.items()}
-    many |= {name: getattr(held, name) * 20 for name in ("picture", "truth", "file", "attacked", "box")}
-    moment = replace(held.moments[0], held=tuple(range(len(many["label"]))))
-    assert_refused(with_changes(data, **many, moments=(moment,)), example_run, "more than its places")
+    rows = [{name: column[0] for name, column in held.columns.items()}] * 20
+    many = held.with_rows(rows)
+    moment = replace(held.moments[0], held=np.arange(len(held.label), len(many.label)))
+    assert_refused(with_changes(data, memory=replace(many, moments=(moment,))), example_run, "more than its places")
+    classes = held.with_rows([rows[0] | {"label": k} for k in (1, 0)])
+    moment = replace(moment, held=np.arange(len(held.label), len(held.label) + 2))
+    assert_refused(
+        with_changes(data, memory=replace(classes, moments=(moment,))), example_run, "order of their classes"
+    )
     for name, array in (
         ("label", held.label.astype(np.int32)),
         ("feature", held.feature[:, :4]),
@@ -119,10 +126,16 @@ def test_more_items_than_slots_and_other_shapes_are_refused(data: bytes, example
 
 
 def test_tampered_columns_are_refused(data: bytes, example_run: Run) -> None:
-    tampered: list[dict[str, Any]] = [{"slots": value} for value in (10**9, 0, "3", True)]
-    tampered += [{"names": None}, {"format": "pickle"}, {"model": ("toy",)}, {"key": {}}, {"moments": ()}]
+    tampered: list[dict[str, Any]] = [
+        {"names": None},
+        {"format": "pickle"},
+        {"model": ("toy",)},
+        {"key": {}},
+        {"moments": ()},
+    ]
     held = table_of(data).moments[0]
     tampered += [{"moments": (replace(held, pictures=value),)} for value in (-1, 1e300, "2")]
+    tampered += [{"moments": (replace(held, slots=value),)} for value in (10**9, 0, "3", True)]
     for changes in tampered:
         assert_refused(with_changes(data, **changes), example_run)
     whole = members(data)[record_file.ARRAYS]
@@ -137,7 +150,7 @@ def test_tampered_columns_are_refused(data: bytes, example_run: Run) -> None:
 
 
 def test_a_tree_that_is_huge_deep_another_or_no_json_is_refused(data: bytes, example_run: Run) -> None:
-    other = [{"record": "Settings", "fields": {}}, {"record": "StoredMemory", "fields": {}}, {"array": "none"}]
+    other = [{"record": "Settings", "fields": {}}, {"record": "MemoryTable", "fields": {}}, {"array": "none"}]
     trees = [json.dumps(one).encode() for one in (*other, {"settings": {"views": 10**9}}, {"more": 3}, {"dict": [1]})]
     for tree in (*trees, b"[" * 200_000, b'{"a":' * 100_000, b"[]", b"null", b'"x"', b"\xff" * 64, b"NaN"):
         assert_refused(with_tree(data, tree), example_run)
@@ -176,38 +189,29 @@ def test_a_truncated_file_is_refused_wherever_it_ends(data: bytes, example_run: 
 
 
 def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any) -> None:
-    history, names = History(), ("cup", "crab", "cat")
+    history, names = MemoryTable(), ("cup", "crab", "cat")
     settings = RECOMMENDED.replace(views=6, tuning_steps=0, attack="none", slots=1, max_entropy=9.0)
     for n in range(6):
         picture = Picture(np.random.default_rng(n).integers(0, 256, (112, 112, 3)).astype(np.uint8), f"key {n}")
         run = run_picture(engine, picture, names, settings, label=n % 3, cache=history.cache_before(picture.key))
         crops = engine.view_pixels(picture, settings)
         history = history.with_picture(f"photo {n}.png", picture.key, run, crops)
-    now, left = (
-        history.entries[-1].snapshot,
-        [e for entry in history.entries for e in entry.events if e.replaced_born is not None],
-    )
-    assert left, "something was evicted"
-    data = cache_file.pack(now, MODEL, settings, history.entries)
-    *past, imported = cache_file.unpack_history(data, run.class_prompts, MODEL)
-    assert states_equal(imported.snapshot.to_cache_state(), now.to_cache_state())
-    assert [one.title for one in past] == [one.title for one in history.entries]
-    for mine, theirs in zip(history.entries, past, strict=True):
-        assert theirs.events == mine.events
-        assert theirs.picture_key == mine.picture_key
-        assert theirs.snapshot.pictures == mine.snapshot.pictures
-        assert states_equal(theirs.snapshot.to_cache_state(), mine.snapshot.to_cache_state())
-        for k, items in mine.snapshot.items_by_class.items():
-            for item, again in zip(items, theirs.snapshot.items_by_class[k], strict=True):
-                assert (again.picture, again.truth) == (item.picture, item.truth)
-                assert np.array_equal(again.thumbnail, item.thumbnail)
-    held = [item for _, _, item in imported.snapshot.items]
-    assert all(item.picture.startswith("photo ") and item.truth in names for item in held)
+    events = [event for moment in history.moments for event in moment.events]
+    assert any(event.replaced_born is not None for event in events), "something was evicted"
+    data = cache_file.pack(history, MODEL, settings)
+    imported = unpack(data, run.class_prompts, MODEL)
+    assert imported.moments[:-1] == history.moments, "titles, pictures and events"
+    assert columns_equal(imported, history)
+    for t in range(len(history.moments)):
+        assert states_equal(imported.state_at(t), history.state_at(t))
+    assert states_equal(imported.state_at(), history.state_at())
+    assert all(one.startswith("photo ") for one in imported.picture)
+    assert set(imported.truth) <= set(names)
     table = table_of(data)
     moment, count = table.moments[-1], len(table.file)
     event = CacheEvent(0, 0, 0, 0.1, None, None)
     for changed in (
-        *({"moments": (replace(moment, held=held),)} for held in ((10**6,), (0, 0), (-1,), tuple(range(count)))),
+        *({"moments": (replace(moment, held=held),)} for held in map(np.array, ([10**6], [0, 0], [-1], [0.0], [[0]]))),
         {"moments": (replace(moment, pictures=99), moment)},
         {"moments": (replace(moment, title=3),)},
         {"moments": (replace(moment, events=(replace(event, entropy=float("nan")),)),)},
@@ -226,12 +230,25 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
         assert_refused(with_changes(data, **changed), run)
 
 
-def test_a_history_that_is_too_large_for_a_file_is_left_out(
-    snapshot: CacheSnapshot, example_run: Run, monkeypatch
-) -> None:
-    entries = (HistoryEntry("a picture", snapshot),)
+def test_a_history_that_is_too_large_for_a_file_is_left_out(memory: MemoryTable, example_run: Run, monkeypatch) -> None:
     monkeypatch.setattr(record_file, "MAX_TREE_BYTES", 1)
-    data = cache_file.pack(snapshot, MODEL, RECOMMENDED, entries)
+    data = cache_file.pack(memory, MODEL, RECOMMENDED)
     monkeypatch.undo()
-    (entry,) = cache_file.unpack_history(data, example_run.class_prompts, MODEL)
-    assert entry.snapshot.count == snapshot.count
+    again = unpack(data, example_run.class_prompts, MODEL)
+    assert len(again.moments) == 1
+    assert columns_equal(again, memory)
+
+
+def test_a_moment_keeps_its_own_number_of_places(engine: Any) -> None:
+    """Fewer places than before: what was held then is still a memory that can be imported."""
+    history, picture = MemoryTable(), Picture(np.zeros((112, 112, 3), np.uint8), "black")
+    for slots in (3, 1):
+        settings = RECOMMENDED.replace(
+            views=6, tuning_steps=0, attack="none", slots=slots, max_entropy=9.0, views_per_image=0
+        )
+        cache = history.cache_before("none")
+        run = run_picture(engine, picture, ("cup", "crab"), settings, cache=cache)
+        history = history.with_picture("black", f"key {slots}", run, None)
+    again = unpack(cache_file.pack(history, MODEL, settings), run.class_prompts, MODEL)
+    assert [moment.slots for moment in again.moments] == [3, 3, 1, 1]
+    assert max(again.state_at(1).count) > 1

@@ -6,6 +6,7 @@ import torch
 from PIL import Image
 
 from rita_demo import method
+from rita_demo.data.memory import MAX_MOMENTS, RESTARTED, MemoryTable
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.conversion import to_numpy, to_torch
 from rita_demo.pipeline import run as pipeline
@@ -14,23 +15,22 @@ from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import html, panels
 from rita_demo.ui.panels import verdict_table
-from rita_demo.ui.session.cache_history import MAX_ENTRIES, RESTARTED, History
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, chosen
 from tests.ui.memory_client import MemoryClient, states_equal
 
 
 def test_the_history_holds_all_insertions_of_the_run_with_their_thumbnails(client, example_run) -> None:
-    assert [e.title for e in client.session.history.entries] == ["The beginning", "A motorbike, attacked"]
-    assert client.current.count > 0
-    assert states_equal(client.current.to_cache_state(), example_run.cache_after)
-    assert states_equal(client.session.history.entries[0].snapshot.to_cache_state(), example_run.cache_before)
+    assert [e.title for e in client.session.history.moments] == ["The beginning", "A motorbike, attacked"]
+    assert client.items
+    assert states_equal(client.session.history.state_at(), example_run.cache_after)
+    assert states_equal(client.session.history.state_at(0), example_run.cache_before)
     crops = client.session.crops["attacked"]
     for item in client.items:
         assert np.array_equal(item.thumbnail, np.array(Image.fromarray(crops[item.view]).resize((48, 48), 2)))
     client.session.add_to_history(example_run, "A motorbike")  # the same picture: nothing is inserted twice
     history = client.session.history
-    assert len(history.entries) == 2
+    assert len(history.moments) == 2
     assert states_equal(history.cache_before(example_run.clean.picture.key), example_run.cache_before)
     assert states_equal(history.cache_before("another"), example_run.cache_after)
 
@@ -46,9 +46,8 @@ def run_again(visit: MemoryClient, run: Run) -> Run:
 
 def holds_the_latest_run_only(visit: MemoryClient, key: str) -> bool:
     """Whether the memory holds views of a picture's latest run, and none of an earlier one."""
-    now = {id(i) for i in visit.items}
-    runs = [e.added_item_ids & now for e in visit.session.history.entries if e.picture_key == key]
-    return bool(runs[-1]) and set().union(*runs) == runs[-1]
+    runs = [moment.pictures - 1 for moment in visit.session.history.moments if moment.picture_key == key]
+    return {int(item.born) for item in visit.items} & set(runs) == {runs[-1]}
 
 
 def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run, coffee_file: str) -> None:
@@ -62,13 +61,13 @@ def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run,
     assert {i.view for i in client.items if i.born == 2} == mine
     assert not any(i.born == 0 for i in client.items)
     again = "A motorbike, attacked, again (its earlier views were taken out)"
-    assert [e.title for e in client.session.history.entries[1:]] == ["A motorbike, attacked", "Upload 1", again]
+    assert [e.title for e in client.session.history.moments[1:]] == ["A motorbike, attacked", "Upload 1", again]
     client.tab.on_undo(client.name)
-    assert states_equal(client.current.to_cache_state(), with_b.current.to_cache_state())
-    held = client.current.count
+    assert states_equal(client.session.history.state_at(), with_b.state_at())
+    held = len(client.items)
     client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file]))
-    assert client.current.count == held, "the same uploads are stored once"
-    assert holds_the_latest_run_only(client, client.session.history.entries[-1].picture_key)
+    assert len(client.items) == held, "the same uploads are stored once"
+    assert holds_the_latest_run_only(client, client.session.history.moments[-1].picture_key)
 
 
 def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(
@@ -78,26 +77,25 @@ def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(
     run_again(client, example_run)
     run_again(client, example_run)
     assert holds_the_latest_run_only(client, example_run.clean.picture.key)
-    assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.entries[-2:]) == 1
+    assert sum(e.picture_key == example_run.clean.picture.key for e in client.session.history.moments[-2:]) == 1
 
 
 def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_removed(client) -> None:
     with pytest.raises(DemoError, match="No stored view"):
         client.tab.on_remove(client.name)
-    before, held = client.current.to_cache_state(), client.current.count
+    before = client.session.history.state_at()
     k = client.fullest
-    gone = client.current.items_by_class[k][0]
+    gone = client.session.history.row((k, 0))
     chosen(client.tab, client.name, memory_k=k, slot=0)
     assert panels.remove_button(client.session)["interactive"] is True
     client.tab.on_remove(client.name)
     wanted = method.remove(to_torch(before, torch.device("cpu")), k, 0)
-    assert states_equal(client.current.to_cache_state(), to_numpy(wanted))
-    assert client.current.count == held - 1
-    assert all(i is not gone for i in client.items)
-    assert f"Removed view {gone.view} of picture 1" in html.log(client.session)
+    assert states_equal(client.session.history.state_at(), to_numpy(wanted))
+    assert gone not in client.current.held
+    assert f"Removed view {before.view[k, 0]} of picture 1" in html.log(client.session)
     assert panels.remove_button(client.session)["interactive"] is False
     client.tab.on_undo(client.name)
-    assert states_equal(client.current.to_cache_state(), before)
+    assert states_equal(client.session.history.state_at(), before)
     client.tab.on_clear(client.name)
     chosen(client.tab, client.name, moment=1)
     chosen(client.tab, client.name, memory_k=k, slot=0)
@@ -108,17 +106,17 @@ def test_a_removed_view_can_be_restored_and_one_of_an_earlier_moment_cannot_be_r
 
 def test_the_selected_view_stays_selected_across_snapshots(client, coffee_file: str) -> None:
     k = client.fullest
-    last = len(client.current.items_by_class[k]) - 1
+    last = int(client.session.history.state_at().count[k]) - 1
     chosen(client.tab, client.name, memory_k=k, slot=last)
-    item = client.current.items_by_class[k][last]
+    row = client.session.history.row((k, last))
     client.run(client.tab.add_uploads(client.name, [coffee_file]))
-    for at in range(1, len(client.session.history.entries)):
+    for at in range(1, len(client.session.history.moments)):
         chosen(client.tab, client.name, moment=at)
-        place, then = client.session.selection.item, client.session.history.entries[at].snapshot
+        place = client.session.selection.item
+        assert place == client.session.history.place(row, at)
         if place is None:
-            assert then.find(item) is None
             return
-        assert then.item(*place) is item
+        assert client.session.history.row(place, at) == row
 
 
 def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client) -> None:
@@ -126,26 +124,26 @@ def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client)
     other = pipeline.run_picture(engine, picture, ("cup", "piano"), RECOMMENDED.replace(attack="none"))
     client.session.show(other)
     client.session.add_to_history(other, "A cup")
-    assert [e.title for e in client.session.history.entries] == [RESTARTED, "A cup"]
+    assert [e.title for e in client.session.history.moments] == [RESTARTED, "A cup"]
     assert RESTARTED in verdict_table.cache_contents(client.session)
-    assert client.current.names == ("cup", "piano")
+    assert client.session.history.names == ("cup", "piano")
     history = client.session.history
-    for _ in range(MAX_ENTRIES + 50):
-        history = history.with_snapshot("Imported", client.current)
-    assert len(history.entries) == MAX_ENTRIES
+    for _ in range(MAX_MOMENTS + 50):
+        history = history.emptied()
+    assert (len(history.moments), len(history.label)) == (MAX_MOMENTS, 0), "no row stays that no moment holds"
 
 
 def test_clearing_can_be_undone(client) -> None:
-    held = client.current.count
+    held = len(client.items)
     client.tab.on_clear(client.name)
     assert "The memory is empty" in verdict_table.cache_contents(client.session)
     with pytest.raises(DemoError, match="empty already"):
         client.tab.on_clear(client.name)
     client.tab.on_undo(client.name)
-    assert client.current.count == held
+    assert len(client.items) == held
     assert "now holds" in verdict_table.cache_contents(client.session)
     client.tab.on_undo(client.name)
-    assert client.current.count == 0
+    assert not client.items
     with pytest.raises(DemoError, match="nothing to undo"):
         client.tab.on_undo(client.name)
 
@@ -154,7 +152,7 @@ def test_the_memory_of_another_defence_forgets_a_picture_that_is_run_again(engin
     pictures = [
         Picture(np.random.default_rng(int(n)).integers(0, 256, (112, 112, 3)).astype(np.uint8), str(n)) for n in "123"
     ]
-    history, settings = History(), RECOMMENDED.replace(views=4, tuning_steps=0, attack="none")
+    history, settings = MemoryTable(), RECOMMENDED.replace(views=4, tuning_steps=0, attack="none")
     for one in pictures:
         run = pipeline.run_picture(
             engine, one, ("cup", "crab", "cat"), settings, methods=["tda"], cache=history.cache_before(one.key)

@@ -59,19 +59,19 @@ def test_a_prompt_a_class_a_step_and_a_side_are_selected(full: Session) -> None:
 
 
 def test_a_stored_view_selects_its_class_and_its_view_at_the_moment_that_held_it(full: Session) -> None:
-    k, slot, item = full.history.current.items[0]
+    k, slot, row = full.history.held()[0]
     for moment in ({}, {"moment": 1}):
         full.selection = Selection(k=0 if k else 1, atom=1)
         full.memory.example: Any = SimpleNamespace(history=full.history)
         assert "memory" in choose(full, memory_k=k, slot=slot, **moment)
         at = full.selection
-        assert (at.item, at.k, at.view, at.atom, at.moment) == ((k, slot), k, item.view, None, None)
+        assert (at.item, at.k, at.view, at.atom, at.moment) == ((k, slot), k, full.history.view[row], None, None)
         assert (full.memory.example is None) == bool(moment), "a moment is one of the memory in use"
     assert choose(full, moment=0) == ("memory",)
     assert (full.selection.moment, full.selection.item) == (0, None)
     assert choose(full, memory_k=k, slot=slot) == (), "it was not held then"
     choose(full, memory_k=k, slot=slot, moment=1)
-    assert full.selected_item is item
+    assert full.selected_item == row
     choose(full, moment=1)
     assert full.selection.item == (k, slot)
 
@@ -109,7 +109,7 @@ def test_what_the_session_does_not_have_selects_nothing(full: Session, name: str
 
 
 def test_every_topic_of_a_selection_is_answered(full: Session) -> None:
-    k, slot, _ = full.history.current.items[0]
+    k, slot, _ = full.history.held()[0]
     marks = (
         {"view": 1},
         {"k": 1},

@@ -1,22 +1,23 @@
 """The memories of one visitor: which stay when another one is used."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from rita_demo.ui.session.cache_history import CacheItem, CacheSnapshot, History, HistoryEntry
+from rita_demo.data.memory import MemoryTable, Moment
 from rita_demo.ui.session.memories import MAX_MEMORIES, Memories
 
 
-def memory(count: int, origin: str = "", moments: int = 2) -> History:
+def memory(count: int, origin: str = "", moments: int = 2) -> MemoryTable:
     """A memory that holds so many views, at its last moment alone."""
-    items = tuple(CacheItem(np.ones(2, np.float32), 0.1, n, n) for n in range(count))
-    full = CacheSnapshot("key", ("cup", "cat"), 3, 2, count, {0: items} if items else {})
-    empty = CacheSnapshot("key", ("cup", "cat"), 3, 2)
-    first = [HistoryEntry(f"Moment {n}", empty, origin=origin) for n in range(moments - 1)]
-    return History((*first, HistoryEntry("The last", full, origin=origin)))
+    rows = [{"label": 0, "born": n, "view": n, "entropy": 0.1, "feature": np.ones(2, np.float32)} for n in range(count)]
+    first = [Moment(f"Moment {n}", 0, 3, np.arange(0)) for n in range(moments - 1)]
+    table = MemoryTable("key", ("cup", "cat"), feature=np.zeros((0, 2), np.float32), origin=origin)
+    return table.with_rows(rows).with_moments((*first, Moment("The last", count, 3, np.arange(count))))
 
 
-def places(memories: Memories, *wanted: History) -> bool:
+def places(memories: Memories, *wanted: MemoryTable) -> bool:
     """Whether these are the memories, in this order."""
     return [id(one) for one in memories.histories] == [id(one) for one in wanted]
 
@@ -26,7 +27,7 @@ def test_what_holds_views_stays_and_is_as_it_was_when_it_is_used_again() -> None
     found = Memories().changed(mine).another(theirs).another(third)
     assert places(found, mine, theirs, third)
     assert (found.in_use, found.current) == (2, third)
-    longer = theirs.with_snapshot("Emptied", memory(0).current)
+    longer = theirs.emptied()
     found = found.using(1).changed(longer).using(0)
     assert places(found, mine, longer, third)
     assert found.current is mine
@@ -47,10 +48,12 @@ def test_a_memory_without_any_view_gives_its_place_away_but_the_first_only_to_th
 def test_an_opened_picture_brings_its_memory_back_so_only_what_was_added_is_kept() -> None:
     mine, before, later = memory(2), memory(3, "a stream (x)"), memory(4, "a stream (x)")
     opened = Memories().changed(mine).another(before, opened=True)
-    decided = opened.changed(History((*before.entries[1:], memory(1).entries[-1])))  # full: the oldest moment went
+    decided = opened.changed(
+        replace(before, moments=(*before.moments[1:], memory(1).current))
+    )  # full: the oldest moment went
     assert places(decided.another(later, opened=True), mine, later)
     assert places(decided.another(later), mine, later)
-    more = decided.changed(History((*decided.current.entries, memory(1).entries[-1])))
+    more = decided.changed(decided.current.emptied())
     assert places(more.another(later, opened=True), mine, more.current, later)
     again = decided.using(0).using(1)
     assert places(again.another(later, opened=True), mine, decided.current, later), "chosen by the visitor"

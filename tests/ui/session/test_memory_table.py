@@ -8,21 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.evaluation.stored_views import COLUMNS
+from rita_demo.data.memory import RESTARTED, MemoryTable
+from rita_demo.evaluation.stored_views import COLUMNS, stored_views_csv
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_history import RESTARTED, History, snapshot_of
-from rita_demo.ui.session.memory_table import memory_csv
 from rita_demo.views.boxes import view_boxes
 
 NAMES, PICTURES = ("cup", "crab", "cat"), 6
-SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=1, max_entropy=9.0)
+SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=2, max_entropy=9.0, views_per_image=0)
 
 
-def rows_of(history: History, moment: int | None = None) -> list[dict[str, str]]:
-    data = memory_csv("mine", history.entries if moment is None else history.entries[: moment + 1]).decode()
+def rows_of(history: MemoryTable, moment: int = -1) -> list[dict[str, str]]:
+    memory = history.until(moment)
+    views = memory.views()
+    boxes = {view.id: memory.box[row] for row, view in views.items()}
+    data = stored_views_csv("mine", NAMES, tuple(views.values()), boxes).decode()
     assert data.splitlines()[0] == ",".join(COLUMNS)
     return list(csv.DictReader(io.StringIO(data)))
 
@@ -31,11 +33,11 @@ def held(rows: list[dict[str, str]]) -> set[tuple[str, str, str]]:
     return {(row["stored_as"], row["picture"], row["view"]) for row in rows if not row["left_at"]}
 
 
-def held_at(history: History, moment: int = -1) -> set[tuple[str, str, str]]:
-    return {(NAMES[k], str(item.born), str(item.view)) for k, _, item in history.entries[moment].snapshot.items}
+def held_at(history: MemoryTable, moment: int = -1) -> set[tuple[str, str, str]]:
+    return {(NAMES[k], str(history.born[row]), str(history.view[row])) for k, _, row in history.held(moment)}
 
 
-def add(engine: Any, history: History, n: int, **changes: Any) -> History:
+def add(engine: Any, history: MemoryTable, n: int, **changes: Any) -> MemoryTable:
     """Picture ``n``; every other one is attacked."""
     picture = Picture(np.random.default_rng(n).integers(0, 256, (112, 112, 3)).astype(np.uint8), f"key {n}")
     settings = SETTINGS.replace(attack="noise" if n % 2 else "none", view_seed=n, **changes)
@@ -44,21 +46,21 @@ def add(engine: Any, history: History, n: int, **changes: Any) -> History:
 
 
 @pytest.fixture
-def history(engine: Any) -> History:
-    found = History()
+def history(engine: Any) -> MemoryTable:
+    found = MemoryTable()
     for n in range(PICTURES):
         found = add(engine, found, n)
     return found
 
 
-def test_the_rows_hold_at_every_moment_what_the_memory_holds(history: History) -> None:
-    for moment in range(len(history.entries)):
+def test_the_rows_hold_at_every_moment_what_the_memory_holds(history: MemoryTable) -> None:
+    for moment in range(len(history.moments)):
         assert held(rows_of(history, moment)) == held_at(history, moment)
 
 
-def test_a_row_names_picture_box_and_the_view_that_left(history: History) -> None:
+def test_a_row_names_picture_box_and_the_view_that_left(history: MemoryTable) -> None:
     rows = rows_of(history)
-    assert [int(row["id"]) for row in rows] == list(range(sum(len(entry.events) for entry in history.entries)))
+    assert [int(row["id"]) for row in rows] == list(range(sum(len(entry.events) for entry in history.moments)))
     for row in rows:
         n = int(row["picture"])
         assert (row["stream"], row["file"], row["true_class"]) == ("mine", f"photo {n}.png", NAMES[n % 3])
@@ -75,48 +77,35 @@ def test_a_row_names_picture_box_and_the_view_that_left(history: History) -> Non
     assert {row["replaced_by"] for row in rows} - {""} == {row["id"] for row in replacing}
 
 
-def test_a_view_that_is_taken_out_by_hand_left_for_no_other(history: History, engine: Any) -> None:
-    now = history.entries[-1].snapshot
-    k, slot, _ = now.items[0]
-    state = engine.remove_cache_item(now.to_cache_state(), k, slot)
-    after = history.with_snapshot("Removed", snapshot_of(state, now.names, now))
+def test_a_view_that_is_taken_out_by_hand_left_for_no_other(history: MemoryTable, engine: Any) -> None:
+    k, slot, _ = history.held()[0]
+    after = history.with_state("Removed", engine.remove_cache_item(history.state_at(), k, slot), NAMES)
     (changed,) = [new for old, new in zip(rows_of(history), rows_of(after), strict=True) if old != new]
     assert (changed["stored_as"], changed["left_at"], changed["replaced_by"]) == (NAMES[k], str(PICTURES - 1), "")
-    emptied = after.with_snapshot("Emptied", replace(now, items_by_class={}))
+    emptied = after.emptied()
     assert held(rows_of(emptied)) == set()
     assert held(rows_of(emptied.undo().undo())) == held_at(history)
 
 
-def named(history: History, called: str) -> History:
+def named(history: MemoryTable, called: str) -> MemoryTable:
     """The history with other words for its pictures, as a stream has, beside the names of their files."""
-    known: dict[int, Any] = {}
-
-    def item(one: Any) -> Any:
-        return known.setdefault(id(one), replace(one, picture=f"{called}{one.file}"))
-
-    entries = []
-    for entry in history.entries:
-        held = {k: tuple(map(item, items)) for k, items in entry.snapshot.items_by_class.items()}
-        entries.append(replace(entry, snapshot=replace(entry.snapshot, items_by_class=held)))
-    return History(tuple(entries))
+    return replace(history, picture=tuple(f"{called}{file}" for file in history.file))
 
 
 def test_an_imported_memory_has_the_rows_that_were_exported_and_so_has_its_own_export(
-    history: History, engine: Any
+    history: MemoryTable, engine: Any
 ) -> None:
     prompts = engine.encode_classes(NAMES, SETTINGS)
     now = history = named(history, "picture 1 of the stream, ")
     for _ in range(2):
-        snapshot = now.entries[-1].snapshot
-        data = cache_file.pack(snapshot, engine.info.name, SETTINGS, now.entries)
-        now = History(cache_file.unpack_history(data, prompts, engine.info.name))
+        now = cache_file.unpack(cache_file.pack(now, engine.info.name, SETTINGS), prompts, engine.info.name)
         assert rows_of(now) == rows_of(history)
-        assert [one.title for one in now.entries] == [*(e.title for e in history.entries), "Imported from a file"]
+        assert [one.title for one in now.moments] == [*(e.title for e in history.moments), "Imported from a file"]
 
 
-def test_another_list_of_names_is_another_memory(history: History, engine: Any) -> None:
+def test_another_list_of_names_is_another_memory(history: MemoryTable, engine: Any) -> None:
     picture = Picture(np.zeros((112, 112, 3), np.uint8), "black")
     run = run_picture(engine, picture, ("cat", "dog"), SETTINGS.replace(attack="none"), label=0)
     other = history.with_picture("black.png", picture.key, run, None)
-    assert RESTARTED in {entry.title for entry in other.entries}
-    assert {row["file"] for row in rows_of(other)} == {"black.png"}
+    assert RESTARTED in {entry.title for entry in other.moments}
+    assert {view.name for view in other.views().values()} == {"black.png"}

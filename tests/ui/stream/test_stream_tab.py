@@ -340,7 +340,7 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     assert {k: n for k, n in enumerate(run.cache_before.count.tolist()) if n} == {k: held[k].count for k in held}
     entered = [[e.label, e.slot, e.view] for e in run.attacked.trace.cache_update.events]
     assert entered == [event[:3] for event in row["entered"]]
-    titles = [entry.title for entry in client.session.history.entries]
+    titles = [entry.title for entry in client.session.history.moments]
     assert [f"picture {n} of the stream" in title for n, title in enumerate(titles)][1:t] == [True] * (t - 1)
     assert any("is being computed" in str(u) for u in updates)
     assert client.session.inside.awaited == ""
@@ -430,12 +430,12 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
     assert "Moment 3: picture 3 of the stream" in moment_heading(client.session)
     course, history = client.view.trajectory, client.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
-    assert history.entries[3].snapshot.count == len(views) > 0
+    assert len(history.moments[3].held) == len(views) > 0
     for view in views:
-        item = history.entries[3].snapshot.item(view.label, view.slot)
-        assert (item.view, item.truth) == (view.view, course.names[view.truth])
-        assert item.picture.startswith(f"picture {view.picture + 1} of the stream, {view.name}")
-        assert item.thumbnail.shape == (48, 48, 3)
+        row = history.row((view.label, view.slot), 3)
+        assert (history.view[row], history.truth[row]) == (view.view, course.names[view.truth])
+        assert history.picture[row].startswith(f"picture {view.picture + 1} of the stream, {view.name}")
+        assert history.crop(row).any()
     monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
     with pytest.raises(SettingError, match="measured with the model 'toy'"):
         list(client.tab.open_inside(client.name))
