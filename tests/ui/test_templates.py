@@ -11,6 +11,7 @@ from markupsafe import escape
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.templates import TEMPLATES
 from rita_demo.records import DefenceFault, Run
+from rita_demo.ui.inside.method_settings import fields_html
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -69,6 +70,8 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     drawn.append(verdict_table.cache_contents(evil_session))
     drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
     drawn.append(wording.term_html(EVIL))
+    evil_session.attack_defend.settings = {"hand_prompt": EVIL, "typographic.word": EVIL}
+    drawn.append(fields_html((), evil_session))
     assert used == set(TEMPLATES.list_templates()), "a new template gets its line here"
     assert any("&lt;script&gt;" in html for html in drawn)
     for html in drawn:
