@@ -51,14 +51,14 @@ document.addEventListener("click", (event) => {
   if (!room && !document.querySelector(to)) open(); // a closed drawer is empty
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   const arrive = (tries) => {
-    if (tries === 30 && !seen()) open(); // on a narrow screen the form is in the drawer, too
+    if (tries === 190 && !seen()) open(); // on a narrow screen the form is in the drawer, too
     if (!seen()) return void (tries && setTimeout(arrive, 50, tries - 1));
     const place = document.querySelector(to);
     (place.matches(".fold > button:not(.open)") ? place : place.querySelector(":scope.fold > button:not(.open)"))?.click();
     place.scrollIntoView({ behavior, block: "center" });
     place.focus({ preventScroll: true });
   };
-  setTimeout(arrive, 100, 40);
+  setTimeout(arrive, 100, 200); // a room takes seconds to open on a busy machine
 });
 
 // The button of a sentence presses the page's own.

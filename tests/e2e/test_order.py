@@ -39,8 +39,7 @@ def answer_held_back(page: Page, wanted: Callable[[dict[str, Any]], bool]) -> It
     assert held
     page.wait_for_timeout(PATIENCE_MS)
     for route, answer in zip(held, answers):
-        route.fulfill(response=answer)
-    page.unroute("**/run/predict*")
+        route.fulfill(response=answer)  # the route stays: what is sent now may be on its way to it
 
 
 def open_what_if(page: Page) -> None:
