@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.busy import busy_machine
-from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, unfold, visit, wait_until_painted
+from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit, wait_until_painted
 
 pytestmark = pytest.mark.e2e
 
@@ -156,26 +156,20 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
     expect(message).to_have_count(0)
 
 
-def open_method_settings(page: Page) -> None:
-    """The drawer of *Inside*, with the settings of the memory in sight."""
-    open_lab(page, "Inside")
-    unfold(page, "Settings of the methods")
-    page.locator("#method-fields summary", has_text="The memory").click()
-
-
 def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was_changed(page: Page) -> None:
     weight, differs = page.locator("#method-fields [name=cache_weight]"), page.locator("#differs")
     open_settings(page)
     page.get_by_role("radio", name="as in the paper").check()
     expect(differs).to_contain_text("settings differ")
-    page.get_by_role("button", name="Settings of the methods").click()  # the drawer of Inside
-    open_method_settings(page)
+    page.get_by_role("button", name="Settings of the methods").click()  # leads to the drawer of Inside
+    of_memory = page.locator("#method-fields summary", has_text="The memory")
+    of_memory.click()
     before = weight.input_value()
     weight.fill("99")
     weight.press("Tab")
     expect(page.get_by_role("alert")).to_contain_text("cache_weight is a number from 0 to 10; got '99'.")
     expect(weight).to_have_value(before)
-    page.locator("#method-fields summary", has_text="The memory").click()
+    of_memory.click()  # it is drawn anew
     weight.fill("1.5")
     weight.press("Tab")
     page.locator("#method-fields [name=slots]").fill("4")

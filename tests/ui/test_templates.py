@@ -15,7 +15,7 @@ from rita_demo.plots.theme import class_style
 from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
 from rita_demo.ui.figures import run_figures
-from rita_demo.ui.inside import method_settings
+from rita_demo.ui.inside.method_settings import fields_html
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
@@ -103,8 +103,8 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     drawn.append(wording.term_html(EVIL))
     bounds = run_figures.bounds_by_side(ToyEngine(spread=0.2), run)
     evil_session.figures = replace(evil_session.figures, theorem_bounds=(run, bounds))
-    evil_session.attack_defend.settings = {"hand_prompt": EVIL}
-    drawn += [run_figures.theorem_text(evil_session), method_settings.fields_html((), evil_session)]
+    evil_session.attack_defend.settings = {"hand_prompt": EVIL, "typographic.word": EVIL}
+    drawn += [run_figures.theorem_text(evil_session), fields_html((), evil_session)]
     drawn += [html(name, **values) for name, values in SMALL.items()]
     tested_elsewhere = {"page.html"}  # it has scripts: test_standalone_page
     assert used == set(TEMPLATES.list_templates()) - tested_elsewhere, "a new template gets its line here"

@@ -10,7 +10,7 @@ from safetensors.torch import save
 from rita_demo.data.paper_results import BACKBONES as PRINTED
 from rita_demo.data.paper_results import paper_results
 from rita_demo.engine.engine import Engine
-from rita_demo.ui.framework.context import AppContext, ModelPool, Signal
+from rita_demo.ui.framework.context import AppContext, ModelPool, RunShown, Signal
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.header.model_menu import ModelMenu
@@ -53,6 +53,7 @@ def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
             error_banner=ErrorBanner(),
             status=gr.HTML(),
             signal=Signal(),
+            run_shown=RunShown(),
             visitor=gr.State(""),
         )
         menu = ModelMenu(context)
