@@ -3,20 +3,51 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from markupsafe import escape
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.process.templates import TEMPLATES
+from rita_demo.plots.theme import class_style
+from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
+from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside.method_settings import fields_html
 from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
+from tests.toy_model import ToyEngine
 
 EVIL = "<script>alert('1')</script>\"' onclick='alert(1)'>"
+#: Templates of one value or a list of them.
+SMALL: dict[str, dict[str, Any]] = {
+    "arena_cell": {
+        **dict.fromkeys(("title", "heading", "word", "method", "column", "mark", "kind", "flag"), EVIL),
+        "run": SimpleNamespace(class_prompts=SimpleNamespace(names=[EVIL])),
+        "tower": SimpleNamespace(name=EVIL),
+        "cell": SimpleNamespace(label=0, margin=0.5, margin_unit=EVIL),
+    },
+    "arrivals": {"about": EVIL, "pictures": [(0, 0, True, EVIL, [(EVIL, 0)])], "shown": 1, "names": [EVIL]},
+    "chips": {"classes": [0], "names": [EVIL], "here": 0, "style": class_style},
+    "differs": {"settings": [(EVIL, EVIL, EVIL, EVIL)]},
+    "gallery": {
+        "samples": [(EVIL, SimpleNamespace(title=EVIL, credit=EVIL), EVIL, EVIL, EVIL)],
+        "selected": EVIL,
+        "legend": EVIL,
+    },
+    "measured": {"cells": [(SimpleNamespace(accuracy=1, low=0, high=2, n=EVIL), EVIL)], "more": 1},
+    "open_picture": {"n": 0, "name": EVIL, "image": EVIL},
+    "stream": {
+        "recording": SimpleNamespace(title=EVIL, about=EVIL, header=SimpleNamespace(omission=EVIL)),
+        "t": 1,
+        "expected": 2,
+        "facts": [EVIL],
+    },
+    "table": {"columns": [EVIL], "rows": [(EVIL, [EVIL])], "css": EVIL, "scrolls": EVIL, "kinds": [EVIL]},
+}
 
 
 class Tags(HTMLParser):
@@ -70,15 +101,19 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     drawn.append(verdict_table.cache_contents(evil_session))
     drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
     drawn.append(wording.term_html(EVIL))
+    bounds = run_figures.bounds_by_side(ToyEngine(spread=0.2), run)
+    evil_session.figures = replace(evil_session.figures, theorem_bounds=(run, bounds))
     evil_session.attack_defend.settings = {"hand_prompt": EVIL, "typographic.word": EVIL}
-    drawn.append(fields_html((), evil_session))
-    assert used == set(TEMPLATES.list_templates()), "a new template gets its line here"
-    assert any("&lt;script&gt;" in html for html in drawn)
-    for html in drawn:
-        found = Tags(html)
+    drawn += [run_figures.theorem_text(evil_session), fields_html((), evil_session)]
+    drawn += [html(name, **values) for name, values in SMALL.items()]
+    tested_elsewhere = {"page.html"}  # it has scripts: test_standalone_page
+    assert used == set(TEMPLATES.list_templates()) - tested_elsewhere, "a new template gets its line here"
+    assert any("&lt;script&gt;" in shown for shown in drawn)
+    for shown in drawn:
+        found = Tags(shown)
         assert "script" not in found.tags
-        assert EVIL not in html
-        assert found.tags.count("p") == html.count("<p"), "markup ends where its template ends it"
+        assert EVIL not in shown
+        assert found.tags.count("p") == len(re.findall("<p[ >]", shown)), "markup ends where its template ends it"
 
 
 def test_no_template_switches_escaping_off() -> None:

@@ -2,7 +2,8 @@
 from stored measurements."""
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup, escape
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.datasets import DATASETS
@@ -16,10 +17,10 @@ from rita_demo.pipeline.arena import (
     tower_sentence,
     wrong_before,
 )
+from rita_demo.process.templates import html
 from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets import blocks, wording
 from rita_demo.ui.widgets.wording import EARLIER_MARK, EARLIER_NOTE
 from rita_demo.vlm.catalogue import BACKBONES, EMBEDDED_ROBUST, NOT_ZERO_SHOT
 
@@ -90,24 +91,22 @@ def arena_html(session: Session) -> str:
 
 
 def _tower_html(table: ArenaTable, tower: TowerTable, first: bool) -> str:
-    title = escape(tower.backbone.title)
+    title = tower.backbone.title
     rows = [
-        table_row(
-            wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in columns())
-        )
+        (wording.term_html(DEFENCES[name].title), *(_cell_html(table, tower, name, column) for column in columns()))
         for name in table.methods
     ]
-    html = html_table(["defence", *columns().values()], rows, "arena", title)
+    shown = str(blocks.table(["defence", *columns().values()], rows, "arena", title))
     what = f"<p class='small'>{ROBUST_NOTE}</p>" * (tower.backbone.name == EMBEDDED_ROBUST)
     if first:  # one stop for the tabulator; the arrow keys move on from there
-        html = html.replace("tabindex='-1'", "tabindex='0'", 1)
-    return f"<section><h3>{title}</h3>{what or '<p></p>'}{html}</section>"
+        shown = shown.replace("tabindex='-1'", "tabindex='0'", 1)
+    return f"<section><h3>{escape(title)}</h3>{what or '<p></p>'}{shown}</section>"
 
 
 def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> str:
     cell, holds = tower.cells.get((name, column)), tower.right.get((name, column))
     if not isinstance(cell, Verdict):
-        return f"<td class='empty'>{escape(cell or '…')}</td>"
+        return cell or "…"
     mark, kind, word = ("✓", "good", "right") if holds else ("✗", "bad", "wrong")
     if not table.run.label_given:
         mark, kind, word = ("=", "dim", "unchanged") if holds else ("≠", "dim", "changed")
@@ -116,14 +115,9 @@ def _cell_html(table: ArenaTable, tower: TowerTable, name: str, column: str) -> 
         flag, kind, word = " †", "dim", f"{word}, but its attacker is too weak"
     if table.run.label_given and column != "none" and not holds and wrong_before(tower, name):
         mark, kind, word = "–", "dim", "wrong, as without an attack"
-    answer = escape(table.run.class_prompts.names[cell.label])
-    lead = f"+{cell.margin:.3f}" if "distance" in cell.margin_unit else f"+{100 * cell.margin:.0f}"
-    return (
-        f"<td><button type='button' class='outcome {kind}' tabindex='-1' data-tower='{escape(tower.backbone.name)}' "
-        f"data-method='{escape(name)}' data-column='{column}' title='Open this run' aria-label='"
-        f"{escape(DEFENCES[name].title)}, {columns()[column]}: {answer}, {word}. Open this run.'><span "
-        f"aria-hidden='true'>{mark}</span> {answer}{flag}<small>{lead}</small></button></td>"
-    )
+    said = {"title": DEFENCES[name].title, "heading": columns()[column], "word": word}
+    shown = {"tower": tower.backbone, "method": name, "column": column, "mark": mark, "kind": kind, "flag": flag}
+    return html("arena_cell", run=table.run, cell=cell, **said, **shown)
 
 
 # --- many pictures
@@ -190,14 +184,13 @@ def _measured_table(title: str, table: Table) -> str:
 
     columns = sorted({column for row in table.values() for column in row}, key=place)
     names = [name for name in dict.fromkeys([*DEFENCES, *table]) if name in table]
-    own = {name: escape(next(iter(table[name].values())).title) for name in names if name not in DEFENCES}
+    own = {name: next(iter(table[name].values())).title for name in names if name not in DEFENCES}
     titles = [own.get(name) or wording.term_html(DEFENCES[name].title) for name in names]
     rows = [
-        table_row(title, *(_measured_cell(table[name].get(column)) for column in columns))
-        for name, title in zip(names, titles)
+        (title, *(_measured_cell(table[name].get(column)) for column in columns)) for name, title in zip(names, titles)
     ]
-    headings = ["defence", *(escape(_heading(column)) for column in columns)]
-    return f"<section><h3>{escape(title)}</h3>{html_table(headings, rows, 'arena', escape(title))}</section>"
+    headings = ["defence", *map(_heading, columns)]
+    return f"<section><h3>{escape(title)}</h3>{blocks.table(headings, rows, 'arena', title)}</section>"
 
 
 def _heading(column: Column) -> str:
@@ -218,4 +211,4 @@ def _measured_cell(cell: MeasuredCell | None) -> str:
     if cell is None:
         return "–"
     mark = EARLIER_MARK * cell.by_earlier_attack
-    return f"<b>{cell.accuracy:.0f}</b>{mark} ({cell.low:.0f}–{cell.high:.0f})<small>n = {cell.n}</small>"
+    return Markup(f"<b>{cell.accuracy:.0f}</b>{mark} ({cell.low:.0f}–{cell.high:.0f})<small>n = {cell.n}</small>")

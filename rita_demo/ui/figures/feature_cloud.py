@@ -1,14 +1,14 @@
 """The features of many pictures: projected to a plane, their separability, and their KL to one-hot."""
 
-from html import escape
-
 import gradio as gr
 import numpy as np
+from markupsafe import escape
 
 from rita_demo import analysis, plots
 from rita_demo.evaluation.page import ChosenPictures, points_csv
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.paper.kl_to_one_hot import kl_summary
+from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import PlacedCloud, Separability
 from rita_demo.ui.framework.panels import PanelValue
@@ -16,7 +16,7 @@ from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 EMPTY_TEXT = "No pictures yet. Press “Collect pictures”: they are attacked, decided and stored one after another."
@@ -79,23 +79,14 @@ def class_chips(session: Session) -> str:
     one = session.figures.placed_cloud
     if one is None:
         return ""
-    here, buttons = selected_class(session), ""
-    for place, k in enumerate(np.unique(one.cloud.label).tolist()):
-        number, _, _, shape = plots.class_style(place)
-        buttons += (
-            f'<button type="button" data-chip="{k}" aria-pressed="{str(k == here).lower()}">'
-            f'<span aria-hidden="true" style="color:var(--rita-class-{number})">{shape}</span> '
-            f"{escape(one.cloud.names[k])}</button>"
-        )
-    return f'<p class="quiet small">True classes; press one to grey the others, again to show all:</p><div class="chips" role="group" aria-label="Classes">{buttons}</div>'
+    classes = np.unique(one.cloud.label).tolist()
+    return html("chips", classes=classes, names=one.cloud.names, here=selected_class(session), style=plots.class_style)
 
 
 def separability_table(session: Session) -> str:
     """HTML: how well the classes are separated, in one sentence and in numbers."""
     one = session.figures.placed_cloud
-    if one is None:
-        return ""
-    if not one.separability:
+    if one is None or not one.separability:
         return ""
     near = one.separability[0].neighbours
     nearest = f"{near} nearest points" if near > 1 else "nearest point"
@@ -104,9 +95,9 @@ def separability_table(session: Session) -> str:
     rows = []
     for row in one.separability:
         shares = (f"{_number(100 * share, 0)} %" for share in (row.purity, row.chance))
-        rows.append(table_row(escape(row.points_name), str(row.count), _number(row.silhouette, 3), *shares))
+        rows.append((row.points_name, row.count, _number(row.silhouette, 3), *shares))
     return (
-        f"{html_table(columns, rows, 'separation')}"
+        f"{table(columns, rows, 'separation')}"
         "<p class='quiet small'>Cosine distance between features as the model gives them, not the plane above. Crops of one "
         "picture lie close together whatever it shows: the silhouette of the views counts them, the neighbours do not, and "
         f"the last line has one point per picture like (a). {_neighbour_note(one.cloud.label)}</p>"
@@ -175,17 +166,10 @@ def point_html(session: Session, i: int) -> str:
     }[kind]
     held = int(((points.kind == "cached") & (points.picture == picture)).sum())
     stored = f"{held or 'None'} of its views {'is' if held < 2 else 'are'} in the memory."
-    return (
-        f"<div class='touched'>{_thumbnail(one, picture, 84)}<div><h3>{true}</h3><p>{escape(one.cloud.ids[picture])}: {what}. "
-        f"{stored}</p></div></div>"
-    )
-
-
-def _thumbnail(one: PlacedCloud, n: int, side: int) -> str:
-    """HTML of a picture, or "" if the cloud has no pictures."""
-    if one.cloud.thumbs is None:
-        return ""
-    return f'<img src="{jpeg_uri(one.cloud.thumbs[n])}" alt="" width="{side}" height="{side}">'
+    image = ""
+    if one.cloud.thumbs is not None:
+        image = f'<img src="{jpeg_uri(one.cloud.thumbs[picture])}" alt="" width="84" height="84">'
+    return f"<div class='touched'>{image}<div><h3>{true}</h3><p>{escape(one.cloud.ids[picture])}: {what}. {stored}</p></div></div>"
 
 
 def is_chosen(session: Session) -> bool:
@@ -230,15 +214,14 @@ def lasso_table(session: Session) -> str:
     pictures, counts = np.unique(owners[owners >= 0], return_counts=True)
     order, rows = pictures[np.argsort(-counts, kind="stable")].tolist(), []
     for n in order[:MAX_LASSO_ROWS]:
-        name, true = escape(one.cloud.ids[n]), escape(one.cloud.names[int(one.cloud.label[n])])
-        image = _thumbnail(one, n, 40) or "open"
-        button = f'<button type="button" data-picture="{n}" aria-label="Open {name}">{image}</button>'
-        counted = (int(((owners == n) & (kinds == kind)).sum()) for kind in KIND_TEXT)
-        rows.append(table_row(button, name, true, *(str(count or "–") for count in counted)))
+        name, true = one.cloud.ids[n], one.cloud.names[int(one.cloud.label[n])]
+        image = "" if one.cloud.thumbs is None else jpeg_uri(one.cloud.thumbs[n])
+        counted = (int(((owners == n) & (kinds == kind)).sum()) or "–" for kind in KIND_TEXT)
+        rows.append((html("open_picture", n=n, name=name, image=image), name, true, *counted))
     more = f"<p class='quiet small'>and {len(order) - MAX_LASSO_ROWS} more</p>" if len(order) > MAX_LASSO_ROWS else ""
     columns = ("", "picture", "true class", *KIND_TEXT.values())
     return (
         f"<h3>Selected: {len(chosen)} points of {len(order)} pictures</h3>"
         f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all rooms.</p>"
-        f"{html_table(columns, rows, 'lassoed', scrolls='Selected pictures')}{more}"
+        f"{table(columns, rows, 'lassoed', 'Selected pictures')}{more}"
     )

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from html import escape
 
 import gradio as gr
+from markupsafe import Markup
 
 from rita_demo import analysis, plots
 from rita_demo.data import paper_results, shipped_results
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import printable
+from rita_demo.process.templates import html
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
@@ -19,7 +20,7 @@ from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.panels import PanelValue
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.setting_controls import setting_title
 
 MAX_ROWS = 150
@@ -57,7 +58,7 @@ def left_out(session: Session) -> str:
     """HTML: which groups the figure of backbones leaves out."""
     charts = analysis.by_backbone(session.figures.ablation_points)
     text = charts[0].left_out_text if charts else ""
-    return f"<p class='quiet small'>{escape(text)}</p>" if text else ""
+    return Markup("<p class='quiet small'>{}</p>").format(text) if text else ""
 
 
 def draw_run_times(session: Session) -> PanelValue:
@@ -69,32 +70,28 @@ def draw_run_times(session: Session) -> PanelValue:
 
 def component_table(session: Session) -> str:
     """HTML: what each part of the method adds, from the chosen run."""
-    table = analysis.components(session.figures.ablation_points)
-    columns = list(dict.fromkeys(name for row in table.values() for name in row))
+    parts = analysis.components(session.figures.ablation_points)
+    columns = list(dict.fromkeys(name for row in parts.values() for name in row))
     if not columns:
         return (
             f"<p class='empty'>{NO_MEASUREMENT} Runs are folders that <code>evaluate --out</code> wrote; a small one can be "
             "measured above.</p>"
         )
-    rows = (table_row(escape(row), *(_point_cell(table[row].get(name), row) for name in columns)) for row in table)
-    shown = html_table(("", *map(escape, columns)), rows, scrolls="What each part adds")
+    rows = ((part, *(_point_cell(points.get(name), part) for name in columns)) for part, points in parts.items())
+    shown = table(("", *columns), rows, scrolls="What each part adds")
     return (
         f"<h3>What each part adds</h3>{shown}<p class='quiet small'>Accuracy in percent with Wilson’s 95 % interval and n; "
         "settings that are not the recommended ones. Differences smaller than the intervals are not results.</p>"
     )
 
 
-def _point_cell(point: AblationPoint | None, row: str) -> str:
-    if point is None:
-        return "<td>–</td>"
-    about = next(a for name, _, _, a in analysis.COMPONENTS if name == row)
-    other = ", ".join(f"{n}={point.settings[n]}" for n in analysis.non_recommended(point, about))
-    note = f"<small>{escape(other)}</small>" if other else ""
-    return f"<td>{_accuracy(point.cell)}{note}</td>"
-
-
-def _accuracy(cell: MeasuredCell) -> str:
-    return f"<b>{cell.accuracy:.1f} %</b><small>{cell.low:.1f} to {cell.high:.1f}, n = {cell.n}</small>"
+def _point_cell(point: AblationPoint | None, part: str) -> Markup:
+    cells = []
+    if point is not None:
+        about = next(a for name, _, _, a in analysis.COMPONENTS if name == part)
+        other = ", ".join(f"{n}={point.settings[n]}" for n in analysis.non_recommended(point, about))
+        cells.append((point.cell, other))
+    return html("measured", cells=cells, more=0)
 
 
 # --- printed beside measured
@@ -150,26 +147,25 @@ def paper_table(session: Session) -> str:
     wrong = sum(bool(cell.remark) for cell in cells)
     return (
         f"<p class='quiet small'>{len(cells)} printed cells, {wrong} of them with a remark.{rest}</p>"
-        f"{html_table(columns, rows, 'paper', scrolls='Printed and measured')}"
+        f"{table(columns, rows, 'paper', 'Printed and measured')}"
     )
 
 
-def _paper_row(cell: PaperResult, measured_here: Sequence[MeasuredCell], settings: Mapping[MeasuredCell, str]) -> str:
+def _paper_row(cell: PaperResult, found: Sequence[MeasuredCell], settings: Mapping[MeasuredCell, str]) -> list[str]:
     attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
-    remark = f"<small class='misprint'>⚠ {escape(cell.remark)}</small>" if cell.remark else ""
-    here = "".join(_measured_html(cell, one, settings[one]) for one in measured_here[:MAX_MEASURED_CELLS])
-    if len(measured_here) > MAX_MEASURED_CELLS:
-        here += f"<small>and {len(measured_here) - MAX_MEASURED_CELLS} more</small>"
-    about = map(escape, (cell.backbone, cell.dataset, attack, cell.table))
-    return table_row(escape(cell.method), *about, f"<b>{cell.accuracy:.1f} %</b>{remark}", here or "–")
+    remark = Markup("<small class='misprint'>⚠ {}</small>").format(cell.remark) if cell.remark else ""
+    cells = [(one, _about(cell, one, settings[one])) for one in found[:MAX_MEASURED_CELLS]]
+    here = html("measured", cells=cells, more=len(found) - MAX_MEASURED_CELLS)
+    printed = Markup("<b>{:.1f} %</b>{}").format(cell.accuracy, remark)
+    return [cell.method, cell.backbone, cell.dataset, attack, cell.table, printed, here]
 
 
-def _measured_html(cell: PaperResult, one: MeasuredCell, settings: str) -> str:
-    """A measured cell; its backbone comes first, because it is overlooked most easily."""
+def _about(cell: PaperResult, one: MeasuredCell, settings: str) -> str:
+    """What a measured cell is of; its backbone comes first, because it is overlooked most easily."""
     same = evaluation_page.same_backbone(cell.backbone, one)
     backbone = f"{'same backbone' if same else 'another backbone'}: {printable(one.backbone)}"
     attack = [] if one.attack == "none" else [f"{one.steps} steps"]
     if one.attack != "none" and cell.budget and not one.budget:
         attack.append("no limit on strength")
-    about = [backbone, f"{printable(one.dataset)} {printable(one.split)}", one.protocol_text, *attack]
-    return f"<div>{_accuracy(one)}<small>{escape(', '.join([*about, printable(settings)]))}</small></div>"
+    dataset = f"{printable(one.dataset)} {printable(one.split)}"
+    return ", ".join([backbone, dataset, one.protocol_text, *attack, printable(settings)])

@@ -1,15 +1,16 @@
 """Figures of the run on screen: the method in one figure; and Theorem 1, the bounds per class and what they cover."""
 
 from dataclasses import replace
-from html import escape
 
 import numpy as np
+from markupsafe import Markup
 
 from rita_demo import analysis, plots
 from rita_demo.engine.protocol import Engine
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.plots.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
+from rita_demo.process.templates import html
 from rita_demo.records import Run, TheoremBounds
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -18,16 +19,6 @@ from rita_demo.ui.widgets.views_grid import tiled
 EDGE = ((0, 0), (6, 6), (6, 6), (0, 0))  # white pixels around a crop
 ROUNDING = 1e-5  # of squared distances computed in float32
 MAX_CLASSES = 10  # of the bounds
-
-SCOPE_HTML = """<h3>What it covers</h3><ul class="plain">
-<li>Views and prompts of a class as two clouds of unit vectors. Their squared Wasserstein distance is twice the transport
-cost without regularisation, 2 d_OT (λ → 0, all mass moved), since |x − z|² = 2 (1 − cos).</li>
-<li>The distance of the means plus B², the distance of the covariances (Bures), is exact for Gaussians, and a lower bound
-otherwise. With both spreads instead of B² it is an upper bound.</li></ul>
-<h3>What it does not cover</h3><ul class="plain">
-<li>RITA’s own cost (hollow mark). With λ it lies higher; with ρ below 1 the worst views are dropped, and it may lie below
-the line. Weights of views and the memory’s part are outside the theorem.</li>
-<li>That the answer is right. Where the bounds of two classes overlap, the theorem does not say which is cheaper.</li></ul>"""
 
 
 def draw_overview(session: Session) -> Figure | None:
@@ -94,26 +85,10 @@ def _holds_text(bounds: dict[str, TheoremBounds]) -> str:
     return f"Not everywhere: twice the exact cost lies between its bounds {counts} classes."
 
 
-def theorem_text(session: Session) -> str:
-    """HTML: the bounds on this picture in words."""
-    known, found = _bounds(session), ""
+def theorem_text(session: Session) -> Markup:
+    """What Theorem 1 covers, and the bounds on this picture in words."""
+    known = _bounds(session)
     if known is None:
-        return SCOPE_HTML
+        return html("theorem", bounds={})
     run, bounds = known
-    for side, b in bounds.items():
-        low, high = float(b.bures.min()), float(b.bures.max())
-        gap = float(b.mean_gap.max() - b.mean_gap.min())
-        near, width = int(np.argmin(b.lower)), b.upper - b.lower
-        alike = high - low < 0.2 * gap
-        found += (
-            f"<li><b class='{side}'>{side}</b>: the lower bound is smallest for {escape(run.class_prompts.names[near])} "
-            f"({b.lower[near]:.4f}). The bounds are {np.median(width):.4f} wide in the median class and {width.max():.4f} in "
-            f"the widest, {escape(run.class_prompts.names[int(width.argmax())])}. B² lies between {low:.4f} and {high:.4f} "
-            f"over all {len(b.lower)} classes, the means differ by up to {gap:.4f}: the covariances "
-            f"{'hardly separate the classes' if alike else 'separate the classes as well'}.</li>"
-        )
-    return (
-        f"<p class='says'>{_holds_text(bounds)}</p>"
-        "<details class='differs'><summary>What the bounds say here, and what they do not</summary>"
-        f"<ul class='plain'>{found}</ul>{SCOPE_HTML}</details>"
-    )
+    return html("theorem", bounds=bounds, holds=_holds_text(bounds), names=run.class_prompts.names, median=np.median)

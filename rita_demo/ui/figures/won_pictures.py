@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from html import escape
 
 import gradio as gr
+from markupsafe import Markup, escape
 
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
@@ -14,6 +14,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, Measured, OnlyRight
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import MEMORY_TEXT
@@ -23,7 +24,7 @@ from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.session.figures_state import Compared
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import answering, stream_picture_request
-from rita_demo.ui.widgets.blocks import build_fold, build_menu, html_table, table_row
+from rita_demo.ui.widgets.blocks import build_fold, build_menu, table
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import HtmlButtons
 
@@ -146,20 +147,15 @@ def won_html(session: Session) -> str:
         return NOTHING
     found, rows = compared.found, []
     for n, (one, image) in enumerate(zip(found.won, compared.images)):
-        shown = f'<img src="{image}" alt="" width="{SIDE}" height="{SIDE}">' if image else "open"
-        name = escape(one.picture)
-        button = f'<button type="button" data-picture="{n}" aria-label="Open {name}">{shown}</button>'
-        seeds = tuple(
-            "" if share in (0, 1) else f"<small>right in {share:.0%} of its seeds</small>" for share in one.right
-        )
-        answers = (f"{escape(name)}{note}" for name, note in zip(one.answers, seeds))
-        pixels = "the same" if one.same_attack else "others"
-        rows.append(table_row(button, name, escape(one.label), *answers, pixels))
+        button = html("open_picture", n=n, name=one.picture, image=image)
+        seeds = (f"<small>right in {share:.0%} of its seeds</small>" * (share not in (0, 1)) for share in one.right)
+        answers = (escape(name) + Markup(note) for name, note in zip(one.answers, seeds))
+        rows.append((button, one.picture, one.label, *answers, "the same" if one.same_attack else "others"))
     more = len(found.won) - len(rows)
     rest = f"<p class='quiet small'>And {more} more: the file has all.</p>" if more > 0 else ""
-    columns = ("", "picture", "true class", *map(escape, found.titles), "pixels of both")
-    table = html_table(columns, rows, "lassoed", scrolls="Pictures that one run alone has right") if rows else ""
-    return f"<p class='says'>{escape(found.sentence)}</p>{OPENS * bool(rows)}{table}{rest}"
+    columns = ("", "picture", "true class", *found.titles, "pixels of both")
+    listed = table(columns, rows, "lassoed", "Pictures that one run alone has right") if rows else ""
+    return f"<p class='says'>{escape(found.sentence)}</p>{OPENS * bool(rows)}{listed}{rest}"
 
 
 def request_of(session: Session, engine: Engine, folders: DataFolders, n: int) -> RunRequest:

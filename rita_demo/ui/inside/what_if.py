@@ -6,11 +6,11 @@ with a banner that says what differs and a button that goes back.
 
 import math
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
+from markupsafe import Markup, escape
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
@@ -26,7 +26,7 @@ from rita_demo.ui.inside.cache_used import selected_slot
 from rita_demo.ui.session.session import Session, WhatIf
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_menu
-from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_html, value_html
+from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_of, value_of
 
 #: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
 OF_TRANSPORT = ("step_back", "cost", "entropy_weight", "transported_mass", "objective")
@@ -107,37 +107,36 @@ def banner(session: Session) -> str:
     if now is None:
         text = "This is the run as it was made. Change a setting or leave something out: RITA decides again at once."
         return f"<div class='whatif'><p>{text}</p>{changes_from_preset_html(run)}</div>"
+    said = escape("; ".join(differing(session)))
     return (
-        f"<div class='whatif changed' role='status'><p><b>What if:</b> {'; '.join(differing(session))}. "
+        f"<div class='whatif changed' role='status'><p><b>What if:</b> {said}. "
         f"</p><p>{effect(run, now)}</p>{changes_from_preset_html(now)}</div>"
     )
 
 
-def changes_from_preset_html(run: Run) -> str:
-    """HTML: every setting of the defence that differs from the nearest preset, its value there and now, as it acts."""
+def changes_from_preset_html(run: Run) -> Markup:
+    """Every setting of the defence that differs from the nearest preset, its value there and now, as it acts."""
     settings = used_settings(run)
     name, changed = changes_from_preset(run.settings)
-    each = "; ".join(
-        f"{label_html(n)}: {value_html(n, PRESETS[name])} → now {value_html(n, settings)}" for n in changed
-    )
+    each = "; ".join(f"{label_of(n)}: {value_of(n, PRESETS[name])} → now {value_of(n, settings)}" for n in changed)
     said = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
-    return f"<p class='quiet small'>{' '.join([said, *map(escape, notes(run))])}</p>"
+    return Markup("<p class='quiet small'>{}</p>").format(" ".join([said, *notes(run)]))
 
 
 def differing(session: Session) -> list[str]:
-    """HTML: each difference from the run in a few words."""
+    """Each difference from the run in a few words."""
     run, what = run_of(session), session.inside.what_if
     names, out, settings = run.class_prompts.names, what.exclusions, what.settings or run.settings
     found = [
-        f"{label_html(n)} {value_html(n, settings)} instead of {value_html(n, run.settings)}"
+        f"{label_of(n)} {value_of(n, settings)} instead of {value_of(n, run.settings)}"
         for n in settings.differs_from(run.settings)
     ]
     if out.views:
         found.append(f"without view {', '.join(str(n) for n in sorted(out.views))}")
-    found += [f"without the prompt “{escape(run.class_prompts.prompts[k][m])}”" for k, m in sorted(out.prompts)]
-    found += [f"without slot {slot} of the memory of {escape(names[k])}" for k, slot in sorted(out.cache_items)]
+    found += [f"without the prompt “{run.class_prompts.prompts[k][m]}”" for k, m in sorted(out.prompts)]
+    found += [f"without slot {slot} of the memory of {names[k]}" for k, slot in sorted(out.cache_items)]
     if what.label is not None:
-        found.append(f"the true class is {escape(names[what.label])}")
+        found.append(f"the true class is {names[what.label]}")
     return found
 
 

@@ -1,12 +1,13 @@
 """The bar on top of the other tabs: small pictures of the displayed run, and every method's answer."""
 
-from html import escape
+from functools import partial
 
 import numpy as np
+from markupsafe import Markup
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.outcome import outcome
-from rita_demo.records import ImageResult, Run
+from rita_demo.process.templates import html
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -17,20 +18,17 @@ PIXELS = 96  # edge of a small picture as sent; shown at 64
 
 def summary_bar(session: Session) -> str:
     """HTML: the clean picture, the perturbation, the attacked picture, and the answers on both."""
-    run = session.displayed_run
+    run, added = session.displayed_run, ""
     if run is None:
         return "<p class='empty'>There is no run yet: run a picture in the Story.</p>"
-    what_if = ", what if" if session.inside.what_if.run else ""
-    parts = _side_html(run, "clean", what_if)
     if run.attack is not None:
         # single pixels of it, not a smaller picture, which would average the perturbation to grey
         before, after = run.clean.picture.pixels, run.attacked.picture.pixels
         step = -(-min(before.shape[:2]) // PIXELS)
-        pixels = magnified_perturbation(before[::step, ::step], after[::step, ::step])
-        alt = "What the attack added, 20 times magnified"
-        parts += f"<div class='added'><img src='{jpeg_uri(pixels)}' alt='{alt}' width='64' height='64'></div>"
-        parts += _side_html(run, "attacked", what_if)
-    return f"<div class='thread'>{parts}</div>"
+        added = jpeg_uri(magnified_perturbation(before[::step, ::step], after[::step, ::step]))
+    said = {"outcomes": outcome(run), "defences": DEFENCES, "wording": wording}
+    shown = {"added": added, "what_if": session.inside.what_if.run, "thumbnail": partial(jpeg_uri, side=PIXELS)}
+    return html("summary_bar", run=run, **said, **shown)
 
 
 def says(session: Session) -> str:
@@ -53,22 +51,4 @@ def says(session: Session) -> str:
         found += f", which is {'right' if rita.right else f'wrong: it is {names[run.label]}'}"
         if run.attack is not None and rita.wrong_before:
             found += "; before the attack it was wrong" + ("" if rita.right else ", too")
-    return f"<p class='says'>{escape(what)} {escape(found)}.</p>"
-
-
-def _side_html(run: Run, side: str, what_if: str) -> str:
-    one: ImageResult = getattr(run, side)
-    said, step = "", wording.step_suffix(run) if side == "attacked" else ""
-    for name, verdict in one.verdicts.items():
-        kind, mark = ("right", " ✓") if verdict.label == run.label else ("wrong", " ✗")
-        if not run.label_given:  # then nothing is right or wrong
-            kind, mark = "", ""
-        said += (
-            f"<span class='{kind}'>{escape(DEFENCES[name].title)}{what_if * (name == 'rita')}: <b>"
-            f"{escape(run.class_prompts.names[verdict.label])}</b> "
-            f"{wording.share(run.class_prompts, verdict)}<span aria-hidden='true'>{mark}</span></span>"
-        )
-    return (
-        f"<div class='{side}'><img src='{jpeg_uri(one.picture.pixels, PIXELS)}' alt='The {side} picture' "
-        f"width='64' height='64'><p><span class='kind'>{side}{step}</span>{said}</p></div>"
-    )
+    return Markup("<p class='says'>{} {}.</p>").format(what, found)

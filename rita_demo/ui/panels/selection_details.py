@@ -1,9 +1,8 @@
 """The selected class in a menu, and the selected view in words."""
 
-from html import escape
-
 import gradio as gr
 import numpy as np
+from markupsafe import Markup
 
 from rita_demo.plots.labels import sides_of
 from rita_demo.ui.framework.panels import PanelValue
@@ -27,7 +26,8 @@ def view_answers(session: Session) -> str:
     said = []
     for side in sides_of(run):
         sure = getattr(run, side).trace.confidence
-        name, share = escape(run.class_prompts.names[int(sure.label[view])]), float(np.max(sure.probability[view]))
+        name, share = run.class_prompts.names[int(sure.label[view])], float(np.max(sure.probability[view]))
         sure_by = "" if run.class_prompts.unknown_names else f" {wording.percent(share)}"
-        said.append(f"<b class='{side}'>{side}</b>: {name}{sure_by}, entropy {sure.entropy[view]:.2f} nats")
-    return f"<p>View {view} on its own. {'; '.join(said)}.</p>"
+        found = f"{name}{sure_by}, entropy {sure.entropy[view]:.2f} nats"
+        said.append(Markup("<b class='{0}'>{0}</b>: {1}").format(side, found))
+    return Markup("<p>View {} on its own. {}.</p>").format(view, Markup("; ").join(said))

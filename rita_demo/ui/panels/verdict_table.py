@@ -1,7 +1,5 @@
 """The verdicts and what belongs to them, as HTML."""
 
-from html import escape
-
 import numpy as np
 from markupsafe import Markup
 
@@ -53,21 +51,7 @@ def says(run: Run) -> Markup:
 def table(run: Run) -> Markup:
     """Every method's answer on the clean and on the attacked picture; a user's own defence that has none with file,
     line and kind of its error, without the error's own text."""
-    return html(
-        "verdicts",
-        run=run,
-        names=run.class_prompts.names,
-        unknown=bool(run.class_prompts.unknown_names),
-        crops=len(run.attacked.encoded_views.features),
-        outcomes=outcome(run),
-        marks=wording.OUTCOME_MARKS,
-        defences=DEFENCES,
-        step=wording.step_suffix(run),
-        truth=run.class_prompts.names[run.label],
-        share=wording.share,
-        margin=wording.margin,
-        term=wording.term_html,
-    )
+    return html("verdicts", run=run, outcomes=outcome(run), defences=DEFENCES, wording=wording)
 
 
 def explanation(run: Run) -> Markup:
@@ -102,11 +86,12 @@ def cache_effect(run: Run) -> str:
     without, total = (np.array(costs, float) for costs in (trace.prompt_transport.distance, trace.total))
     rival = int(np.argmin(np.where(np.arange(len(total)) == k, np.inf, total)))
     before, now = (costs[rival] - costs[k] for costs in (without, total))
-    return (
-        f"<p class='lead'>{escape(wording.cache_effect(run))} <span class='wide-only'>By the prompts alone "
-        f"{escape(names[k])} {'leads' if before > 0 else 'trails'} {escape(names[rival])} by {abs(before):.3f}; with the memory "
-        f"(α = {run.settings.cache_weight:g}) it leads by {now:.3f}.</span></p>"
+    without_it = (
+        f"By the prompts alone {names[k]} {'leads' if before > 0 else 'trails'} {names[rival]} by {abs(before):.3f}"
     )
+    with_it = f"with the memory (α = {run.settings.cache_weight:g}) it leads by {now:.3f}"
+    lead = Markup("<p class='lead'>{} <span class='wide-only'>{}; {}.</span></p>")
+    return lead.format(wording.cache_effect(run), without_it, with_it)
 
 
 def cache_contents(session: Session) -> str:
@@ -118,14 +103,15 @@ def cache_contents(session: Session) -> str:
     counts = now.state_at().count if changed else run.cache_after.count
     held = sorted(((int(counts[k]), names[k]) for k in np.flatnonzero(counts)), reverse=True)
     if not held:
-        return "<p class='lead'>The memory is empty.</p>"
+        return Markup("<p class='lead'>The memory is empty.</p>")
     listed = ", ".join(f"{name} ({count})" for count, name in held[:8])
     classes = "1 class" if len(held) == 1 else f"{len(held)} classes"
     views = wording.view_count(int(np.sum(counts)))
     restarted = f"{RESTARTED} " if len(now.moments) == 2 and now.moments[0].title == RESTARTED else ""
-    return f"<p class='lead'>{restarted}For the next picture the memory now holds {views} of {classes}: {escape(listed)}.</p>"
+    said = f"{restarted}For the next picture the memory now holds {views} of {classes}: {listed}."
+    return Markup("<p class='lead'>{}</p>").format(said)
 
 
-def heading_html(sentence: str, number: int) -> str:
+def heading_html(sentence: str, number: int) -> Markup:
     """A numbered heading."""
-    return f"<h2 class='section-title'><span class='step'>{number}</span>{escape(sentence)}</h2>"
+    return Markup("<h2 class='section-title'><span class='step'>{}</span>{}</h2>").format(number, sentence)

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 
 import gradio as gr
+from markupsafe import Markup, escape
 
 from rita_demo import plots
 from rita_demo.data.datasets import DATASETS
@@ -15,6 +15,7 @@ from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.memory.stream import MAX_CLASSES
+from rita_demo.process.templates import html
 from rita_demo.process.time_left import LONGER
 from rita_demo.records.measurement import AccuracySummary, StreamTrajectory
 from rita_demo.ui.framework import notice
@@ -23,7 +24,7 @@ from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.data_uri import blank_html
 
 MAX_THUMBNAILS = 8  # pictures shown as thumbnails
@@ -49,7 +50,7 @@ class ShownStream:
     def image(self, picture: str, side: int) -> str:
         """HTML: the small clean picture; "" if its file is not here."""
         src = self.state.thumbnail(self.folders, picture)
-        return f'<img src="{src}" alt="" width="{side}" height="{side}">' if src else ""
+        return Markup(f'<img src="{src}" alt="" width="{side}" height="{side}">' if src else "")
 
     def captioned(self, figure: Figure) -> Figure:
         """A figure with the stream and the selected picture below it when it is saved."""
@@ -110,45 +111,37 @@ def slider(session: Session) -> PanelValue:
 
 def heading(shown: ShownStream) -> str:
     """HTML: which stream, what its attacker may do and knows, and which picture is selected."""
-    facts = [*shown.recording.header.threat_model.get("sentences", ())]
-    if shown.recording.attack_uses_cache:
-        facts.append(SEPARATE_ATTACKER_TEXT)
-    items = "".join(f"<li>{escape(str(fact))}</li>" for fact in facts)
-    return (
-        f"<h3>{escape(shown.recording.title)}</h3><p class='lead'>{shown.recording.about.capitalize()}. After picture {shown.t} of "
-        f"{shown.trajectory.expected_pictures}. {escape(shown.recording.header.omission)}</p><details class='differs'><summary>What the attacker may do and "
-        f"knows</summary><ul class='plain'>{items}</ul></details>"
-    )
+    facts, recording = [*shown.recording.header.threat_model.get("sentences", ())], shown.recording
+    facts += [SEPARATE_ATTACKER_TEXT] * recording.attack_uses_cache
+    return html("stream", recording=recording, t=shown.t, expected=shown.trajectory.expected_pictures, facts=facts)
 
 
 def accuracy_table(shown: ShownStream) -> str:
     """HTML: accuracy of every method up to the selected picture, with Wilson's 95 % interval and n."""
     found = evaluation_page.accuracy_summaries(shown.trajectory, shown.t)
     parts = [p for p in SUBSET_TEXT if p == "all" or all(s.n for s in found if s.subset != "all")]
-    rows = []
-    titles = {method: escape(title) for method, title in shown.trajectory.titles.items()}
+    rows, titles = [], shown.trajectory.titles
     for method, title in titles.items():
         mine = {s.subset: s for s in found if s.method == method}
         name = wording.term_html(title) if method in DEFENCES else title
-        rows.append(
-            table_row(name, *(_accuracy_cell(mine[p]) for p in parts), css=method if method in DEFENCES else "")
-        )
-    columns = ("<span class='sr'>method</span>", *(SUBSET_TEXT[p] for p in parts))
+        rows.append((name, *(_accuracy_cell(mine[p]) for p in parts)))
+    columns = (Markup("<span class='sr'>method</span>"), *(SUBSET_TEXT[p] for p in parts))
+    kinds = [method if method in DEFENCES else "" for method in titles]
     decided = {s.method: s.n for s in found if s.subset == "all"}
-    fewer = [titles[method] for method, n in decided.items() if n < decided["rita"]]
+    fewer = [escape(titles[method]) for method, n in decided.items() if n < decided["rita"]]
     missing = f" {', '.join(fewer)} has no answer to some pictures: they are not counted." if fewer else ""
     return (
-        f"{html_table(columns, rows)}<p class='quiet small'>Right answers in percent; in brackets Wilson’s 95 % interval, "
+        f"{table(columns, rows, kinds=kinds)}<p class='quiet small'>Right answers in percent; in brackets Wilson’s 95 % interval, "
         f"which is wide with few pictures.{missing}</p>"
     )
 
 
 def _accuracy_cell(one: AccuracySummary) -> str:
     if not one.n:
-        return "<td>–</td>"
-    return (
-        f"<td class='answer'><b class='number'>{wording.percent(one.accuracy)}</b> "
-        f"<small>({100 * one.low:.0f} to {100 * one.high:.0f} %), {one.right} of n = {one.n}</small></td>"
+        return "–"
+    return Markup(
+        f"<b class='number'>{wording.percent(one.accuracy)}</b> "
+        f"<small>({100 * one.low:.0f} to {100 * one.high:.0f} %), {one.right} of n = {one.n}</small>"
     )
 
 
@@ -196,16 +189,8 @@ def answers_at(shown: ShownStream, n: int, titles: dict[str, str]) -> list[tuple
 
 def picture_buttons(shown: ShownStream, pictures: Iterable[tuple[int, list[tuple[str, int]]]], about: str) -> str:
     """HTML: buttons with a picture's number, its true class and every (title, answer); pictures are numbered from 0."""
-    buttons, names = "", shown.trajectory.names
+    of, found = shown.trajectory, []
     for n, answers in pictures:
-        label, kind = int(shown.trajectory.label[n]), "attacked" if shown.trajectory.attacked[n] else "clean"
-        picture = shown.trajectory.pictures[n]
-        lines = "".join(
-            f"<small>{'✓' if k == label else '✗'} {escape(title)}: {escape(names[k])}</small>" for title, k in answers
-        )
-        buttons += (
-            f'<button type="button" data-picture="{n + 1}" aria-pressed="{str(n + 1 == shown.t).lower()}">'
-            f"{shown.image(picture, 64) or blank_html(picture)}<span><b>{n + 1}. {escape(names[label])}</b>"
-            f"<em class='{kind}'>{kind}</em>{lines}</span></button>"
-        )
-    return f"<div class='arrivals' role='group' aria-label='{about}'>{buttons}</div>" if buttons else ""
+        image = shown.image(of.pictures[n], 64) or blank_html(of.pictures[n])
+        found.append((n, int(of.label[n]), of.attacked[n], image, answers))
+    return html("arrivals", about=about, pictures=found, shown=shown.t, names=of.names) if found else ""

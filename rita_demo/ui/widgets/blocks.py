@@ -9,6 +9,9 @@ from functools import partial
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
+
+from rita_demo.process.templates import html
 
 #: Gradio's menu with all its choices: it would list a hundred, and open at the top where the chosen one comes later. (It
 #: takes None, which stands for all, for a hundred.)
@@ -39,6 +42,16 @@ def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:
     """Columns side by side, below each other on a narrow screen. Enter each with ``with``."""
     with gr.Row(elem_classes="pair"):
         return [gr.Column(scale=scale, min_width=min_width) for scale in scales]
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], css: str = "", scrolls: str = "", kinds: Sequence[str] = ()
+) -> Markup:
+    """``rows`` below column headings, "" is an unnamed column; cells are texts or ``Markup``. ``scrolls`` names a table that
+    may be wider than the page: it gets a region of its own to scroll in. ``kinds``: css classes of the rows."""
+    return html(
+        "table", columns=columns, rows=[(row[0], row[1:]) for row in rows], css=css, scrolls=scrolls, kinds=kinds
+    )
 
 
 def table_row(heading: str, *cells: str, css: str = "") -> str:

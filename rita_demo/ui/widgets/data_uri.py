@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from PIL import Image
 
 from rita_demo.records.json_value import JsonValue
@@ -54,12 +55,12 @@ def thumbnail_html(pixels: np.ndarray | None, file: str = "") -> str:
     return f'<img src="{jpeg_uri(pixels)}" alt="" width="48" height="48">'
 
 
-def blank_html(file: str) -> str:
+def blank_html(file: str) -> Markup:
     """HTML in the place of a picture whose file is not here: its name, with its folder, which is its class, unless the name
     begins with it: "accordion/image_0012", "banded_0012"."""
     if not file:
-        return "<span class='blank'>?</span>"
+        return Markup("<span class='blank'>?</span>")
     path = PurePosixPath(file)
     name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}/{path.stem}"
     broken = re.sub("([/_-])", "\\1&#8203;", escape(name))  # a line may end after a sign that joins two words
-    return f"<span class='blank named'>{broken}</span>"
+    return Markup(f"<span class='blank named'>{broken}</span>")

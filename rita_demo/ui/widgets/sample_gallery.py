@@ -1,11 +1,12 @@
 """The sample gallery: small pictures to choose from, as buttons."""
 
 from functools import cache
-from html import escape
 
 import gradio as gr
+from markupsafe import Markup
 
 from rita_demo.data import samples, shipped_results
+from rita_demo.process.templates import html
 from rita_demo.records import SampleOutcome
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.widgets.data_uri import jpeg_uri
@@ -31,24 +32,14 @@ def thumbnail(key: str) -> str | None:
         return None
 
 
-def gallery_html(selected: str | None) -> str:
-    buttons = "".join(_button(key, one, key == selected) for key, one in samples.available().items())
-    legend = f"<p class='quiet small'>{MARKS_LEGEND}</p>" if _sample_outcomes() else ""
-    return f'<div class="strip" role="group" aria-label="Sample pictures">{buttons}</div>{legend}'
-
-
-def _button(key: str, one: samples.Sample, pressed: bool) -> str:
-    uri, measured, badge, said = thumbnail(key), _sample_outcomes().get(key), "", ""
-    if uri is None:
-        return ""
-    if measured is not None:
-        mark, sentence = OUTCOMES[measured.kind]
-        badge, said = f'<span class="mark" aria-hidden="true">{mark}</span>', f" {sentence.format(measured)}"
-    title, alt = escape(f"{one.title} ({one.credit}).{said}"), escape(f"{one.title}.{said}")
-    return (
-        f'<button type="button" data-sample="{escape(key)}" aria-pressed="{str(pressed).lower()}" '
-        f'title="{title}"><img src="{uri}" alt="{alt}" width="56" height="56">{badge}</button>'
-    )
+def gallery_html(selected: str | None) -> Markup:
+    """A button for each picture that is here; with its outcome, where that is known."""
+    known, shown = _sample_outcomes(), []
+    for key, one in samples.available().items():
+        mark, sentence = OUTCOMES[known[key].kind] if key in known else ("", "")
+        if image := thumbnail(key):
+            shown.append((key, one, image, mark, f" {sentence.format(known[key])}" if mark else ""))
+    return html("gallery", samples=shown, selected=selected, legend=MARKS_LEGEND if known else "")
 
 
 @cache

@@ -12,6 +12,7 @@ from gradio.components import Component
 from gradio.events import Dependency
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.process.templates import html
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS, RECOMMENDED, SETTINGS, Settings, preset
@@ -89,15 +90,14 @@ def setting_title(setting: Setting) -> str:
     return " ".join(filter(None, (setting.label, setting.symbol))) + unit
 
 
-def label_html(name: str) -> str:
-    """HTML: a setting's label with the paper's symbol, without its unit."""
-    setting = SETTINGS[name]
-    return escape(f"{setting.label} {setting.symbol}".strip())
+def label_of(name: str) -> str:
+    """A setting's label with the paper's symbol, without its unit."""
+    return f"{SETTINGS[name].label} {SETTINGS[name].symbol}".strip()
 
 
-def value_html(name: str, settings: Settings) -> str:
-    """HTML: the value of a setting in ``settings``, in words."""
-    return escape(value_text(SETTINGS[name], getattr(settings, name)))
+def value_of(name: str, settings: Settings) -> str:
+    """The value of a setting in ``settings``, in words."""
+    return value_text(SETTINGS[name], getattr(settings, name))
 
 
 def build_control(setting: Setting, **changes: Any) -> Component:
@@ -153,13 +153,8 @@ def differences(settings: Settings) -> str:
     names = [n for n in settings.differs_from(RECOMMENDED) if n != "attack"]
     if not names:
         return ""
-    rows = "".join(
-        f"<li><b>{label_html(n)}</b>: {value_html(n, settings)} <span class='quiet'>instead of "
-        f"{value_html(n, RECOMMENDED)}. {escape(SETTINGS[n].help)}</span></li>"
-        for n in names
-    )
-    count = "1 setting differs" if len(names) == 1 else f"{len(names)} settings differ"
-    return f'<details class="differs"><summary>{count} from “recommended”</summary><ul>{rows}</ul></details>'
+    rows = [(label_of(n), value_of(n, settings), value_of(n, RECOMMENDED), SETTINGS[n].help) for n in names]
+    return html("differs", settings=rows)
 
 
 def changed_note(values: Mapping[str, JsonValue]) -> str:
