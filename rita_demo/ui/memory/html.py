@@ -2,13 +2,15 @@
 
 from html import escape
 
+from markupsafe import Markup
+
 from rita_demo.analysis import resultant_length
 from rita_demo.data.memory import MemoryTable
 from rita_demo.records import CacheEvent
 from rita_demo.records.grouping import group_by
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import html_table
+from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.data_uri import jpeg_uri, thumbnail_html
 
 MAX_ROWS = 60  # of the log on the page
@@ -114,19 +116,18 @@ def log(session: Session) -> str:
     numbered = list(enumerate(memory.moments))[::-1]
     if not numbered:
         return "<p class='empty'>Nothing has happened yet.</p>"
-    rows = []
+    rows, kinds = [], list[str]()
     for number, entry in numbered[:MAX_ROWS]:
         entered = "; ".join(_event(memory, max(number - 1, 0), e) for e in entry.events[:MAX_EVENTS])
         if len(entry.events) > MAX_EVENTS:
             entered += f"; and {len(entry.events) - MAX_EVENTS} more"
-        current = " class='here' aria-current='true'" if number == session.selected_moment else ""
-        rows.append(
-            f"<tr{current}><th scope='row'>{number}</th><td>{escape(entry.title)}</td>"
-            f"<td>{entered or '–'}</td><td>{len(entry.held)}</td></tr>"
-        )
+        here = number == session.selected_moment
+        heading = Markup(f"<span aria-current='true'>{number}</span>") if here else number
+        rows.append((heading, entry.title, Markup(entered or "–"), len(entry.held)))
+        kinds.append("here" if here else "")
     more = len(numbered) - MAX_ROWS
     rest = f"<p class='quiet small'>{more} earlier moments: use the slider.</p>" if more > 0 else ""
-    return html_table(("moment", "what", "entered", "held"), rows, "log") + rest
+    return table(("moment", "what", "entered", "held"), rows, "log", kinds=kinds) + Markup(rest)
 
 
 def _event(memory: MemoryTable, t: int, event: CacheEvent) -> str:

@@ -1,10 +1,10 @@
 """What the part *Stream* of *Memory* shows of its cache: every stored view, and the memory kept against off."""
 
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
@@ -12,7 +12,7 @@ from rita_demo.records.measurement import AnswerComparison, RememberedView, Stre
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings.setting import number_text
 from rita_demo.ui.stream.panels import ShownStream, answers_at, picture_buttons
-from rita_demo.ui.widgets.blocks import html_table, table_row
+from rita_demo.ui.widgets.blocks import table
 
 MAX_ROWS = 40  # of the list of stored views
 MAX_CHANGED = 24  # pictures of the gallery
@@ -45,10 +45,9 @@ def remembered_table(shown: ShownStream) -> str:
     title = f"After picture {shown.t}: {len(found)} of {len(views)} views that entered."
     if not found:
         return f"<p class='empty'>No view matches: {len(views)} entered until picture {shown.t}.</p>"
-    table = html_table(
-        ("picture", "stored as", "true class, file", "entropy", "entered", "left"), rows, "log ordered", title
-    )
-    return f"<p class='quiet small'>{title}{more}</p>{table}"
+    columns = ("picture", "stored as", "true class, file", "entropy", "entered", "left")
+    kinds = ["" if view.left is None else "gone" for view in found]
+    return f"<p class='quiet small'>{title}{more}</p>{table(columns, rows, 'log ordered', title, kinds)}"
 
 
 def _chosen(shown: ShownStream, views: tuple[RememberedView, ...]) -> list[RememberedView]:
@@ -69,7 +68,9 @@ def _kind(view: RememberedView) -> str:
     return "attacked" if view.attacked else "clean"
 
 
-def _row(shown: ShownStream, views: tuple[RememberedView, ...], view: RememberedView, box: tuple[float, ...]) -> str:
+def _row(
+    shown: ShownStream, views: tuple[RememberedView, ...], view: RememberedView, box: tuple[float, ...]
+) -> list[str]:
     names, number, left = shown.trajectory.names, view.picture + 1, "held"
     entered = f"picture {number}, view {view.view}: "
     if view.replaced is None or view.gain is None:
@@ -85,13 +86,11 @@ def _row(shown: ShownStream, views: tuple[RememberedView, ...], view: Remembered
         f'<button type="button" data-picture="{number}" aria-label="{title}" title="{title}">'
         f"{_crop(shown, view, box)}</button>"
     )
-    truth = f"{_truth(shown, view)}<small>{escape(view.name)}, {_kind(view)}</small>"
-    cells = (f"<b>{escape(names[view.label])}</b>", truth, f"{view.entropy:.3f} nats", entered, left)
-    return table_row(button, *cells, css="" if view.left is None else "gone")
-
-
-def _truth(shown: ShownStream, view: RememberedView) -> str:
-    return f"{'✓' if view.truth == view.label else '✗'} {escape(shown.trajectory.names[view.truth])}"
+    truth = Markup("{} {}<small>{}, {}</small>").format(
+        "✓" if view.truth == view.label else "✗", names[view.truth], view.name, _kind(view)
+    )
+    stored_as = Markup("<b>{}</b>").format(names[view.label])
+    return [Markup(button), stored_as, truth, f"{view.entropy:.3f} nats", entered, left]
 
 
 def _crop(shown: ShownStream, view: RememberedView, box: tuple[float, ...]) -> str:

@@ -52,19 +52,3 @@ def table(
     return html(
         "table", columns=columns, rows=[(row[0], row[1:]) for row in rows], css=css, scrolls=scrolls, kinds=kinds
     )
-
-
-def table_row(heading: str, *cells: str, css: str = "") -> str:
-    """A ``tr`` whose first cell is its heading; a cell that is no ``td`` yet becomes one."""
-    attribute = f" class='{css}'" if css else ""
-    found = "".join(cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in cells)
-    return f"<tr{attribute}><th scope='row'>{heading}</th>{found}</tr>"
-
-
-def html_table(columns: Sequence[str], rows: Iterable[str], css: str = "", scrolls: str = "") -> str:
-    """A ``table`` of ``rows`` (each a ``tr``) below a row of column headings; "" is an unnamed column. ``scrolls``
-    names a table that may be wider than the page: it gets a region of its own to scroll in."""
-    head = "".join(f"<th scope='col'>{column}</th>" if column else "<th></th>" for column in columns)
-    kind = f"verdicts {css}".strip()
-    table = f"<table class='{kind}'><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"<div class='wide' tabindex='0' role='region' aria-label='{scrolls}'>{table}</div>" if scrolls else table
