@@ -6,6 +6,7 @@ const events = new Map(gradio_config.dependencies.map((event) => [event.id, even
 const notices = gradio_config.components.filter((one) => one.props.elem_id === "notice").map((one) => one.id);
 const sent = new Set();
 const waiting = [];
+const quick = new Set(); // the answers to come
 const seen = new Map(); // event -> the number of the message at its latest press
 
 const meet = (a, b) => a.outputs.some((id) => b.outputs.includes(id) && !notices.includes(id)); // every event has the notice
@@ -84,8 +85,9 @@ window.fetch = (address, options) => {
     opened = new Promise((known) => (open = known));
     return join(address, options, true);
   }
-  if (place === "queue/join") return (opened ?? Promise.resolve()).then(() => join(address, options));
-  return new Promise((resolve, reject) => {
+  // a run begins with what was set before it was pressed
+  if (place === "queue/join") return Promise.allSettled([opened, ...quick]).then(() => join(address, options));
+  const answer = new Promise((resolve, reject) => {
     const whole = async () => {
       await opened;
       const answer = await send(address, options);
@@ -94,4 +96,7 @@ window.fetch = (address, options) => {
     waiting.push({ outputs: event.outputs, follows: event.trigger_after !== null, send: () => whole().then(resolve, reject) });
     next();
   });
+  quick.add(answer);
+  answer.finally(() => quick.delete(answer)).catch(() => {});
+  return answer;
 };

@@ -118,6 +118,7 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     # the same view is left out, and one key goes back to the run
     expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
     banner = page.locator("#whatif-banner")
+    expect(page.locator("#whatif-view")).to_be_enabled()
     tab_to(page, "#whatif-view", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(banner).to_contain_text(f"without view {view}")

@@ -154,7 +154,7 @@ def test_the_button_that_stops_a_download_answers_also_when_none_runs(http_clien
 
 
 def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> None:
-    http_client.press("method-fields", "change", data={"name": "views", "value": "8"})
+    http_client.press("method-fields", "submit", data={"name": "views", "value": "8"})
     http_client.press("go", setting_steps=2, **{"setting_adaptive.steps": 2})
     http_client.choose_room("arena")
     answer = http_client.press("arena-go", arena_methods=["clip", "mta"])

@@ -95,11 +95,11 @@ class PanelRegistry:
 
     def answer(self, session: Session, room: str, *topics: str) -> Updates:
         """The values of the room's first panels that depend on ``topics``, or of all of them where none is a first one."""
-        return self._draw(session, room, [panel for panel in self._answering(room, topics) if panel.is_stale(session)])
+        return self._draw(session, room, self._answering(room, topics))
 
     def draw(self, session: Session, room: str) -> Updates:
         """The values of all panels of the room that are stale."""
-        return self._draw(session, room, [panel for panel in self._of(room) if panel.is_stale(session)])
+        return self._draw(session, room, self._of(room))
 
     def open(self, session: Session, room: str) -> Updates:
         """``room`` came to sight: the values of all its panels that are stale."""
@@ -140,9 +140,12 @@ class PanelRegistry:
         return [panel for panel in here if panel.first or not split]
 
     def _draw(self, session: Session, room: str, panels: list[Panel]) -> Updates:
-        if panels and room in self._prepare:
+        if room in self._prepare and any(panel.is_stale(session) for panel in panels):
             self._prepare[room](session)
         with session.lock:
+            panels = [
+                panel for panel in panels if panel.is_stale(session)
+            ]  # another event may have drawn some meanwhile
             values = self._values(session, panels)  # where one fails, they stay stale
             session.drawn_at |= dict.fromkeys((panel.number for panel in panels), session.changes)
             return values

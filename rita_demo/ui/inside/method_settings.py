@@ -24,11 +24,13 @@ LEAD = (
 
 
 class SettingFields(HtmlWidget):
-    """Fields of settings, by groups. ``change`` reports the ``name`` of an edited one and its ``value``, a text."""
+    """Fields of settings, by groups. ``submit`` reports the ``name`` of an edited one and its ``value``, a text."""
 
     script = """
+watch("value", () => setTimeout(() => element.querySelector("form").reset())); // what was typed is no part of the value
+element.addEventListener("submit", (event) => event.preventDefault());
 element.addEventListener("change", ({ target: { name, type, checked, value } }) =>
-  trigger("change", { name, value: type === "checkbox" ? String(checked) : value }));"""
+  trigger("submit", { name, value: type === "checkbox" ? String(checked) : value }));"""
 
 
 def fields_html(of_form: Collection[str], session: Session) -> str:
@@ -38,8 +40,9 @@ def fields_html(of_form: Collection[str], session: Session) -> str:
         title: [(SETTINGS[name], values[name]) for name in in_groups(group) if name not in of_form]
         for group, title in GROUPS.items()
     }
-    # a new number: the browser draws a value again only where it differs, whatever was typed into it
-    return html("settings", number=session.changes, groups=groups, title_of=setting_title, choice_text=choice_text)
+    # the browser draws a value again only where it differs, whatever was typed into it
+    number = session.changed_at.get("drawer", 0)
+    return html("settings", number=number, groups=groups, title_of=setting_title, choice_text=choice_text)
 
 
 def with_edit(settings: Mapping[str, JsonValue], sent: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -66,4 +69,5 @@ def build_method_settings(context: AppContext, of_form: Collection[str]) -> None
 
     safe = notice.handle_errors(context.error_banner)
     outputs = [context.error_banner, fields]
-    fields.change(safe(on_change), context.visitor, outputs, **immediate_event(on_change))
+    # "change" is also Gradio's own, at every value that it draws
+    fields.submit(safe(on_change), context.visitor, outputs, **immediate_event(on_change))
