@@ -70,6 +70,9 @@ async function join(address, options, opens) {
   return answer;
 }
 
+// A run begins with what was set before it was pressed; an answer that is long in coming holds no press back.
+const settled = () => Promise.race([Promise.allSettled([...quick]), new Promise((late) => setTimeout(late, 500))]);
+
 window.fetch = (address, options) => {
   const path = new URL(address?.url ?? address, location).pathname;
   if (path.endsWith("/queue/data")) return listen(address, options);
@@ -85,8 +88,7 @@ window.fetch = (address, options) => {
     opened = new Promise((known) => (open = known));
     return join(address, options, true);
   }
-  // a run begins with what was set before it was pressed
-  if (place === "queue/join") return Promise.allSettled([opened, ...quick]).then(() => join(address, options));
+  if (place === "queue/join") return Promise.all([opened, settled()]).then(() => join(address, options));
   const answer = new Promise((resolve, reject) => {
     const whole = async () => {
       await opened;

@@ -54,7 +54,9 @@ document.addEventListener("click", (event) => {
     if (tries === 190 && !seen()) open(); // on a narrow screen the form is in the drawer, too
     if (!seen()) return void (tries && setTimeout(arrive, 50, tries - 1));
     const place = document.querySelector(to);
-    (place.matches(".fold > button:not(.open)") ? place : place.querySelector(":scope.fold > button:not(.open)"))?.click();
+    const closed = place.matches(".fold > button:not(.open)") ? place : place.querySelector(":scope.fold > button:not(.open)");
+    closed?.click();
+    if (closed && tries) return void setTimeout(arrive, 200, tries - 1); // a room that is being built closes it again
     place.scrollIntoView({ behavior, block: "center" });
     place.focus({ preventScroll: true });
   };
