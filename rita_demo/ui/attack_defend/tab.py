@@ -169,9 +169,8 @@ class AttackDefendTab:
         context.sessions.evict()
         yield Finished(self._progress("Drawing the figures", 0.95, time_left, stale=True, answered=True))
         spent = wording.format_seconds(time_left.elapsed)
-        session.touch("run")
-        said = context.say_when_drawn(session, notice.done_html(f"Done in {spent}.", routine=True))
-        yield said | context.run_ended(session)
+        session.said_when_drawn = notice.done_html(f"Done in {spent}.", routine=True)
+        yield context.changed(session, "run") | context.run_ended(session)
 
     def _progress(self, text: str, fraction: float, time_left: TimeLeft, **state: bool) -> Updates:
         return {self.context.status: notice.progress_html(text, fraction, time_left, **state)}

@@ -51,22 +51,25 @@ class FiguresTab:
 
     # --- events
     def bind_events(self, own_tab: gr.Tab, form: Form, start_stream: StartStream) -> None:
-        """Connect the events, after the panels of all rooms are registered. ``form``: has the settings; ``start_stream`` connects a press that makes pictures the next stream."""
+        """Connect the events, after the panels of all rooms are registered. ``form``: has the settings;
+        ``start_stream`` connects a press that makes pictures the next stream."""
         p, visitor = self.parts, self.context.visitor
         said, won = self.context.error_banner, p["won_buttons"]
         of = partial(self.context.outputs_of, self.room)
-        any_of = lambda *names: partial(gr.on, [p[name].input for name in names])  # noqa: E731
+        sources_chosen, runs_chosen = (
+            partial(gr.on, [p[name].input for name in names]) for names in (("source", "attack"), ("first", "second"))
+        )
         filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
         compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
             (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
-            (any_of("source", "attack"), self.pick_source, [visitor, p["source"], p["attack"]], sources),
+            (sources_chosen, self.pick_source, [visitor, p["source"], p["attack"]], sources),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
             (p["switch"].input, self.pick_pictures, [visitor, p["switch"]], [said, p["cloud"]]),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
-            (any_of("first", "second"), self.pick_compared, [visitor, p["first"], p["second"]], compared),
+            (runs_chosen, self.pick_compared, [visitor, p["first"], p["second"]], compared),
             (
                 partial(gr.on, [menu.input for menu in filters]),
                 self.on_filter,

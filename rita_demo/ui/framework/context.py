@@ -150,9 +150,9 @@ document.addEventListener('changed', () => {
 
 @dataclass(frozen=True)
 class AppContext:
-    """Shared by all tabs. ``signal`` tells the room in
-    sight that something changed, and ``run_shown`` the page that a run ended; ``visitor`` is the component that holds the visitor's opaque id; ``activity`` counts running
-    jobs, for background work to wait; ``downloads`` is entered while a file is made: it limits their number."""
+    """Shared by all rooms. ``signal`` tells the room in sight that something changed, and ``run_shown`` the page that a run
+    ended; ``visitor`` holds the visitor's opaque id; ``activity`` counts running jobs, for background work to wait;
+    ``downloads`` is entered while a file is made: it limits their number."""
 
     models: ModelPool
     sessions: Sessions
@@ -186,11 +186,6 @@ class AppContext:
         """These topics changed: the room in sight is told to draw itself."""
         session.touch(*topics)
         return {self.signal: str(session.changes)}
-
-    def say_when_drawn(self, session: Session, html: str) -> Updates:
-        """The status line shows ``html`` once the room in sight is drawn: after whatever was answered before."""
-        session.said_when_drawn = html
-        return self.changed(session)
 
     def run_ended(self, session: Session) -> Updates:
         """A run is on screen, or was stopped: what follows is asked for."""

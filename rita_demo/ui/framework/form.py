@@ -94,8 +94,8 @@ class Form:
             of_own = [gr.update(visible=name in own_settings(kind)) for name in own]
             return [wording.attacker_html(kind), setting_controls.strength_update(kind), *of_own]
 
-        told = [knows, self.fields["budget"], *(self.fields[name] for name in own)]
-        self.fields["attack"].change(about, self.fields["attack"], told, **IMMEDIATE_EVENT)
+        outputs = [knows, self.fields["budget"], *(self.fields[name] for name in own)]
+        self.fields["attack"].change(about, self.fields["attack"], outputs, **IMMEDIATE_EVENT)
         self._bind_lists()
 
     def _build_menu(
@@ -142,7 +142,7 @@ class Form:
         session.attack_defend.settings = {n: v for n, v in values.items() if n in SETTINGS and n not in self.fields}
 
     def show_preset(self, session: Session, name: JsonValue) -> Updates:
-        """The settings of a preset, without the attack and its own."""
+        """The settings of a preset; the kind of attack stays."""
         values = setting_controls.preset_values(name if isinstance(name, str) else "")
         self.fill_methods(session, values)
         return {self.fields[n]: v for n, v in values.items() if n in self.fields}
@@ -168,7 +168,9 @@ class Form:
 
     def show(self, values: Mapping[str, Any]) -> Updates:
         """Updates of the whole form for ``values`` by field name, which were checked before."""
-        shown = [n for n in SETTINGS if n in self.fields and (n, values[n]) != ("attack", "none")]  # not in the menu
+        shown = [
+            n for n in SETTINGS if n in self.fields and (n, values[n]) != ("attack", "none")
+        ]  # "none" is not in the menu
         own, names = {"value": values["own_names"]}, names_of(values)
         return {
             **{self.fields[n]: values[n] for n in (*shown, "methods")},

@@ -21,7 +21,8 @@ from rita_demo.ui.session.session import STORY, Session
 
 @dataclass(frozen=True)
 class RunOpener:
-    """``tabs`` holds all rooms; ``run`` computes a request and puts it on screen with updates of ``story``. ``fill_form`` fills the form in with what gives a run, of a sample or not."""
+    """``tabs`` holds all rooms; ``run`` computes a request and puts it on screen with updates of ``story``.
+    ``fill_form`` fills the form in with what gives a run, of a sample or not."""
 
     context: AppContext
     tabs: gr.Tabs

@@ -143,9 +143,8 @@ class PanelRegistry:
         if room in self._prepare and any(panel.is_stale(session) for panel in panels):
             self._prepare[room](session)
         with session.lock:
-            panels = [
-                panel for panel in panels if panel.is_stale(session)
-            ]  # another event may have drawn some meanwhile
+            # another event may have drawn some meanwhile
+            panels = [panel for panel in panels if panel.is_stale(session)]
             values = self._values(session, panels)  # where one fails, they stay stale
             session.drawn_at |= dict.fromkeys((panel.number for panel in panels), session.changes)
             return values

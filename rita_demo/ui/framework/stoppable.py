@@ -15,8 +15,7 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Inputs, Updates
 from rita_demo.ui.session.session import Session
 
-STOPPING = "Stopping after this step …"
-TOO_LATE = notice.done_html("It was done before it could be stopped.")
+STOPPING = "Stopping …"
 REFUSED = notice.done_html("Not done: the message above says why.")
 
 
@@ -35,10 +34,10 @@ class StoppableJob:
         on_stopped: Callable[[Session], Updates],
         while_running: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._context, self._button, self._name = context, button, str(button.elem_id)
+        self._context, self._button, self._name, self._label = context, button, str(button.elem_id), button.value
         self._on_stopped, self._while_running = on_stopped, while_running
         safe = notice.handle_errors(context.error_banner)
-        button.click(safe(self._on_stop), context.visitor, context.outputs(button), **IMMEDIATE_EVENT)
+        button.click(safe(self._on_stop), context.visitor, [context.error_banner, button], **IMMEDIATE_EVENT)
 
     def bind_event(
         self,
@@ -81,9 +80,8 @@ class StoppableJob:
                     if cut:
                         jobs.stopped.add(name)
             last: Updates = {}
-            if cut:  # said when the room is drawn: the answer of the stop button may come later than this one
-                last = {self._context.status: TOO_LATE} if finished else self._on_stopped(session)
-                last |= self._context.say_when_drawn(session, last[self._context.status])
+            if cut and not finished:
+                last = self._on_stopped(session)
             yield {**last, **self._show_button(False)}
 
         job.__qualname__ = getattr(work, "__qualname__", "job")  # its name in the log
@@ -99,14 +97,13 @@ class StoppableJob:
         yield from work
 
     def _show_button(self, visible: bool) -> Updates:
-        return {self._button: gr.update(visible=visible)}
+        return {self._button: gr.update(visible=visible, value=self._label, interactive=True)}
 
     def _on_stop(self, visitor: str) -> Updates:
-        session = self._context.sessions.get(visitor)
-        jobs = session.jobs
+        """The button says that the job stops; the job hides it, whichever comes first."""
+        jobs = self._context.sessions.get(visitor).jobs
         jobs.stop_requests[self._name] += 1
-        if not jobs.running[self._name]:  # it ended meanwhile
-            said = {} if self._name in jobs.stopped else self._context.say_when_drawn(session, TOO_LATE)
+        if not jobs.running[self._name]:  # it ended meanwhile: nothing follows it
             jobs.stopped.add(self._name)
-            return said | self._show_button(False)
-        return {self._context.status: notice.done_html(STOPPING), **self._show_button(False)}
+            return {}
+        return {self._button: gr.update(value=STOPPING, interactive=False)}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
+from rita_demo.ui.framework.stoppable import STOPPING
 from tests.live_server import wait_until
 from tests.ui.http_client import ENGINE, serve_toy_page
 from tools.bench.http_client import HttpClient
@@ -96,7 +97,7 @@ def test_the_stop_button_stops_a_run_from_a_link(address: str, recorder: SimpleN
         lines.append(line)
         if "Attacking" in line and not pressed:
             pressed = True
-            assert "Stopping after this step" in visitor.press_first_event("stop")
+            assert STOPPING in visitor.press_first_event("stop")
     assert pressed
     assert "Stopped. Nothing was lost." in lines[-1] + lines[-2]
     assert len(lines) < 40, "it went on after it was stopped"
