@@ -120,7 +120,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         def change_room() -> float:
             """Seconds from a change of room to the panel on the screen that another crop, chosen in the Story, changed."""
             page.locator("[data-level=story]").click()
-            page.locator(".story .tile").nth(next(views)).click()
+            page.locator(".story .tile:not([hidden])").nth(next(views) % ROUNDS).click()
             return click("[data-level=lab]", 0, "#in-view")
 
         found["page: room changed until drawn"] = _median_of(change_room)
