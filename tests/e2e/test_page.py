@@ -32,6 +32,7 @@ def press_and_wait(page: Page, name: str) -> None:
     before = page.evaluate(status)
     page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_function(f"before => {status} !== before", arg=before)
+    expect(page.locator("#status")).to_contain_text("Done in")
     expect(page.locator("#stop")).to_be_hidden()
 
 
