@@ -35,6 +35,7 @@ new MutationObserver(() => (follow(), mark())).observe(document, { childList: tr
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   if (document.activeElement.matches(".term")) document.activeElement.blur();
+  document.querySelector(".drawer > button.open")?.click();
   for (const tip of document.querySelectorAll(".term:hover .tip")) {
     tip.hidden = true;
     tip.parentElement.addEventListener("pointerleave", () => (tip.hidden = false), { once: true });

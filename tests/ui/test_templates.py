@@ -16,7 +16,7 @@ from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside.method_settings import fields_html
-from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.panels import run_pills, run_summary_bar, selection_details, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
@@ -93,7 +93,7 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
         shown = replace(run, label_given=given)
         for panel in ("banner", "says", "table", "explanation", "threat", "times", "cache_effect"):
             drawn.append(getattr(verdict_table, panel)(shown))
-    for panel in (run_summary_bar.summary_bar, run_summary_bar.says):
+    for panel in (run_summary_bar.summary_bar, run_summary_bar.says, run_pills.run_pills):
         drawn.append(panel(evil_session))
     for side in ("clean", "attacked"):
         evil_session.select(side=side)

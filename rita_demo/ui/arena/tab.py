@@ -22,10 +22,12 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
+from rita_demo.ui.panels.run_pills import run_pills
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_fold, build_heading, build_menu
+from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value
 from rita_demo.ui.widgets.plotly_view import event_data
 
@@ -47,23 +49,22 @@ class ArenaTab:
     ) -> None:
         self.context, self.folders, self.opener = context, folders, opener
         self.show_model = show_model
-        build_heading(
-            "Every defence against every attacker",
-            "On the picture of the Story, at its strength. Only the last column compares the defences: there each "
-            "one is attacked by somebody who knows it.",
-        )
-        context.panels.add(gr.HTML(elem_id="arena-says"), says, "arena")
+        layout = build_room(context.panels, "arena", says, "arena")
         shipped = arena_cells(folders, SHIPPED)
-        gr.HTML(measured_summary(shipped), elem_id="arena-summary")
-        with gr.Row(elem_classes="toolbar"):
-            self.start_button = gr.Button("Fill the arena", elem_id="arena-go", variant="primary")
-            self.stop_button = gr.Button("Stop", elem_id="arena-stop", visible=False)
-        titles, names = [(DEFENCES[name].title, name) for name in compared()], list(usual())
-        self.methods = gr.CheckboxGroup(titles, value=names, label="Defences", elem_id="arena-methods")
-        self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
-        self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
+        with layout.pills:
+            context.panels.add(HtmlButtons(elem_id="arena-run-pills"), run_pills, "run")
+            self.start_button = gr.Button("Fill the arena", elem_id="arena-go", size="sm")
+            self.stop_button = gr.Button("Stop", elem_id="arena-stop", visible=False, size="sm")
+            titles, names = [(DEFENCES[name].title, name) for name in compared()], list(usual())
+            with build_drawer("arena"):
+                self.methods = gr.CheckboxGroup(titles, value=names, label="Defences", elem_id="arena-methods")
+        with layout.figure:
+            self.table = context.panels.add(HtmlButtons(elem_id="arena-table"), arena_html, "arena")
+        with layout.details:
+            gr.HTML(measured_summary(shipped), elem_id="arena-summary")
+            self.export = DownloadButtons({"csv": "Table as CSV", "json": "Table as JSON"}, elem_id="arena-export")
         self.export_count = 0
-        with build_fold("The same table over many pictures", elem_id="arena-measured"):
+        with layout.folds, build_fold("The same table over many pictures", elem_id="arena-measured"):
             self.runs = build_menu([SHIPPED_RUN], value=SHIPPED, label="Run", filterable=False, elem_id="arena-run")
             self.measured = gr.HTML(measured_html(shipped), elem_id="arena-many")
         context.panels.on_open("arena", self.on_open)

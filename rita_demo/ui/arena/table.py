@@ -57,7 +57,7 @@ def says(session: Session) -> str:
     """HTML: what is on screen, and how many defences stand, in each model."""
     table = session.arena
     if table is None or not table.fits(session.run):
-        return "<p class='says'>Which defences stand on the picture of the Story, and against whom? Press “Fill the arena”.</p>"
+        return "Which defences stand, and against whom?"
     mark = wording.STORED_MARK if table.stored else ""
     name = table.run.class_prompts.names[table.run.label]
     what = (
@@ -69,7 +69,7 @@ def says(session: Session) -> str:
         for tower in table.towers.values()
         if (text := tower_sentence(tower, table.methods))
     )
-    return f"<p class='says'>{mark}{escape(what)} {escape(found)}</p>"
+    return f"{mark}{escape(what)} {escape(found)}"
 
 
 def arena_html(session: Session) -> str:
