@@ -41,8 +41,6 @@ from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 TITLE = """<h1>RITA</h1><nav aria-label="Levels"><button type="button" data-level="story" aria-current="page">Story</button>
 <button type="button" data-level="lab">Lab</button></nav><p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
-#: A page without a run in its address and in its place of the history; Back goes to the run before.
-RESET = "() => { history.pushState(null, '', location.pathname); location.reload(); }"
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose state is kept: open ones and those whose end was not noticed
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk
@@ -86,7 +84,6 @@ def build(
             menu = ModelMenu(context)
             share = share_link.ShareButton(elem_id="share")
             save = SaveButton(elem_id="save-run")
-            reset = gr.Button("Reset", size="sm", elem_id="reset")
         build_caption(context.panels)
         shared = partial(share_link.share_value, default_model=engine.info)
         context.panels.add(share, shared, "class", "view", "step", "side")
@@ -114,7 +111,6 @@ def build(
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)
-        reset.click(js=RESET, api_visibility="private")
         _bind_load_and_unload(page, context, tab, example)
         _disable_pending_status(page, context.visitor)
     example.start()

@@ -28,6 +28,8 @@ from rita_demo.ui.widgets.sample_gallery import gallery_html
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
+#: A page without a run in its address and in its place of the history; Back goes to the run before.
+RESET = "() => { history.pushState(null, '', location.pathname); location.reload(); }"
 
 
 class Form:
@@ -78,6 +80,7 @@ class Form:
                 targets = target_choices(names, truth)
                 self._build_menu("target", "Make CLIP say", targets, NOT_GIVEN, allow_custom_value=True)
                 self.defend_button = gr.Button("Only defend", elem_id="only-defend")
+                gr.Button("Start anew", elem_id="reset").click(js=RESET, api_visibility="private")
             with gr.Row(elem_id="of-attack"):
                 for name in ("attack_seed", *own):
                     shown = {"visible": name == "attack_seed" or name in own_settings(kind), "min_width": 220}

@@ -22,7 +22,7 @@ from rita_demo.ui.widgets.html_buttons import HtmlWidget
 
 MIN_LOGGED_SECONDS = 1.0  # a shorter event gets no line in the log
 INTERNAL_ERROR = "Something went wrong on our side. It is in the log."
-INTERNAL_ERROR_HINT = "The result of before is still here. Try again, or reset the page."
+INTERNAL_ERROR_HINT = "The result of before is still here. Try again, or reload the page."
 SEEN_HEADER = "x-notice"  # of a request: the number of the message that was on screen when it was asked for
 
 _NUMBERS = itertools.count(1)

@@ -117,7 +117,7 @@ class ModelMenu:
         return {self.accordion: title, self.choice: gr.update(value=info.name), self.note: self._note(info.name)}
 
     def _title(self, info: BackboneInfo) -> str:
-        return f"Model: {info.title}, {info.parameters / 1e6:.0f} M"
+        return f"Model: {info.title}"
 
     def _note(self, name: JsonValue) -> str:
         first = self.context.models.default.info
