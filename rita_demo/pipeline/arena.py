@@ -142,7 +142,8 @@ def due_jobs(
 
 def expected_seconds(jobs: Iterable[Job], run: Run) -> float:
     """About how long these attacks take: what they took on the machine of docs/performance.md, times the passes that are
-    asked now, times how much slower the attack of ``run`` was here than there."""
+    asked now, times how much slower the attack of ``run`` was here than there (at most eight times: one attack that waited
+    says no more)."""
     settings, own = run.settings, run.settings.attack
     passes = _passes(settings) / _passes(RECOMMENDED)
     pace = 1.0
@@ -152,7 +153,7 @@ def expected_seconds(jobs: Iterable[Job], run: Run) -> float:
             pace = run.attack.seconds / (passes * DEFENCES[against].attack_seconds)
         elif own != "autoattack":  # one pass of one view a step
             pace = run.attack.seconds / (STEP_SECONDS * max(settings.steps, 1))
-    return pace * sum(_seconds(job) * (passes if job[0] == "adaptive" else 1) for job in jobs)
+    return min(max(pace, 1 / 8), 8) * sum(_seconds(job) * (passes if job[0] == "adaptive" else 1) for job in jobs)
 
 
 def arena_steps(

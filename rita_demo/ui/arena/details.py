@@ -56,7 +56,7 @@ def answer_html(session: Session) -> str:
                 )
             elif mark.sign == "–":
                 said.append("Wrong without an attack as well: no success of the attack.")
-        else:
+        elif run is not None:
             said.append(f"{mark.says[0].upper()}{mark.says[1:]}.".replace("..", "."))
     elif view.method:
         title = title_of(view.method)
@@ -120,15 +120,19 @@ def knows(method: str, column: str) -> str:
 
 def why_autoattack(model: str, shares: Shares) -> str:
     """Why an attack that is stronger against CLIP leaves more to crops; "" where that was not measured."""
-    found = [shares.get((model, "ensemble", attack)) for attack in ("autoattack", "pgd")]
-    if any(share is None for share in found):
+    auto, pgd, clip = (
+        shares.get((model, *cell)) for cell in (("ensemble", "autoattack"), ("ensemble", "pgd"), ("clip", "autoattack"))
+    )
+    if auto is None or pgd is None or clip is None or auto.percent <= pgd.percent:
         return ""
-    auto, pgd = (share.percent for share in found if share is not None)
-    if auto <= pgd:
-        return ""
+    reason = "It is made for CLIP alone and ends once CLIP is wrong; what is strongest against CLIP does not carry over best."
+    if clip.percent > 5:
+        reason = (
+            f"It leaves a picture as it is where it cannot fool CLIP, {clip.percent:.0f} of 100; PGD changes every one."
+        )
     return (
-        "It is made for CLIP alone and ends once CLIP is wrong; what is strongest against CLIP does not carry over best. The "
-        f"average of crops keeps {auto:.0f} of 100, under PGD {pgd:.0f}."
+        f"{reason} The average of crops keeps {auto.percent:.0f} % of {auto.n} pictures, under PGD {pgd.percent:.0f} % of "
+        f"{pgd.n}."
     )
 
 

@@ -151,7 +151,7 @@ class ArenaTab:
         """Its label says what it costs."""
         cost = details.cost_of(session, *self._everything(session))
         return gr.update(
-            value=f"Fill all: {cost}" if cost else "Fill all", interactive=bool(cost) and not running(session)
+            value=f"Fill all: {cost}" if cost else "All is filled", interactive=bool(cost) and not running(session)
         )
 
     def choose(self, visitor: str, event: gr.EventData) -> Updates:

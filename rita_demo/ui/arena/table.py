@@ -77,7 +77,9 @@ def mark_of(session: Session, name: str, column: str) -> Mark:
     if (model_of(session), name, column) in session.arena_view.running:
         return Mark("", "running", "is being measured")
     cell = None if tower is None else tower.cells.get((name, column))
-    if run is None or tower is None or cell is None:
+    if run is None:
+        return Mark("", "", "")
+    if tower is None or cell is None:
         return Mark("", "empty", "not measured yet")
     if not isinstance(cell, Verdict):
         return Mark("–", "dim", f"no answer. {cell}")
