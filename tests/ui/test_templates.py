@@ -40,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("many", "question", "earlier"), EVIL),
         "stored": True,
         "by_known": True,
+        "missing": True,
         "heads": [{"name": EVIL, "title": EVIL, "chosen": True}],
         "rows": [
             {

@@ -79,7 +79,8 @@ def lead(cell: Verdict) -> str:
 
 def about_html(session: Session, cells: Sequence[MeasuredCell], shares: Shares) -> str:
     """HTML: the chosen defence in a sentence, what its attacker knows, what was measured, what the missing cells cost."""
-    view, model, texts, measured = session.arena_view, model_of(session), [], {}
+    view, model, texts = session.arena_view, model_of(session), list[tuple[str, str]]()
+    measured: dict[str, dict[str, MeasuredCell]] = {}
     if view.method:
         texts.append((f"What is {title_of(view.method)}?", DEFENCES[view.method].sentence))
         for cell in cells:

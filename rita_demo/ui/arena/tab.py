@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
@@ -108,7 +109,7 @@ class ArenaTab:
         context, visitor, banner = self.context, self.context.visitor, self.context.error_banner
         context.bind_room(own_tab, self.runs)
         context.bind_quick("arena", self.table.click, self.choose, [visitor], "arena")
-        controls = [self.switch, *self.asked]
+        controls: list[Any] = [self.switch, *self.asked]  # Gradio makes their events at runtime
         inputs = [control.input for control in controls]
         context.bind_quick(
             "arena", lambda *to, **how: gr.on(inputs, *to, **how), self.on_controls, [visitor, *controls], "arena"

@@ -120,7 +120,7 @@ def table_html(session: Session, shares: Shares) -> str:
     given = session.run is None or session.run.label_given
     chosen = view.method in names, view.column in heads  # where the tabulator enters
     stop = view.method if chosen[0] else next(iter(names), ""), view.column if chosen[1] else next(iter(heads), "")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "title": title_of(name),
@@ -157,6 +157,7 @@ def table_html(session: Session, shares: Shares) -> str:
         ],
         by_known=model == EMBEDDED_ROBUST,
         rows=rows,
+        missing=any(cell["kind"] == "empty" for row in rows for cell in row["cells"]),
         earlier=EARLIER_NOTE.strip() if earlier else "",
     )
 
