@@ -6,7 +6,7 @@ from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.attacks import get_attack
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.pipeline.arena import TRANSFER, columns, due_jobs, expected_seconds, masked, standing
+from rita_demo.pipeline.arena import TRANSFER, columns, due_jobs, expected_seconds, standing
 from rita_demo.process.templates import html
 from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.ui.arena.table import (
@@ -43,14 +43,12 @@ def answer_html(session: Session) -> str:
     shown = {"answer": "", "mark": "", "kind": "", "lead": "", "picture": None, "thumbnail": jpeg_uri}
     said = []
     if view.method and view.column:
-        title, mark = (
-            f"{title_of(view.method)}, {attacker_of_column(view.column)}",
-            mark_of(session, view.method, view.column),
-        )
+        title = f"{title_of(view.method)}, {attacker_of_column(view.column)}"
+        mark = mark_of(session, view.method, view.column)
         if run is not None and tower is not None and isinstance(cell, Verdict):
             shown |= {"answer": run.class_prompts.names[cell.label], "mark": mark.sign, "kind": mark.kind}
             shown |= {"lead": lead(cell), "picture": run.clean.picture.pixels}
-            if masked(tower, view.method) and view.column == "adaptive":
+            if mark.kind == "weak":
                 said.append(
                     "Right only because this attacker is too weak: one who does not know the defence fools it. Not counted."
                 )
@@ -85,17 +83,15 @@ def about_html(session: Session, cells: Sequence[MeasuredCell], shares: Shares) 
         texts.append((f"What is {title_of(view.method)}?", DEFENCES[view.method].sentence))
         for cell in cells:
             if (cell.backbone, cell.method) == (model, view.method) and cell.attack in MANY:
-                row = measured.setdefault(
-                    DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset, {}
-                )
-                row[cell.attack] = cell
+                dataset = DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset
+                measured.setdefault(dataset, {})[cell.attack] = cell
     if view.column:
         texts.append(("The attacker knows", knows(view.method, view.column)))
     if view.column == "autoattack" and (text := why_autoattack(model, shares)):
         texts.append(("Why more than under PGD?", text))
     if signs := signs_of_masking(view.method, model, cells):
         texts.append(("Is its gradient hidden?", signs))
-    counts = dict.fromkeys(str(next(iter(row.values())).n) for row in measured.values())
+    counts = dict.fromkeys(str(cell.n) for row in measured.values() for cell in row.values())
     return html(
         "arena_about",
         texts=texts,
@@ -160,11 +156,8 @@ def cost_of(session: Session, models: Sequence[str], methods: Sequence[str], att
     count, seconds = sum(map(len, due.values())), expected_seconds(due, session.run)
     if not count:
         return ""
-    long = (
-        f"{seconds / 60:.0f} min"
-        if seconds >= 90
-        else f"{max(1, round(seconds / 5) * 5 if seconds > 10 else round(seconds))} s"
-    )
+    rounded = 5 * round(seconds / 5) if seconds > 10 else max(1, round(seconds))
+    long = f"{rounded} s" if seconds < 90 else f"{seconds / 60:.0f} min"
     return f"{count} cell{'s' * (count != 1)}, about {long}"
 
 
