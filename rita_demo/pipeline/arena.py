@@ -14,7 +14,7 @@ from rita_demo.pipeline.run import attack_picture_steps, defend
 from rita_demo.process.generators import Steps
 from rita_demo.records import BackboneInfo, CacheState, DefenceFault, Run, Verdict
 from rita_demo.records.errors import DemoError
-from rita_demo.settings import Settings
+from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
 
 #: Column -> its heading.
@@ -46,6 +46,7 @@ def static_columns() -> tuple[str, ...]:
 
 #: Against this defence, and for its own row against the second one, the attacks of the column "transfer" are made.
 TRANSFER = ("ensemble", "rita")
+STEP_SECONDS = 0.04  # of PGD, one view, on the machine of docs/performance.md
 #: The towers that stand side by side: the shipped one, and the one that was trained against attacks.
 TOWERS = (EMBEDDED, EMBEDDED_ROBUST)
 
@@ -95,11 +96,13 @@ class ArenaTable:
 
 @dataclass(frozen=True)
 class TableProgress:
-    """What is under way, the share of the work that is done, and the table so far."""
+    """What is under way, the share of the work that is done, the table so far, and the cells (model, defence, column) that
+    are measured now."""
 
     sentence: str
     fraction: float
     table: ArenaTable
+    cells: frozenset[tuple[str, str, str]] = frozenset()
 
 
 def attacker_of(name: str, column: str) -> tuple[str, str]:
@@ -120,29 +123,65 @@ def unattacked(settings: Settings) -> Settings:
     return settings.replace(attack="none", **{AGAINST: EACH})
 
 
+Job = tuple[str, str, str]  # an attack, the defence that it is made against ("" for CLIP), and the model
+
+
+def due_jobs(
+    names: Iterable[str], methods: Sequence[str], attackers: Sequence[str], known: ArenaTable | None
+) -> dict[Job, list[tuple[str, str]]]:
+    """The attacks that fill the cells of ``methods`` and ``attackers`` in the models of these names -> the cells that each
+    fills. What ``known`` has is not due."""
+    due: dict[Job, list[tuple[str, str]]] = {}
+    for name in names:
+        tower = None if known is None else known.towers.get(name)
+        for cell in ((method, column) for method in methods for column in columns() if column in attackers):
+            if tower is None or cell not in tower.cells:
+                due.setdefault((*attacker_of(*cell), name), []).append(cell)
+    return due
+
+
+def expected_seconds(jobs: Iterable[Job], run: Run) -> float:
+    """About how long these attacks take: what they took on the machine of docs/performance.md, times the passes that are
+    asked now, times how much slower the attack of ``run`` was here than there (at most eight times: one attack that waited
+    says no more)."""
+    settings, own = run.settings, run.settings.attack
+    passes = _passes(settings) / _passes(RECOMMENDED)
+    pace = 1.0
+    if run.attack is not None:
+        against = getattr(settings, AGAINST)
+        if own == "adaptive" and against in DEFENCES:
+            pace = run.attack.seconds / (passes * DEFENCES[against].attack_seconds)
+        elif own != "autoattack":  # one pass of one view a step
+            pace = run.attack.seconds / (STEP_SECONDS * max(settings.steps, 1))
+    return min(max(pace, 1 / 8), 8) * sum(_seconds(job) * (passes if job[0] == "adaptive" else 1) for job in jobs)
+
+
 def arena_steps(
-    engines: Sequence[Engine], run: Run, methods: Sequence[str], known: ArenaTable | None = None
+    engines: Sequence[Engine],
+    run: Run,
+    methods: Sequence[str],
+    known: ArenaTable | None = None,
+    attackers: Sequence[str] | None = None,
 ) -> Generator[TableProgress, None, ArenaTable]:
-    """Fill the table, from cheap to expensive, for every engine in turn; yields after every step of an attack.
+    """Fill the cells of ``methods`` and ``attackers`` (None: all columns), from cheap to expensive, in every engine; yields
+    after every step of an attack.
 
     ``known``: a table that fits the run; its cells are kept."""
     by_name = {engine.info.name: engine for engine in engines}
-    kept = {} if known is None else known.towers
+    due = due_jobs(by_name, methods, tuple(columns()) if attackers is None else attackers, known)
+    kept, rows = ({}, ()) if known is None else (known.towers, known.methods)
     towers = {name: kept.get(name) or _new_tower(engine, run) for name, engine in by_name.items()}
-    table = ArenaTable(run, tuple(methods), {**kept, **towers})
-    due: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for name in by_name:
-        for cell in ((name, column) for name in methods for column in columns()):
-            if cell not in towers[name].cells:
-                due.setdefault((*attacker_of(*cell), name), []).append(cell)
+    asked = [name for name in DEFENCES if name in {*rows, *methods}] if rows else methods
+    table = ArenaTable(run, tuple(asked), {**kept, **towers}, stored=known is not None and known.stored)
     order = list(dict.fromkeys(job[:2] for job in due))
     jobs = sorted(due, key=lambda job: (_seconds(job), order.index(job[:2])))
     total, done = sum(map(_seconds, jobs)), 0.0
     for job in jobs:
         attack, against, name = job
         steps = Steps(_job_steps(by_name[name], table.run, table.towers[name], attack, against, due[job]))
+        cells = frozenset((name, *cell) for cell in due[job])
         for sentence, share in steps:
-            yield TableProgress(sentence, (done + share * _seconds(job)) / total, table)
+            yield TableProgress(sentence, (done + share * _seconds(job)) / total, table, cells)
         table = replace(table, towers={**table.towers, name: steps.value})
         done += _seconds(job)
         answers = sum(len(one.cells) for one in table.towers.values())
@@ -150,9 +189,19 @@ def arena_steps(
     return table
 
 
-def _seconds(job: tuple[str, str, str]) -> float:
-    attack, against, _ = job
-    return DEFENCES[against].attack_seconds if against else ATTACKS[attack].seconds
+def _seconds(job: Job) -> float:
+    """Processor seconds with the recommended settings (docs/performance.md). An attack that ends where it succeeds takes
+    longer in the tower that it does not fool."""
+    attack, against, model = job
+    stands = model == EMBEDDED_ROBUST
+    if against:
+        return DEFENCES[against].attack_seconds * (2 if stands else 1)
+    return ATTACKS[attack].seconds * (2 if stands else 0.05) if attack == "autoattack" else ATTACKS[attack].seconds
+
+
+def _passes(settings: Settings) -> float:
+    """Of one picture through the vision tower, for a start of the attacker who knows a defence."""
+    return float(getattr(settings, "adaptive.steps") * settings.attack_views)
 
 
 def _new_tower(engine: Engine, run: Run) -> TowerTable:
@@ -206,102 +255,14 @@ def wrong_before(tower: TowerTable, name: str) -> bool:
     return not tower.right.get((name, "none"), True)
 
 
-def tower_sentence(tower: TowerTable, methods: Sequence[str]) -> str:
-    """What a model's table shows; "" before anything is known. While rows are incomplete it says so far.
-
-    A defence stands against attackers who do not know it if it is right in every column of :data:`STATIC`. Those that
-    are :func:`wrong_before` are not counted, and a cell that is :func:`masked` neither."""
-    able = [name for name in methods if not wrong_before(tower, name)]
-    weak = [name for name in able if masked(tower, name)]
-    judged = [name for name in able if name not in weak]
-    blind = [all(answers) for answers in _answers(tower, able, static_columns()).values()]
-    informed = [all(answers) for answers in _answers(tower, judged, ("adaptive",)).values()]
-    if not able:
-        return "Every defence is wrong without an attack already."
-    if not blind:
-        return ""
-    counts = [
-        f"{'so far ' * (len(right) < len(asked))}{sum(right) or 'none'} of {len(right)}"
-        for right, asked in ((blind, able), (informed, judged))
+def standing(tower: TowerTable, methods: Iterable[str], column: str) -> tuple[int, int]:
+    """How many defences are right under the attacker of a column, and of how many: those with an answer there, without those
+    that are :func:`wrong_before` and, under the attacker who knows them, those whose cell is :func:`masked`."""
+    judged = [
+        right
+        for name in methods
+        if (right := tower.right.get((name, column))) is not None
+        and not (column != "none" and wrong_before(tower, name))
+        and not (column == "adaptive" and masked(tower, name))
     ]
-    stand = ["stands" if sum(right) == 1 else "stand" for right in (blind, informed)]
-    text = f"{counts[0]} defences {stand[0]} against all attackers who do not know them"
-    if informed:
-        text += f"; {counts[1]} {stand[1]} against one who does"
-    text = f"{text.capitalize()}."
-    if wrong := len(methods) - len(able):
-        text += f" Not counted: {wrong} that {'is' if wrong == 1 else 'are'} wrong without an attack."
-    if weak:
-        text += f" Too weak to count (†): the attacker who knows {' and '.join(DEFENCES[name].title for name in weak)}."
-    return text
-
-
-def tower_comparison(table: ArenaTable) -> tuple[str, ...]:
-    """What training against attacks costs and keeps, and what defences add: two sentences, from the cells that both
-    towers of :data:`TOWERS` have; none before that."""
-    if not all(name in table.towers for name in TOWERS):
-        return ()
-    towers = [table.towers[name] for name in TOWERS]
-    plain, robust = (tower.right for tower in towers)
-    counts: dict[str, tuple[int, int, int]] = {}  # right in the plain tower, in the robust one, of how many
-    for words, attackers in (
-        ("without an attack", ("none",)),
-        ("against attackers who do not know the row", static_columns()),
-        ("against one who knows it", ("adaptive",)),
-    ):
-        both = [(n, c) for n in table.methods for c in attackers if (n, c) in plain and (n, c) in robust]
-        both = [(n, c) for n, c in both if c != "adaptive" or not any(masked(one, n) for one in towers)]
-        cells = [tower.cells for tower in towers]
-        if any((n, c) not in one for one in cells for n in table.methods for c in attackers):
-            titles = [columns()[column] for column in attackers if any(c == column for _, c in both)]
-            several = attackers == static_columns()
-            words = f"so far, under {' and '.join(titles)}," if several else f"so far, {words},"
-        if both:
-            counts[words] = sum(plain[cell] for cell in both), sum(robust[cell] for cell in both), len(both)
-    sentences = []
-    if "without an attack" in counts:
-        before, after, _ = counts["without an attack"]
-        if not before + after:
-            return ("Every answer is wrong without an attack already: another picture shows more.",)
-        cost = max(before - after, 0)
-        parts = "; ".join(f"{words} {now} instead of {then} of {n}" for words, (then, now, n) in counts.items())
-        lost = f"{cost or 'no'} right answer{'s' * (cost != 1)}"
-        sentences.append(f"Training against attacks costs {lost} here: {parts} are right.")
-    return tuple(filter(None, [*sentences, _added(table)]))
-
-
-def _added(table: ArenaTable) -> str:
-    """How many defences have more attacked cells right than CLIP alone, in both towers; only full columns count, and as in
-    :func:`tower_sentence` no defence that is wrong before and no cell that is masked."""
-    sentences = []
-    for name, words in zip(TOWERS, ("Embedded model", "Robust model")):
-        tower = table.towers[name]
-        if wrong_before(tower, "clip"):
-            sentences.append(f"{words}: CLIP is wrong without an attack already.")
-            continue
-        attacks = [column for column in columns() if column != "none" and ("clip", column) in tower.right]
-        full = [column for column in attacks if all((name, column) in tower.cells for name in table.methods)]
-        able = ["clip", *(name for name in table.methods if not wrong_before(tower, name))]
-        counts = {
-            name: sum(answers) - ("adaptive" in full and masked(tower, name))
-            for name, answers in _answers(tower, able, full).items()
-        }
-        alone = counts.pop("clip")
-        more = sum(count > alone for count in counts.values())
-        if full and counts:
-            rest = f"{more or 'none'} of the {len(counts)} defences measured withstand{'s' * (more == 1)} more"
-            if len(counts) == 1:
-                rest = f"the 1 defence measured withstands {'more' if more else 'no more'}"
-            elif alone == len(full):  # nothing can withstand more
-                rest = (
-                    f"{sum(count == alone for count in counts.values())} of the {len(counts)} defences measured as well"
-                )
-            sentences.append(f"{words}: CLIP withstands {alone} of {len(full)} attacks; {rest}.")
-    return " ".join(sentences) if len(sentences) == len(TOWERS) else ""
-
-
-def _answers(tower: TowerTable, methods: Iterable[str], columns: Sequence[str]) -> dict[str, list[bool]]:
-    """Defence -> whether its answers in these columns are right, for those with an answer in each."""
-    right = tower.right
-    cells_of = {name: [(name, column) for column in columns] for name in methods}
-    return {name: [right[cell] for cell in cells] for name, cells in cells_of.items() if all(c in right for c in cells)}
+    return sum(judged), len(judged)

@@ -1,5 +1,5 @@
-// Tables of the Lab: a press on a heading sorts up, down, and as before; words filter the longer ones. Tables side by side with
-// the same rows keep them together. What the server draws anew is sorted and filtered as it was. Runs once per page.
+// Tables of the Lab: a press on a heading sorts up, down, and as before; words filter the longer ones. What
+// the server draws anew is sorted and filtered as it was. Runs once per page.
 const SORTED_FROM = 3, FILTERED_FROM = 8; // rows
 const MISSING = ["", "–", "…"];
 const collator = new Intl.Collator(undefined, { numeric: true });
@@ -17,15 +17,13 @@ function said(cell) {
   return copy.textContent.trim();
 }
 
-// Tables that are sorted together, by name. Those of one `.towers` with other rows than the first one's stand alone.
+// Tables by name.
 function groups() {
   const found = new Map();
   for (const table of document.querySelectorAll("#tabs table.verdicts:not(.ordered)")) {
     if (table.closest("#story-tab") || !fits(table)) continue;
     const holder = table.closest("[id]");
-    const beside = table.closest(".towers") && rowsOf(table).map((row) => said(row.cells[0])).sort().join("\n");
-    const rows = beside ?? [...holder.querySelectorAll("table")].indexOf(table);
-    const name = [holder.id, rows].join("/");
+    const name = [holder.id, [...holder.querySelectorAll("table")].indexOf(table)].join("/");
     found.set(name, [...(found.get(name) || []), table]);
   }
   return found;
@@ -43,7 +41,6 @@ function prepare() {
       Object.assign(table, { group: name, at });
     });
     apply(name, tables);
-    if (tables.length > 1) tables.forEach((table) => sizes.observe(table));
     if (last?.name === name && document.activeElement === document.body) {
       const table = tables[last.at];
       (last.column < 0 ? table?.querySelector(".row-filter") : table?.tHead.rows[0].cells[last.column]?.querySelector(".sort"))?.focus();
@@ -66,16 +63,6 @@ function addControls(table) {
   count.setAttribute("role", "status");
   table.createCaption().append(input, count);
 }
-
-// Rows of tables side by side are equally high, whatever wraps in one of them.
-const sizes = new ResizeObserver((entries) => {
-  for (const name of new Set(entries.map((entry) => entry.target.group))) {
-    const tables = together(name).map(rowsOf);
-    for (const row of tables.flat()) row.style.height = "";
-    const heights = tables[0]?.map((_, i) => Math.max(...tables.map((rows) => rows[i].offsetHeight)));
-    if (heights?.some(Boolean)) tables.forEach((rows) => rows.forEach((row, i) => (row.style.height = `${heights[i]}px`)));
-  }
-});
 
 // Order and visibility of the rows of all tables of a group.
 function apply(name, tables) {

@@ -1,4 +1,4 @@
-"""Tables of the Lab in a real browser: sorted and filtered by keyboard and pointer, side by side, and when drawn anew."""
+"""Tables of the Lab in a real browser: sorted and filtered by keyboard and pointer, and when drawn anew."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,12 +13,6 @@ COLUMN_JS = """(table, column) => [...table.tBodies[0].rows].filter((row) => !ro
   cell.querySelectorAll(".tip").forEach((tip) => tip.remove());
   return cell.textContent.trim();
 })"""
-#: Largest distance, in pixels, between the tops of rows side by side.
-APART_JS = """(holder) => {
-  const [first, second] = [...holder.querySelectorAll("table")].map((table) => [...table.tBodies[0].rows]);
-  const tops = first.map((row, i) => Math.abs(row.getBoundingClientRect().top - second[i].getBoundingClientRect().top));
-  return first.length === second.length ? Math.max(...tops) : Infinity;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -28,34 +22,6 @@ def page(shared_page: Page) -> Page:
 
 def column(table: Locator, number: int) -> list[str]:
     return list(table.evaluate(COLUMN_JS, number))
-
-
-def test_the_arenas_tables_are_sorted_together_and_their_rows_stay_side_by_side(page: Page) -> None:
-    open_lab(page, "Arena")
-    tables = page.locator("#arena-table table")
-    first, second = tables.nth(0), tables.nth(1)
-    button = second.get_by_role("button", name="Sort by knows this row")
-    expect(button).to_be_visible()
-    before = column(first, 0)
-    assert column(second, 0) == before
-    heading = second.locator("thead th").last
-    for state in ("ascending", "descending"):
-        button.focus()
-        page.keyboard.press("Enter")
-        expect(heading).to_have_attribute("aria-sort", state)
-        answers = column(second, 5)
-        assert answers == sorted(answers, reverse=state == "descending", key=lambda text: text.split("+")[0])
-        assert column(first, 0) == column(second, 0) != before
-        assert page.locator("#arena-table").evaluate(APART_JS) < 1
-    expect(first.locator("thead th").last).to_have_attribute("aria-sort", "none")
-    button.press("Enter")
-    expect(heading).to_have_attribute("aria-sort", "none")
-    assert column(first, 0) == before
-    first.locator("td button").first.evaluate(
-        "(cell) => (cell.firstChild.nextSibling.textContent = ' long'.repeat(30))"
-    )
-    page.wait_for_function(f"({APART_JS})(document.querySelector('#arena-table')) < 1")
-    assert severe_findings(page, "#arena-table") == []
 
 
 def test_rows_are_filtered_by_words_and_stay_so_when_the_table_is_drawn_anew(page: Page) -> None:

@@ -11,16 +11,16 @@ from rita_demo.defences.contract import verdict_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import (
     COLUMNS,
-    STATIC,
     TOWERS,
     ArenaTable,
     TowerTable,
     arena_steps,
     attacker_of,
     cell_settings,
+    due_jobs,
+    expected_seconds,
     masked,
-    tower_comparison,
-    tower_sentence,
+    standing,
 )
 from rita_demo.pipeline.run import run_picture
 from rita_demo.process.generators import run_to_end
@@ -116,54 +116,55 @@ def tower(run: Run, cells: dict) -> TowerTable:
     return TowerTable(run.backbone, 0, run.cache_before, cells)
 
 
-def test_sentences_count_who_stands_compare_the_towers_and_flag_a_weak_attacker(engine: ToyEngine) -> None:
+def test_who_stands_is_counted_without_those_wrong_before_and_cells_of_a_weak_attacker(engine: ToyEngine) -> None:
     run, methods = motorcycle(engine), ("clip", "mta")
-    stands = {("clip", c): RIGHT if c == "none" else WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in STATIC}
-    assert tower_sentence(tower(run, stands), methods) == (
-        "1 of 2 defences stands against all attackers who do not know them; so far none of 1 stand against one who does."
-    )
-    assert tower_sentence(tower(run, {(name, c): RIGHT for name in methods for c in COLUMNS}), methods) == (
-        "2 of 2 defences stand against all attackers who do not know them; 2 of 2 stand against one who does."
-    )
-    assert tower_sentence(tower(run, {}), methods) == ""
-    plain = {(name, c): RIGHT if c == "none" else WRONG for name in methods for c in COLUMNS}
-    robust = {(name, c): RIGHT for name in methods for c in COLUMNS}
-    robust |= {("clip", "none"): WRONG, ("clip", "adaptive"): WRONG}
-    table = ArenaTable(run, methods, dict(zip(TOWERS, (tower(run, plain), tower(run, robust)))))
-    assert tower_comparison(table) == (
-        "Training against attacks costs 1 right answer here: without an attack 1 instead of 2 of 2; against attackers "
-        "who do not know the row 6 instead of 0 of 6; against one who knows it 1 instead of 0 of 2 are right.",
-        "Embedded model: CLIP withstands 0 of 4 attacks; the 1 defence measured withstands no more. "
-        "Robust model: CLIP is wrong without an attack already.",
-    )
-    able = tower(run, robust | {("clip", "none"): RIGHT})
-    assert tower_comparison(replace(table, towers=dict(zip(TOWERS, (tower(run, plain), able)))))[1].endswith(
-        "Robust model: CLIP withstands 3 of 4 attacks; the 1 defence measured withstands more."
-    )
-    first = [{at: cell for at, cell in cells.items() if at[1] in ("none", "pgd")} for cells in (plain, robust)]
-    begun = replace(table, towers=dict(zip(TOWERS, (tower(run, cells) for cells in first))))
-    assert "; so far, under PGD, 2 instead of 0 of 2 are right." in tower_comparison(begun)[0]
-    assert tower_comparison(replace(table, towers={"embedded": tower(run, plain)})) == ()
-    wrong = {name: tower(run, dict.fromkeys(plain, WRONG)) for name in table.towers}
-    assert tower_comparison(replace(table, towers=wrong)) == (
-        "Every answer is wrong without an attack already: another picture shows more.",
-    )
-
-    lost = {("clip", c): WRONG for c in COLUMNS} | {("mta", c): RIGHT for c in COLUMNS}
-    assert tower_sentence(tower(run, lost), methods) == (
-        "1 of 1 defences stands against all attackers who do not know them; 1 of 1 stands against one who does. "
-        "Not counted: 1 that is wrong without an attack."
-    )
-    assert tower_sentence(wrong["embedded"], methods) == "Every defence is wrong without an attack already."
-    weak = {(name, c): RIGHT for name in methods for c in COLUMNS} | {("mta", "pgd"): WRONG}
-    assert tower_sentence(tower(run, weak), methods) == (
-        "1 of 2 defences stands against all attackers who do not know them; 1 of 1 stands against one who does. "
-        "Too weak to count (†): the attacker who knows MTA."
-    )
-    unequal = replace(table, towers=dict(zip(TOWERS, (tower(run, plain), tower(run, weak)))))
-    assert "against one who knows it 1 instead of 0 of 1 are right" in tower_comparison(unequal)[0]
+    right = {(name, c): RIGHT for name in methods for c in COLUMNS}
+    assert standing(tower(run, right), methods, "adaptive") == (2, 2)
+    assert standing(tower(run, right | {("clip", "pgd"): WRONG}), methods, "pgd") == (1, 2)
+    assert standing(tower(run, {}), methods, "pgd") == (0, 0)
+    assert standing(tower(run, {("mta", "pgd"): RIGHT, ("clip", "pgd"): "No answer."}), methods, "pgd") == (1, 1)
+    lost = tower(run, right | {("clip", c): WRONG for c in COLUMNS})
+    assert standing(lost, methods, "none") == (1, 2)
+    assert standing(lost, methods, "pgd") == (1, 1), "wrong without an attack: not counted"
+    weak = tower(run, right | {("mta", "pgd"): WRONG})
+    assert standing(weak, methods, "adaptive") == (1, 1), "its attacker is too weak: not counted"
+    assert standing(weak, methods, "pgd") == (1, 2)
 
     spared = {("mta", "adaptive"): RIGHT, ("mta", "pgd"): WRONG}
     assert masked(tower(run, spared), "mta")
     assert not masked(tower(run, spared | {("mta", "pgd"): RIGHT}), "mta")
     assert not masked(tower(run, spared | {("mta", "adaptive"): WRONG}), "mta")
+
+
+def test_only_the_cells_that_are_asked_are_measured_and_rows_that_are_there_stay(engine: ToyEngine) -> None:
+    run = motorcycle(engine)
+    one = run_to_end(arena_steps([engine], run, ["mta"], None, ["pgd"]))
+    assert set(one.towers["embedded"].cells) == {("mta", "pgd")}
+    steps = list(arena_steps([engine], run, ["clip"], replace(one, stored=True), ["none", "pgd"]))
+    table = steps[-1].table
+    assert table.methods == ("clip", "mta")
+    assert table.stored, "what a stored table has is never called new"
+    assert set(table.towers["embedded"].cells) == {("mta", "pgd"), ("clip", "none"), ("clip", "pgd")}
+    assert {cell for at in steps for cell in at.cells} == {("embedded", "clip", c) for c in ("none", "pgd")}
+    assert not steps[-1].cells
+
+
+def test_what_is_missing_costs_what_the_runs_own_attack_says(engine: ToyEngine) -> None:
+    run = motorcycle(engine)
+    run = replace(run, settings=RECOMMENDED, attack=replace(run.attack, seconds=0.04 * RECOMMENDED.steps))
+    jobs = due_jobs(["embedded"], ["clip", "rita"], ["adaptive"], None)
+    assert {job: len(cells) for job, cells in jobs.items()} == {
+        ("adaptive", "clip", "embedded"): 1,
+        ("adaptive", "rita", "embedded"): 1,
+    }
+    assert expected_seconds(jobs, run) == pytest.approx(2 + 15), "the machine of docs/performance.md"
+    slow = replace(run, attack=replace(run.attack, seconds=3 * run.attack.seconds))
+    assert expected_seconds(jobs, slow) == pytest.approx(3 * 17)
+    waited = replace(run, attack=replace(run.attack, seconds=1e6))
+    assert expected_seconds(jobs, waited) == pytest.approx(8 * 17), "one attack that waited"
+    half = replace(run, settings=RECOMMENDED.replace(**{"adaptive.steps": getattr(RECOMMENDED, "adaptive.steps") // 2}))
+    assert expected_seconds(jobs, half) == pytest.approx(17 / 2)
+    assert expected_seconds(due_jobs([TOWERS[1]], ["clip"], ["autoattack"], None), run) == pytest.approx(180)
+    known = ArenaTable(run, ("clip",), {"embedded": tower(run, {("clip", "adaptive"): RIGHT})})
+    assert set(due_jobs(["embedded"], ["clip", "rita"], ["adaptive"], known)) == {("adaptive", "rita", "embedded")}
+    assert expected_seconds([], run) == 0

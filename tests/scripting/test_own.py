@@ -4,7 +4,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,9 @@ from rita_demo.plots.paper.accuracy_bars import run_times as run_time_figure
 from rita_demo.process.generators import run_to_end
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.records.errors import SettingError
-from rita_demo.ui.arena.table import arena_html, measured_html
+from rita_demo.ui.arena.numbers import numbers_html
+from rita_demo.ui.arena.table import table_html
+from rita_demo.ui.session.session import Session
 from tests.conftest import forget_plugins
 from tests.toy_model import ToyEngine
 
@@ -304,7 +305,7 @@ def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loade
     assert list(chart.series) == ["clip", "ensemble", "median"]
     assert "Median, " in grouped_accuracy(chart, "").layout.meta["alt"]
     assert "Median" in components(points)
-    assert "Median" in measured_html(rows)
+    assert "Median" in numbers_html(rows)
 
 
 def test_an_own_method_is_a_row_of_the_papers_tables(engine, tmp_path: Path) -> None:
@@ -326,7 +327,9 @@ def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:
     table = run_to_end(arena_steps([engine], shown, ["clip", "median"]))
     (tower,) = table.towers.values()
     assert tower.cells["median", "halved_step"].label == shown.attacked.verdicts["median"].label
-    assert "Halved step" in arena_html(SimpleNamespace(arena=table, run=shown))
+    html = table_html(Session(arena=table, run=shown), {})
+    assert "Halved step" in html
+    assert "data-method='median'" in html
     forget_plugins()
     assert "halved_step" not in ATTACKS
     assert "halved_step" not in columns()

@@ -157,11 +157,13 @@ def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> N
     http_client.press("method-fields", "submit", data={"name": "views", "value": "8"})
     http_client.press("go", setting_steps=2, **{"setting_adaptive.steps": 2})
     http_client.choose_room("arena")
-    answer = http_client.press("arena-go", arena_methods=["clip", "mta"])
-    assert "The arena is filled after" in answer
-    for text in ("knows this row", "MTA: No tuning", "of 2 defences stand", "True class: motorbike"):
+    http_client.press("arena-table", data={"method": "mta"})
+    answer = http_client.press("arena-fill")
+    assert "Filled after" in answer
+    answer = http_client.press("arena-table", data={"method": "mta", "column": "none"})
+    for text in ("MTA, no attack", "No tuning", "motorbike", "Nobody attacks."):
         assert text in answer
-    assert "at least one defence" in http_client.press("arena-go", arena_methods=[])
+    assert "filled already" in http_client.press("arena-fill")
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.pipeline import example
+from rita_demo.pipeline.arena import columns
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.arena.tab import ArenaTab
-from rita_demo.ui.arena.table import arena_html
-from rita_demo.ui.arena.table import says as arena_says
+from rita_demo.ui.arena.table import table_html
 from rita_demo.ui.figures import feature_cloud, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework.chosen_buttons import ChosenButtons
@@ -425,12 +425,16 @@ def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
 ) -> None:
     tab = tabs[ArenaTab]
     _, session = visitor(tab, "arena")
-    assert "Stored example." in arena_says(session)
-    assert arena_html(session).count("class='outcome") == sum(len(t.cells) for t in session.arena.towers.values())
+    html = table_html(session, {})
+    assert "</b>, stored" in html
+    assert html.count("class='mark") == len(session.arena.methods) * len(columns())
+    assert "mark empty" not in html
     table = session.arena
     session.show(example_run)
     tab.context.panels.open(session, "arena")
-    assert "Press “Fill the arena”" in arena_says(session)
+    html = table_html(session, {})
+    assert "</b>, stored" not in html
+    assert html.count("mark empty") == html.count("class='mark"), "nothing is known of this picture"
     assert session.arena is table
 
 

@@ -24,11 +24,35 @@ from tests.toy_model import ToyEngine
 EVIL = "<script>alert('1')</script>\"' onclick='alert(1)'>"
 #: Templates of one value or a list of them.
 SMALL: dict[str, dict[str, Any]] = {
-    "arena_cell": {
-        **dict.fromkeys(("title", "heading", "word", "method", "column", "mark", "kind", "flag"), EVIL),
-        "run": SimpleNamespace(class_prompts=SimpleNamespace(names=[EVIL])),
-        "tower": SimpleNamespace(name=EVIL),
-        "cell": SimpleNamespace(label=0, margin=0.5, margin_unit=EVIL),
+    "arena_about": {
+        "texts": [(EVIL, EVIL)],
+        "measured": [(EVIL, [SimpleNamespace(accuracy=1, low=0, high=2, by_earlier_attack=True), None])],
+        "counts": EVIL,
+        "cost": EVIL,
+    },
+    "arena_details": {
+        **dict.fromkeys(("title", "answer", "kind", "mark", "lead"), EVIL),
+        "said": [EVIL],
+        "picture": EVIL,
+        "thumbnail": lambda picture: picture,
+    },
+    "arena_table": {
+        **dict.fromkeys(("many", "question", "earlier"), EVIL),
+        "stored": True,
+        "by_known": True,
+        "missing": True,
+        "heads": [{"name": EVIL, "title": EVIL, "chosen": True}],
+        "rows": [
+            {
+                **dict.fromkeys(("name", "title"), EVIL),
+                "here": True,
+                "chosen": True,
+                "cells": [
+                    dict.fromkeys(("column", "heading", "mark", "kind", "says"), EVIL) | {"chosen": True, "stop": True}
+                ],
+                "shares": [dict.fromkeys(("percent", "shown", "says", "flag"), EVIL) | {"low": 0, "high": 1}, None],
+            }
+        ],
     },
     "arrivals": {"about": EVIL, "pictures": [(0, 0, True, EVIL, [(EVIL, 0)])], "shown": 1, "names": [EVIL]},
     "chips": {"classes": [0], "names": [EVIL], "here": 0, "style": class_style},

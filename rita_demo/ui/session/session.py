@@ -106,6 +106,22 @@ class MemoryState:
 
 
 @dataclass
+class ArenaView:
+    """What *Arena* shows. ``model``: of the switch, "" before it was used; the chosen cell, row (no column) or column (no
+    method); ``methods``, ``columns``, ``models``: what was not left out, None for all; ``running``: the cells (model, defence,
+    column) that are measured now; ``asked`` counts the cells that a click asked to fill."""
+
+    model: str = ""
+    method: str = "rita"
+    column: str = "adaptive"
+    methods: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    models: tuple[str, ...] | None = None
+    running: frozenset[tuple[str, str, str]] = frozenset()
+    asked: int = 0
+
+
+@dataclass
 class JobState:
     """Long jobs by the name of their stop button: how many run, how often the button was pressed, and which were stopped."""
 
@@ -148,6 +164,7 @@ class Session:
     attack_defend: AttackDefendState = field(default_factory=AttackDefendState)
     inside: InsideState = field(default_factory=InsideState)
     arena: ArenaTable | None = None
+    arena_view: ArenaView = field(default_factory=ArenaView)
     memory: MemoryState = field(default_factory=MemoryState)
     stream: StreamState = field(default_factory=StreamState)
     figures: FiguresState = field(default_factory=FiguresState)

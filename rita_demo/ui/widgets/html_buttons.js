@@ -12,11 +12,11 @@ element.addEventListener("click", (event) => {
   trigger("click", Object.fromEntries(Object.entries(button.dataset).map(([name, value]) => [name, plain(value)])));
 });
 
-// In a table, the button above or below.
+// In a table, the button above or below, in its head as well.
 function inColumn(button, step) {
-  const cell = button.closest("td");
-  for (let row = cell?.parentElement[step]; row; row = row[step]) {
-    const found = !row.hidden && row.cells[cell.cellIndex].querySelector("button");
+  const cell = button.closest("td, th"), rows = [...cell.closest("table").rows];
+  for (let at = rows.indexOf(cell.parentElement) + step; rows[at]; at += step) {
+    const found = !rows[at].hidden && rows[at].cells[cell.cellIndex]?.querySelector("button[tabindex]");
     if (found) return found;
   }
   return button;
@@ -27,12 +27,12 @@ element.addEventListener("keydown", (event) => {
   const button = buttonAt(event);
   const here = all.indexOf(button);
   if (here < 0 || !all.some((one) => one.tabIndex < 0)) return;
-  const table = button.closest("td");
+  const table = button.closest("td, th");
   const to = {
     ArrowRight: here + 1,
-    ArrowDown: table ? all.indexOf(inColumn(button, "nextElementSibling")) : here + 1,
+    ArrowDown: table ? all.indexOf(inColumn(button, 1)) : here + 1,
     ArrowLeft: here - 1,
-    ArrowUp: table ? all.indexOf(inColumn(button, "previousElementSibling")) : here - 1,
+    ArrowUp: table ? all.indexOf(inColumn(button, -1)) : here - 1,
     Home: 0,
     End: all.length - 1,
   }[event.key];

@@ -1,4 +1,4 @@
-"""The tab Arena with toy engines: both towers, opening a cell, malformed requests."""
+"""The room Arena with toy engines: filling what is chosen, both models, opening a cell, malformed requests."""
 
 import base64
 import csv
@@ -10,24 +10,32 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from rita_demo.analysis.pooled import PooledShare, pooled
+from rita_demo.data import shipped_results
 from rita_demo.data.samples import SAMPLES
+from rita_demo.defences.contract import verdict_of
+from rita_demo.defences.registry import compared
 from rita_demo.pipeline import bundle_read
-from rita_demo.pipeline.arena import COLUMNS, TOWERS, unattacked
+from rita_demo.pipeline.arena import COLUMNS, TOWERS, ArenaTable, TowerTable, unattacked
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
+from rita_demo.ui.arena import details
 from rita_demo.ui.arena.tab import ArenaTab, cell_request
-from rita_demo.ui.arena.table import EMPTY, arena_html
+from rita_demo.ui.arena.table import headline, mark_of, table_html
 from rita_demo.ui.header.save_run import run_zip
-from rita_demo.ui.session.session import STORY, Session
+from rita_demo.ui.session.session import Session
 from tests.documented import documented
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, build_tab
 from tests.ui.memory_client import Event
 
 METHODS = ["clip", "ensemble", "mta", "rita"]
+CELLS = shipped_results.read(shipped_results.ARENA)
+SHARES = pooled(CELLS)
 
 
 def named(name: str, spread: float = 0.2) -> ToyEngine:
@@ -58,10 +66,10 @@ def new_visitor(tab: ArenaTab, model: str, run: Run) -> tuple[str, Session]:
 def filled(tab: ArenaTab) -> tuple[list[Any], Session]:
     """What filling the arena gives, and the session of who did it."""
     name, session = new_visitor(tab, TOWERS[0], quick_run(named(TOWERS[0], spread=1.0)))
-    assert arena_html(session) == EMPTY
     with pytest.raises(DemoError, match="no table to export"):
         tab.on_export(name, Event({"kind": "csv"}))
-    return list(tab.fill(name, METHODS)), session
+    tab.on_controls(name, TOWERS[0], METHODS, list(COLUMNS), list(TOWERS))
+    return list(tab.fill_everything(name)), session
 
 
 @pytest.fixture
@@ -72,23 +80,77 @@ def visitor(tab: ArenaTab, filled: tuple[list[Any], Session]) -> tuple[str, Sess
     return name, session
 
 
-def test_both_towers_stand_side_by_side(tab: ArenaTab, filled: tuple[list[Any], Session]) -> None:
+def test_both_models_are_filled_and_the_switch_shows_one(tab: ArenaTab, filled: tuple[list[Any], Session]) -> None:
     updates, session = filled
-    assert "is filled" in updates[-1][tab.context.status]
-    html = arena_html(session)
-    assert html.count("<table") == 2
-    assert html.count("<button") == 2 * len(METHODS) * len(COLUMNS)
-    assert html.count("tabindex='0' data-tower") == 1, "one stop for the tabulator"
-    for text in (
-        "Model embedded</h3>",
-        "Model embedded-robust</h3>",
-        "Training against attacks",
-        "Embedded model: CLIP withstands",
-    ):
-        assert text in html
+    assert "Filled after" in updates[-1][tab.context.status]
+    html = table_html(session, SHARES)
+    assert html.count("<table") == 1
+    assert html.count("class='mark") == len(METHODS) * len(COLUMNS)
+    assert html.count("tabindex='0'") == 1, "one stop for the tabulator"
+    assert "empty" not in html + table_html_in(session, TOWERS[1])
+    assert "Model embedded" not in html
     rings = [update for update in updates if tab.context.signal in update]
-    assert len(rings) > len(METHODS), "it fills step by step"
-    assert tab.context.panels.open(session, "arena")[tab.table] == html
+    assert len(rings) > 2 * len(METHODS), "it fills step by step"
+    assert tab.context.panels.open(session, "arena")[tab.table] == table_html(session, tab_shares())
+
+
+def table_html_in(session: Session, model: str) -> str:
+    session.arena_view.model, before = model, session.arena_view.model
+    html = table_html(session, SHARES)
+    session.arena_view.model = before
+    return html
+
+
+def tab_shares() -> dict[tuple[str, str, str], PooledShare]:
+    return pooled(cell for cell in CELLS if cell.budget in (0, 4))
+
+
+def click(tab: ArenaTab, name: str, **named: Any) -> dict[Any, Any]:
+    return tab.choose(name, Event(named))
+
+
+def test_a_click_on_an_empty_cell_asks_to_fill_it_and_rows_and_columns_say_first_what_they_cost(tab: ArenaTab) -> None:
+    name, session = new_visitor(tab, TOWERS[0], quick_run(named(TOWERS[0], spread=1.0)))
+    assert click(tab, name, method="clip", column="pgd")[tab.start] == "1"
+    done = list(tab.fill_chosen(name))[-1]
+    assert "Filled after" in done[tab.context.status]
+    assert set(session.arena.towers) == {TOWERS[0]}
+    assert set(session.arena.towers[TOWERS[0]].cells) == {("clip", "pgd")}
+    click(tab, name, method="clip", column="pgd")
+    updates = click(tab, name, method="clip")
+    assert session.arena_view.asked == 1, "a row is not filled before its cost is read"
+    button = updates[tab.fill_button]
+    assert (button["visible"], button["value"], button["interactive"]) == (True, "Fill this row", True)
+    assert "4 cells, about " in details.about_html(session, CELLS, SHARES)
+    list(tab.fill_chosen(name))
+    assert {column for _, column in session.arena.towers[TOWERS[0]].cells} == set(COLUMNS)
+    assert not click(tab, name, method="clip")[tab.fill_button]["visible"]
+    assert "filled already" in list(tab.fill_chosen(name))[-1][tab.context.status]
+    tab.on_controls(name, TOWERS[0], ["clip", "mta"], list(COLUMNS), [])
+    click(tab, name, column="none")
+    assert details.cost(session).startswith("1 cell, about ")
+    list(tab.fill_chosen(name))
+    assert ("mta", "none") in session.arena.towers[TOWERS[0]].cells
+    assert session.arena.methods == ("clip", "mta")
+    with pytest.raises(DemoError, match="a model"):
+        list(tab.fill_everything(name))
+
+
+def test_what_is_measured_turns_and_a_second_filling_waits(tab: ArenaTab) -> None:
+    name, session = new_visitor(tab, TOWERS[0], quick_run(named(TOWERS[0], spread=1.0)))
+    click(tab, name, method="mta", column="adaptive")
+    steps = tab.fill_chosen(name)
+    next(steps)
+    assert "mark running' data-method='mta' data-column='adaptive'" in table_html(session, SHARES)
+    assert "Is being measured" in details.answer_html(session)
+    asked = session.arena_view.asked
+    assert not click(tab, name, method="clip", column="none")[tab.fill_button]["interactive"]
+    assert session.arena_view.asked == asked
+    with pytest.raises(DemoError, match="being filled already"):
+        list(tab.fill_chosen(name))
+    steps.close()
+    assert "running" not in table_html(session, SHARES)
+    assert "Stopped" in tab.on_stopped(session)[tab.context.status]
 
 
 @pytest.mark.parametrize(("tower", "column"), [(0, "none"), (0, "adaptive"), (1, "pgd"), (1, "transfer")])
@@ -97,18 +159,19 @@ def test_a_cell_opens_its_run_in_its_model(
 ) -> None:
     name, session = visitor
     cell = session.arena.towers[TOWERS[tower]].cells["mta", column]
-    chosen = Event({"tower": TOWERS[tower], "method": "mta", "column": column})
-    updates = list(tab.open_cell(name, chosen))
+    tab.on_controls(name, TOWERS[tower], METHODS, list(COLUMNS), [])
+    click(tab, name, method="mta", column=column)
+    updates = list(tab.open_cell(name))
     opened = session.run
     assert opened is not None
     assert opened.backbone.name == session.model == TOWERS[tower]
     assert opened.attacked.verdicts["mta"].label == cell.label
     assert opened.attacked.verdicts["mta"].margin == pytest.approx(cell.margin, abs=1e-6)
     assert opened.settings.attack == {"transfer": "adaptive"}.get(column, column)
-    assert updates[1][tab.opener.tabs]["selected"] == STORY
+    assert updates[1][tab.opener.tabs]["selected"] == "inside"
     assert any(tab.show_model(opened.backbone).keys() <= update.keys() for update in updates)
     assert unattacked(opened.settings) == unattacked(session.arena.run.settings)
-    assert "<button" in arena_html(session), "the table is still that of the picture on screen"
+    assert "empty" not in table_html(session, SHARES), "the table is still that of the picture on screen"
 
 
 def test_the_table_is_saved_as_csv_and_json_and_in_the_zip_of_its_run(
@@ -144,25 +207,101 @@ def saved_file(value: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "chosen",
-    [{}, {"tower": "toy"}, {"tower": TOWERS[0], "method": ["mta"], "column": "pgd"}, {"tower": [], "method": 1}],
+    "forged",
+    [{}, {"method": "toy"}, {"method": ["mta"], "column": "pgd"}, {"column": {}}, {"method": "mta", "column": 3}, None],
 )
-def test_an_event_that_names_no_cell_or_one_of_another_picture_is_refused(
-    visitor: tuple[str, Session], chosen: dict[str, Any]
+def test_an_event_that_names_nothing_of_the_table_chooses_nothing(
+    tab: ArenaTab, visitor: tuple[str, Session], forged: Any
 ) -> None:
-    _, session = visitor
+    name, session = visitor
+    assert tab.choose(name, Event(forged)) == {}
+    assert (session.arena_view.method, session.arena_view.column) == ("rita", "adaptive")
+    tab.on_controls(name, "../x", [*METHODS, "toy", 3], [["pgd"], "pgd"], ["../x"])
+    view = session.arena_view
+    assert (view.model, view.methods, view.columns, view.models) == ("", tuple(METHODS), ("pgd",), ())
+    assert tab.on_controls(name, TOWERS[1], "clip", None, 3) == {}
+
+
+def test_no_cell_of_another_picture_is_opened(tab: ArenaTab, visitor: tuple[str, Session]) -> None:
+    name, session = visitor
+    click(tab, name, method="mta")
     with pytest.raises(DemoError, match="no such answer"):
-        cell_request(session, chosen)
+        cell_request(session)
     session.show(replace(session.run, settings=session.run.settings.replace(budget=1)))
-    assert arena_html(session) == EMPTY
+    click(tab, name, method="mta", column="pgd")
+    assert table_html(session, SHARES).count("mark empty") == len(compared()) * len(COLUMNS)
     with pytest.raises(DemoError, match="no such answer"):
-        cell_request(session, {"tower": TOWERS[0], "method": "mta", "column": "pgd"})
+        cell_request(session)
 
 
-def test_a_model_without_a_second_tower_stands_alone() -> None:
+def test_marks_say_why_and_without_a_true_class_nothing_holds(example_run: Run) -> None:
+    right, wrong = verdict_of(torch.tensor([0.9, 0.1])), verdict_of(torch.tensor([0.2, 0.8]))
+    cells = {("mta", column): right for column in COLUMNS} | {("mta", "pgd"): wrong}
+    cells |= {("clip", column): wrong for column in COLUMNS} | {("rita", "none"): "No answer."}
+    session = Session(run=example_run)
+    model = example_run.backbone.name
+    tower = TowerTable(example_run.backbone, 0, example_run.cache_before, cells)
+    session.arena = ArenaTable(example_run, tuple(METHODS), {model: tower})
+    signs = {at: mark_of(session, *at).sign for at in cells}
+    assert [signs["mta", column] for column in COLUMNS] == ["✓", "✗", "✓", "✓", "(✓)"], "the last attacker is too weak"
+    assert [signs["clip", column] for column in COLUMNS] == ["✗", "–", "–", "–", "–"], "wrong without an attack as well"
+    assert mark_of(session, "rita", "none").says == "no answer. No answer."
+    assert mark_of(session, "rita", "pgd").kind == "empty"
+    session.arena_view.method = "mta"
+    assert "one who does not know the defence fools it" in details.answer_html(session)
+    run = replace(example_run, label_given=False)
+    session.run, session.arena = run, replace(session.arena, run=run)
+    found = [mark_of(session, "mta", column) for column in COLUMNS]
+    assert [mark.sign for mark in found] == ["=", "≠", "=", "=", "="]
+    assert {mark.kind for mark in found} == {"dim"}
+    assert "is CLIP’s answer kept?" in table_html(session, SHARES)
+
+
+def test_the_headline_is_made_of_the_measured_shares_of_the_model_that_is_shown() -> None:
+    session = Session()
+    assert headline(session, SHARES) == (
+        "DBD keeps 88 of 100 under PGD; once the attacker knows the defence, none keeps over 14."
+    )
+    html = table_html(session, SHARES)
+    assert "<b>200 test pictures</b>" in html
+    assert html.index("data-method='dbd'") < html.index("data-method='rita'") < html.index("data-method='cola'")
+    session.arena_view.model = TOWERS[1]
+    assert headline(session, SHARES) == (
+        "Trained on attacks, every defence keeps 58 to 70 of 100 against attackers who know it."
+    )
+    html = table_html(session, SHARES)
+    assert "<b>100 to 356 test pictures</b>" in html
+    assert html.index("data-method='sstpt'") < html.index("data-method='rita'") < html.index("data-method='clip'")
+    assert "are measured with this model" in headline(session, {})
+
+
+def test_the_panel_says_why_autoattack_leaves_more_to_crops_and_shows_signs_of_masking() -> None:
+    session = Session()
+    session.arena_view.method, session.arena_view.column = "", "autoattack"
+    assert "keeps 74 % of 200 pictures, under PGD 66 % of 200." in details.about_html(session, CELLS, SHARES)
+    session.arena_view.model = TOWERS[1]
+    assert "leaves a picture as it is where it cannot fool CLIP, 57 of 100" in details.about_html(
+        session, CELLS, SHARES
+    )
+    assert details.why_autoattack(TOWERS[0], {}) == ""
+    assert not any(details.signs_of_masking(name, TOWERS[0], CELLS) for name in METHODS)
+    weak = [replace(cell, accuracy=90, low=83, high=95) if cell.attack == "adaptive" else cell for cell in CELLS]
+    assert "weaker than one who does not? Yes." in details.signs_of_masking("rita", TOWERS[0], weak)
+    for column, text in {
+        "transfer": "another defence",
+        "adaptive": "gradient: exact",
+        "none": "Nobody attacks.",
+    }.items():
+        assert text in details.knows("rita", column)
+    assert "average of crops" in details.knows("", "transfer")
+
+
+def test_a_model_without_a_second_one_has_no_switch() -> None:
     alone = build_tab(ArenaTab, ToyEngine())
     name, session = new_visitor(alone, "toy", quick_run(ToyEngine()))
-    list(alone.fill(name, METHODS))
-    html = arena_html(session)
-    assert html.count("<table") == 1
-    assert "Training against attacks" not in html
+    alone.on_controls(name, TOWERS[1], METHODS, ["none", "pgd"], list(TOWERS))
+    list(alone.fill_everything(name))
+    assert list(session.arena.towers) == ["toy"]
+    assert "empty" not in table_html(session, SHARES)
+    assert not alone.draw_switch(session)["visible"]
+    assert "0 of " in headline(session, SHARES)

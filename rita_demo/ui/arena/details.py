@@ -1,0 +1,166 @@
+"""The panel beside the table: what is chosen in it, and what filling it costs."""
+
+from collections.abc import Sequence
+
+from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
+from rita_demo.attacks import get_attack
+from rita_demo.data.datasets import DATASETS
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.arena import TRANSFER, columns, due_jobs, expected_seconds, standing
+from rita_demo.process.templates import html
+from rita_demo.records import MeasuredCell, Verdict
+from rita_demo.ui.arena.table import (
+    MANY,
+    Shares,
+    mark_of,
+    model_of,
+    shown_columns,
+    shown_rows,
+    table_of,
+    title_of,
+    tower_of,
+)
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+
+#: Column -> what its attacker knows; of others the attack says it.
+KNOWS = {
+    "none": "Nobody attacks.",
+    "pgd": "CLIP, the class names and the strength; nothing of the defence.",
+    "autoattack": "CLIP, the class names and the strength; nothing of the defence.",
+}
+
+
+def attacker_of_column(column: str) -> str:
+    """The attacker as the second half of a heading."""
+    return "attacker who knows it" if column == "adaptive" else columns()[column]
+
+
+def answer_html(session: Session) -> str:
+    """HTML: the chosen cell's answer with its lead; of a row or column how many stand."""
+    view, run, tower = session.arena_view, session.run, tower_of(session)
+    cell = None if tower is None else tower.cells.get((view.method, view.column))
+    shown = {"answer": "", "mark": "", "kind": "", "lead": "", "picture": None, "thumbnail": jpeg_uri}
+    said = []
+    if view.method and view.column:
+        title = f"{title_of(view.method)}, {attacker_of_column(view.column)}"
+        mark = mark_of(session, view.method, view.column)
+        if run is not None and tower is not None and isinstance(cell, Verdict):
+            shown |= {"answer": run.class_prompts.names[cell.label], "mark": mark.sign, "kind": mark.kind}
+            shown |= {"lead": lead(cell), "picture": run.clean.picture.pixels}
+            if mark.kind == "weak":
+                said.append(
+                    "Right only because this attacker is too weak: one who does not know the defence fools it. Not counted."
+                )
+            elif mark.sign == "–":
+                said.append("Wrong without an attack as well: no success of the attack.")
+        elif run is not None:
+            said.append(f"{mark.says[0].upper()}{mark.says[1:]}.".replace("..", "."))
+    elif view.method:
+        title = title_of(view.method)
+    else:
+        title = attacker_of_column(view.column) if view.column != "adaptive" else "The attacker who knows each row"
+        title = f"{title[0].upper()}{title[1:]}"
+        right, of = (0, 0) if tower is None else standing(tower, shown_rows(session, {}), view.column)
+        if of:
+            kept = "are right here" if run is None or run.label_given else "keep CLIP’s answer"
+            said.append(f"{right} of {of} rows {kept}.")
+    return html("arena_details", title=title, said=said, **shown)
+
+
+def lead(cell: Verdict) -> str:
+    """How far an answer is ahead of the second best."""
+    if "distance" in cell.margin_unit:
+        return f"{cell.margin:.3f} ahead"
+    return f"{100 * cell.margin:.0f} points ahead"
+
+
+def about_html(session: Session, cells: Sequence[MeasuredCell], shares: Shares) -> str:
+    """HTML: the chosen defence in a sentence, what its attacker knows, what was measured, what the missing cells cost."""
+    view, model, texts = session.arena_view, model_of(session), list[tuple[str, str]]()
+    measured: dict[str, dict[str, MeasuredCell]] = {}
+    if view.method:
+        texts.append((f"What is {title_of(view.method)}?", DEFENCES[view.method].sentence))
+        for cell in cells:
+            if (cell.backbone, cell.method) == (model, view.method) and cell.attack in MANY:
+                dataset = DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset
+                measured.setdefault(dataset, {})[cell.attack] = cell
+    if view.column:
+        texts.append(("The attacker knows", knows(view.method, view.column)))
+    if view.column == "autoattack" and (text := why_autoattack(model, shares)):
+        texts.append(("Why more than under PGD?", text))
+    if signs := signs_of_masking(view.method, model, cells):
+        texts.append(("Is its gradient hidden?", signs))
+    counts = dict.fromkeys(str(cell.n) for row in measured.values() for cell in row.values())
+    return html(
+        "arena_about",
+        texts=texts,
+        measured=[(name, [row.get(attack) for attack in MANY]) for name, row in measured.items()],
+        counts=" and ".join(counts),
+        cost=cost(session),
+    )
+
+
+def knows(method: str, column: str) -> str:
+    """What the attacker of a cell, or of a whole column, knows."""
+    if column == "transfer":
+        first, second = map(title_of, TRANSFER)
+        if not method:
+            return f"Another defence: {first}; in its own row {second}."
+        return f"CLIP and another defence, {second if method == TRANSFER[0] else first}; nothing of this one."
+    if column == "adaptive":
+        adaptive = DEFENCES[method].adaptive if method else None
+        gradient = f"; gradient: {adaptive.kind}" if adaptive else ""
+        return f"CLIP and the defence, not its random crops{gradient}."
+    return KNOWS.get(column) or get_attack(column).knowledge_sentence
+
+
+def why_autoattack(model: str, shares: Shares) -> str:
+    """Why an attack that is stronger against CLIP leaves more to crops; "" where that was not measured."""
+    auto, pgd, clip = (
+        shares.get((model, *cell)) for cell in (("ensemble", "autoattack"), ("ensemble", "pgd"), ("clip", "autoattack"))
+    )
+    if auto is None or pgd is None or clip is None or auto.percent <= pgd.percent:
+        return ""
+    reason = "It is made for CLIP alone and ends once CLIP is wrong; what is strongest against CLIP does not carry over best."
+    if clip.percent > 5:
+        reason = (
+            f"It leaves a picture as it is where it cannot fool CLIP, {clip.percent:.0f} of 100; PGD changes every one."
+        )
+    return (
+        f"{reason} The average of crops keeps {auto.percent:.0f} % of {auto.n} pictures, under PGD {pgd.percent:.0f} % of "
+        f"{pgd.n}."
+    )
+
+
+def signs_of_masking(method: str, model: str, cells: Sequence[MeasuredCell]) -> str:
+    """The signs that were found in the measurements; "" for none."""
+    own = [cell for cell in cells if (cell.backbone, cell.method) == (model, method)]
+    known, static = ([JudgedCell(cell) for cell in own if (cell.attack == "adaptive") is at] for at in (True, False))
+    found = [signs for cell in known if True in (signs := masking_signs(cell, known, static))]
+    return masking_sentence(found[0]) if found else ""
+
+
+def asked(session: Session) -> tuple[list[str], list[str]]:
+    """The rows and columns of what is chosen."""
+    view = session.arena_view
+    methods = [view.method] if view.method else shown_rows(session, {})
+    return methods, [view.column] if view.column else list(shown_columns(session))
+
+
+def cost_of(session: Session, models: Sequence[str], methods: Sequence[str], attackers: Sequence[str]) -> str:
+    """What the missing ones of these cells cost, such as "3 cells, about 40 s"; "" where none is missing."""
+    if session.run is None:
+        return ""
+    due = due_jobs(models, methods, attackers, table_of(session))
+    count, seconds = sum(map(len, due.values())), expected_seconds(due, session.run)
+    if not count:
+        return ""
+    rounded = 5 * round(seconds / 5) if seconds > 10 else max(1, round(seconds))
+    long = f"{rounded} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    return f"{count} cell{'s' * (count != 1)}, about {long}"
+
+
+def cost(session: Session) -> str:
+    """What the missing cells of the choice cost."""
+    return cost_of(session, [model_of(session)], *asked(session))
