@@ -121,6 +121,9 @@ def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
     return f"This model was not trained with the {word} {listed}: it can only guess about {a_name}."
 
 
+MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
+
+
 def signed(value: float) -> str:
     """A change in cosine distance, with a real minus sign."""
     return f"{value:+.4f}".replace("-", "−")

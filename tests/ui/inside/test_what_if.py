@@ -10,7 +10,6 @@ from rita_demo import analysis, plots
 from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
-from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
