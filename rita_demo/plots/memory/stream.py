@@ -23,9 +23,9 @@ NO_INSERTIONS = "Nothing has entered the memory yet."
 
 #: What the memory does to the accuracy: method, role of its colour, dash, width, words.
 MEMORY_LINES = (
-    ("clip", "quiet", "solid", 2, "━ CLIP"),
     ("rita", "cache", "solid", 5, "━ RITA, memory kept"),
     ("rita:off", "defence", "dash", 2, "┅ without it"),
+    ("clip", "quiet", "solid", 2, "━ CLIP"),
 )
 
 
@@ -46,14 +46,14 @@ def memory_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
             customdata=[[i, accuracy_text(trajectory, method, i)] for i in (kept + 1).tolist()],
             cliponaxis=False,
         )
-    words = "   ".join(f'<span style="color:{COLOURS[role]}">{words}</span>' for _, role, _, _, words in drawn[::-1])
-    ends = [annotation(f"{share} %", 1, share, yref="y", xanchor="right", yshift=0) for share in (50, 100)]
+    words = "   ".join(f'<span style="color:{COLOURS[role]}">{words}</span>' for _, role, _, _, words in drawn)
+    ends = [annotation(f"{share} %", 1, share, yref="y", xanchor="right") for share in (50, 100)]
     return finalise(
         figure,
         kind="memory_accuracy",
         alt=f"{'; '.join(accuracy_text(trajectory, method, t) for method, *_ in drawn)}.",
         marks=("picture",),
-        annotations=[annotation(f"right so far:   {words}", 0, 1, yshift=6), *ends],
+        annotations=[annotation(f"right so far   {words}", 0, 1, yshift=6), *ends],
         shapes=[vertical_line(t, "text")],
         margin={"l": 0, "r": 0, "t": 30, "b": 6},
         xaxis=axis(range=[0.5, trajectory.expected_pictures + 0.5], showgrid=False, showticklabels=False),

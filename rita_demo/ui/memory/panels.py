@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from pathlib import Path, PurePosixPath
 
 import gradio as gr
@@ -80,7 +79,7 @@ def menu(session: Session) -> PanelValue:
         text += f", memory {n + 1}" * (text in (one for one, _ in choices))
         choices.append((text, str(n)))
     known, shown = session.stream.known, session.stream.recording
-    choices += [(f"Stored stream: {dataset_title(one)}", one.name) for one in known if one.stored]
+    choices += [(f"{dataset_title(one)}, stored", one.name) for one in known if one.stored]
     choices += evaluation_page.stream_choices(one for one in known if not one.stored)
     return gr.update(choices=choices, value=str(session.memories.in_use) if shown is None else shown.name)
 
@@ -113,13 +112,13 @@ def headline(session: Session) -> str:
     return f"{begin} with its memory, {right[WITHOUT_CACHE]} without it."
 
 
-def held_text(session: Session) -> str:
-    """What the memory holds, in words."""
+def held_text(session: Session, most: str = "") -> str:
+    """What the memory holds, in words; ``most``: how much it can."""
     memory, entry = session.shown_history, session.selected_entry
     rows = np.zeros(0, int) if entry is None else entry.held
     classes = len(set(memory.label[rows].tolist()))
     known = [memory.truth[row] == memory.names[memory.label[row]] for row in rows if memory.truth[row]]
-    said = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}"
+    said = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}{most}"
     if not known:
         return said
     return f"{said}, {sum(known)}{f' of {len(known)} known ones' * (len(known) < len(rows))} under the right name"
@@ -145,16 +144,15 @@ def film(shown: ShownStream) -> str:
     return html("film", pictures=pictures, t=shown.t, places=places, before=before, after=after)
 
 
-def conditions(shown: ShownStream) -> str:
-    """HTML: where the numbers come from, and what the attacker knew; all of it when it is opened."""
+def conditions(shown: ShownStream) -> Markup:
+    """HTML: whether the numbers are stored ones, and what the attacker knew."""
     attacked, columns = int(shown.trajectory.attacked[: shown.t].sum()), shown.recording.columns
-    model = shown.recording.header.threat_model
     what = f"{attacked} of {shown.t} attacked"
     if attacked:
-        strength = f" {columns['budget']}/255" if columns["budget"] else ""
-        what += f": {str(columns['attack']).partition(':')[0].upper()}{strength}"
-        what += ", knows RITA" if shown.recording.attack_uses_cache else ", knows only CLIP" if model else ""
-    return f"<p class='note'>{wording.STORED_MARK if shown.recording.stored else ''}{escape(what)}.</p>"
+        attack, strength = str(columns["attack"]).partition(":")[0].upper(), f" {columns['budget']}/255"
+        knows = "RITA" if shown.recording.attack_uses_cache else "only CLIP"
+        what += f": {attack}{strength if columns['budget'] else ''}, knows {knows}"
+    return Markup(wording.STORED_MARK if shown.recording.stored else "") + f"{what}."
 
 
 def slider(session: Session) -> PanelValue:
@@ -190,8 +188,10 @@ def shelf(session: Session, folders: DataFolders) -> str:
             about += f"entropy {memory.entropy[row]:.3f} nats, from picture {memory.born[row] + 1}" + ", new" * new
             tiles.append((k, slot, image, _mark(memory, row), (k, slot) == chosen, (k, slot) == stop, new, about))
         classes.append((memory.names[k], k == here, plots.class_style(k)[0], tiles))
-    says = held_text(session) if session.stream.history is not None else ""
-    note = f"at most {entry.slots} per class, the surest stay"
+    shown = shown_stream(session, folders)
+    says, note = "", Markup(f"At most {entry.slots} per class, the surest.")
+    if shown is not None:
+        says, note = held_text(session, f" (at most {entry.slots} each)"), conditions(shown)
     missing &= session.stream.history is not None
     return html("shelf", says=says, note=note, classes=classes, missing=MISSING if missing else "")
 

@@ -90,12 +90,11 @@ class MemoryTab:
 
     def _build_figure(self) -> None:
         aria = "Accuracy over the stream, with the memory and without"
-        view = PlotlyView(aria=aria, height=176, empty="No stream is on screen.", elem_id="memory-accuracy")
+        view = PlotlyView(aria=aria, height=168, empty="No stream is on screen.", elem_id="memory-accuracy")
         self.accuracy = self._add_stream(view, panels.accuracy, None, first=True)
         self.film = self._add_stream(MarkButtons(elem_id="memory-film"), panels.film, first=True)
         moment = gr.Slider(0, 1, value=0, step=1, label="Moment", visible=False, elem_id="moment")
         self.moment = self._add(moment, lambda session, _: panels.slider(session))
-        self._add_stream(gr.HTML(elem_id="memory-conditions"), panels.conditions, first=True)
         self.shelf = self._add(MarkButtons(elem_id="memory-shelf"), panels.shelf, "class")
 
     def _build_details(self) -> None:
@@ -124,7 +123,6 @@ class MemoryTab:
         return panels.effect(session, self.context.engine_of(session), evaluation_page.shipped_streams())
 
     def _build_drawer(self) -> None:
-        self.streaming = Streaming(self.context, self.folders, self.form, self.opener, self.room)
         gr.HTML("<h3>A memory of your own</h3>")
         with gr.Row(elem_id="memory-buttons"):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
@@ -137,6 +135,7 @@ class MemoryTab:
         for button in (self.undo_button, self.clear_button):
             own = self.context.panels.add
             own(button, lambda session: gr.update(interactive=session.stream.history is None), "memory")
+        self.streaming = Streaming(self.context, self.folders, self.form, self.opener, self.room)
 
     def _build_folds(self) -> None:
         add = self.context.panels.add
@@ -146,7 +145,7 @@ class MemoryTab:
             self.growth = self._add_stream(
                 growth, lambda shown: shown.captioned(plots.cache_growth(shown.trajectory, shown.t)), None
             )
-        with build_fold("Which method is right on which picture?", elem_id="memory-who") as who:
+        with build_fold("Who is right on which picture?", elem_id="memory-who") as who:
             self._add_stream(gr.HTML(elem_id="memory-standings"), answers.who_is_right)
             self.outcome = gr.Radio(
                 answers.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
@@ -291,7 +290,7 @@ class MemoryTab:
             if name in (str(n) for n in range(len(session.memories.histories))):
                 session.stream.close()
                 session.memories = session.memories.using(int(name))
-                session.select(item=None, moment=None)
+                session.select(item=replacing_item(session.history), moment=None)
             else:
                 self._show_stream(session, evaluation_page.find_stream(self.folders, name))
         self.context.sessions.evict()

@@ -101,7 +101,10 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
         case Mark(moment=int(t)) | Mark(picture=int(t)):
             shown = session.shown_history
             newest = t == len(shown.moments) - 1  # it follows what comes
-            place = shown.place(session.selected_item, t)
+            came = [(event.label, event.slot) for event in shown.moments[t].events]
+            kept = shown.place(session.selected_item, t)
+            # a picture chooses the view that came with it, and so does a moment without the chosen view
+            place = next(iter(came), kept) if mark.picture is not None else kept or next(iter(came), None)
             return _selected(session, "memory", moment=None if newest else t, item=place)
         case Mark(point=int(i)) if cloud is not None:
             picture = int(cloud.points.picture[i])

@@ -140,14 +140,15 @@ def _shipped(folders: DataFolders, name: str) -> tuple[StreamTrajectory, MemoryT
 
 
 def replacing_item(history: MemoryTable) -> tuple[int, int] | None:
-    """Class and slot of the latest view that is held and took another one's place; else of the latest that is held."""
+    """Class and slot of the latest view that is held and took another one's place; else of the latest that is held; None: of
+    none."""
     taken = {
         (event.label, event.slot, moment.pictures - 1)
         for moment in history.moments
         for event in moment.events
         if event.replaced_born is not None
     }
-    born = {(k, slot): int(history.born[row]) for k, slot, row in history.held()}
+    born = {(k, slot): int(history.born[row]) for k, slot, row in (history.held() if history.moments else ())}
     return max(reversed(born), key=lambda at: ((*at, born[at]) in taken, born[at]), default=None)
 
 
