@@ -79,7 +79,7 @@ def stream_history(
 def show_stream(state: StreamState, folders: DataFolders, one: StreamRun) -> None:
     """Put a stream on screen, as far as it is written."""
     if state.recording is None or state.recording.name != one.name:
-        state.close()
+        state.views, state.thumbnails = {}, {}
     if one.stored:
         state.show(one, *_shipped(folders, one.name))
         return

@@ -17,6 +17,7 @@ from rita_demo.ui.inside import sections, what_if
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.wording import MIN_CHANGE
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
