@@ -93,9 +93,9 @@ def dataset_title(one: StreamRun) -> str:
 def headline(session: Session) -> str:
     """HTML: what a stream says about the memory, or what a memory of the visitor's own holds."""
     stream, t = session.stream, session.selected_moment
-    if session.run is None:  # the page is being loaded
-        return ""
     if stream.trajectory is None:
+        if session.run is None:  # the page is being loaded
+            return ""
         if session.selected_entry is not None and len(session.selected_entry.held):
             return f"{held_text(session)}."
         if not session.at_latest_moment and session.selected_entry is not None:
