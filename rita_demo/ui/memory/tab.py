@@ -169,7 +169,7 @@ class MemoryTab:
             )
             self.views = add(table, self._views, "memory")
             with gr.Row(elem_classes="chosen-row"):
-                self.table_button = DownloadButtons({"csv": "As CSV, with boxes"}, elem_id="views-export")
+                self.table_button = DownloadButtons({"csv": "As CSV"}, elem_id="views-export")
                 self.rows_button = DownloadButtons({"jsonl": "Rows (JSON lines)"}, elem_id="rows-export", visible=False)
             add(self.rows_button, lambda session: gr.update(visible=session.stream.history is not None), "memory")
 
