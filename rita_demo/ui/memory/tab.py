@@ -181,7 +181,7 @@ class MemoryTab:
         boxes = {view.id: memory.box[row] for row, view in views.items()}
         return "the memory of this page" if stream is None else stream.title, memory, tuple(views.values()), boxes
 
-    def _views(self, session: Session) -> list[list[Any]]:
+    def _views(self, session: Session) -> PanelValue:
         """The rows of the table."""
         if not session.shown_history.moments:
             return []
@@ -189,7 +189,7 @@ class MemoryTab:
         found = []
         for row in view_rows(title, memory.names, views, boxes):
             by_name = dict(zip(COLUMNS, row, strict=True))
-            by_name |= {name: by_name[name] + 1 for name in COUNTED if isinstance(by_name[name], int)}
+            by_name |= {name: n + 1 for name in COUNTED if isinstance(n := by_name[name], int)}
             by_name["entropy"] = round(float(str(by_name["entropy"])), 4)
             found.append([by_name[name] for name in SHOWN_COLUMNS])
         return found
@@ -243,12 +243,12 @@ class MemoryTab:
         ):
             self.opener.bind_event(button.click, opened)
         safe, said = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
-        for button, save in (
+        for files, save in (
             (self.export, self.on_export),
             (self.table_button, self.on_table),
             (self.rows_button, self.on_rows),
         ):
-            button.click(safe(save), visitor, [*said, button], **immediate_event(save))
+            files.click(safe(save), visitor, [*said, files], **immediate_event(save))
         gallery = [context.error_banner, self.sorted_out, *self.chosen_buttons.components]
         self.outcome.input(
             safe(self.pick_outcome), [visitor, self.outcome], gallery, **immediate_event(self.pick_outcome)
