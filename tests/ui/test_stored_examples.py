@@ -272,7 +272,7 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
         tab.pick_memory(name, place)
         assert (session.history, menu()[1]) == (history, place)
     for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
-        with pytest.raises(DemoError, match="no stored|No memory is chosen"):
+        with pytest.raises(DemoError, match=r"no stored|No memory is chosen"):
             tab.pick_memory(name, bad)
     _, other = visitor(tab, "memory")
     assert len(panels.menu(other)["choices"]) == 1 + len(stored), "nobody sees another's"

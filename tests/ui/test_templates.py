@@ -47,7 +47,14 @@ SMALL: dict[str, dict[str, Any]] = {
         **{"says": EVIL, "note": EVIL, "missing": EVIL},
         "classes": [(EVIL, True, 0, [(0, 0, "", "✓", True, True, True, EVIL)])],
     },
-    "stored_view": {"name": EVIL, "crop": EVIL, "whole": EVIL, "frame": EVIL, "facts": [(EVIL, EVIL, EVIL)]},
+    "stored_view": {
+        "stored_as": EVIL,
+        "name": EVIL,
+        "crop": EVIL,
+        "whole": EVIL,
+        "frame": EVIL,
+        "facts": [(EVIL, EVIL, EVIL)],
+    },
     "table": {"columns": [EVIL], "rows": [(EVIL, [EVIL])], "css": EVIL, "scrolls": EVIL, "kinds": [EVIL]},
 }
 

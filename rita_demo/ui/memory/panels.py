@@ -247,7 +247,8 @@ def stored_view(session: Session, folders: DataFolders) -> str:
     if event is not None:
         born = event.replaced_born
         facts.append(("it replaced", "nothing" if born is None else f"one of picture {born + 1}", ""))
-    return html("stored_view", name=name, crop=crop, whole=whole, frame=frame, facts=facts)
+    stored_as = wording.term_html("pseudo-label", "Stored as")
+    return html("stored_view", stored_as=stored_as, name=name, crop=crop, whole=whole, frame=frame, facts=facts)
 
 
 def _short(file: str) -> str:

@@ -186,11 +186,11 @@ class MemoryTab:
         if not session.shown_history.moments:
             return []
         title, memory, views, boxes = self._view_rows(session)
-        found = []
+        found = list[JsonValue]()
         for row in view_rows(title, memory.names, views, boxes):
-            by_name = dict(zip(COLUMNS, row, strict=True))
+            by_name: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
             by_name |= {name: n + 1 for name in COUNTED if isinstance(n := by_name[name], int)}
-            by_name["entropy"] = round(float(str(by_name["entropy"])), 4)
+            by_name["entropy"] = round(by_name["entropy"], 4)
             found.append([by_name[name] for name in SHOWN_COLUMNS])
         return found
 

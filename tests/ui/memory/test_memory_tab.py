@@ -75,7 +75,7 @@ def test_a_stored_view_selects_its_class_and_view_in_every_room(client) -> None:
     assert (at.item, at.k, at.view) == ((k, 0), k, client.session.history.state_at().view[k, 0])
     assert shelf(client.session).count('aria-pressed="true"') == shelf(client.session).count('tabindex="0"') == 1
     told = detail(client.session)
-    assert f'Stored as <b class="cache">{NAMES[k]}</b>' in told
+    assert f'<b class="cache">{NAMES[k]}</b>' in told
     assert told.count("<img") == 2, "the crop, and the picture with its frame"
     assert f"<dd>{client.items[0].entropy:.3f}</dd>" in told
     assert "<dt>it replaced</dt><dd>nothing</dd>" in told
