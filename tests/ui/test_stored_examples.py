@@ -73,6 +73,8 @@ def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a
     assert session.selected_item is not None
     assert "<dt>it replaced</dt><dd>one of picture" in panels.stored_view(session, tab.folders)
     assert panels.remove_button(session)["visible"] is False
+    with pytest.raises(DemoError, match="nothing is removed from it"):
+        tab.on_remove(name)
     chosen(tab, name, moment=3)
     assert "Picture 3 of 40" in panels.happened(session)
     for one in evaluation_page.shipped_streams()[1:]:

@@ -79,6 +79,8 @@ def menu(session: Session) -> PanelValue:
         text += f", memory {n + 1}" * (text in (one for one, _ in choices))
         choices.append((text, str(n)))
     known, shown = session.stream.known, session.stream.recording
+    if shown is not None and shown.name not in {one.name for one in known}:  # it has just begun
+        known = (shown, *known)
     choices += [(f"{dataset_title(one)}, stored", one.name) for one in known if one.stored]
     choices += evaluation_page.stream_choices(one for one in known if not one.stored)
     return gr.update(choices=choices, value=str(session.memories.in_use) if shown is None else shown.name)

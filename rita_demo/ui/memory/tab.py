@@ -357,6 +357,8 @@ class MemoryTab:
 
     def on_remove(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
+        if session.stream.history is not None:
+            raise DemoError("This memory is a stream's: nothing is removed from it.", "Choose yours in the menu.")
         history, item, row = session.history, session.selection.item, session.selected_item
         if item is None or row is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
