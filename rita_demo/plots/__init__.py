@@ -4,8 +4,13 @@ from rita_demo.plots.attack.attack_steps import attack_steps
 from rita_demo.plots.decision.cost_and_plan_matrix import plan_heatmap
 from rita_demo.plots.decision.costs import class_costs
 from rita_demo.plots.decision.views import view_answers, view_entropies
-from rita_demo.plots.memory.cache import cache_distances
-from rita_demo.plots.memory.stream import cache_growth, cache_insertions, class_cache, class_timeline, running_accuracy
+from rita_demo.plots.memory.stream import (
+    cache_growth,
+    cache_insertions,
+    class_timeline,
+    memory_accuracy,
+    running_accuracy,
+)
 from rita_demo.plots.paper.ablations import sweep_lines
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy, run_times
 from rita_demo.plots.paper.feature_cloud import feature_cloud

@@ -29,7 +29,12 @@ function mark() {
     document.documentElement.classList.toggle(name, !!document.getElementById(id)?.querySelector(query));
 }
 
-new MutationObserver(() => (follow(), mark())).observe(document, { childList: true, subtree: true });
+// Gradio gives the words that filter a table no name.
+function nameFilters() {
+  for (const input of document.querySelectorAll("input.search-input:not([aria-label])")) input.setAttribute("aria-label", "Filter these rows");
+}
+
+new MutationObserver(() => (follow(), mark(), nameFilters())).observe(document, { childList: true, subtree: true });
 
 // Escape closes a term's explanation, whether it was opened by the keyboard or by a pointer.
 document.addEventListener("keydown", (event) => {

@@ -25,7 +25,6 @@ from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, ModelPoo
 from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelRegistry, Updates
-from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.header.save_run import SaveButton, bind_save
 from rita_demo.ui.inside.tab import InsideTab
@@ -35,7 +34,6 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.story.view import loading
-from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TABLES, TOUCH, font_face, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
@@ -96,18 +94,14 @@ def build(
             with gr.Tab("Arena", id="arena") as third:
                 arena = ArenaTab(context, folders, opener, menu.show_model)
             with gr.Tab("Memory", id="memory") as fourth:
-                memory = MemoryTab(context, folders, opener)
-                stream = StreamTab(context, folders, tab.form, opener)
+                memory = MemoryTab(context, folders, tab.form, opener)
             with gr.Tab("Figures", id="figures") as fifth:
                 figures = FiguresTab(context, folders, opener)
         tab.bind_events(first, share, inside.parts)
         inside.bind_events(second)
         arena.bind_events(third, menu.shown)
-        memory.bind_events()
-        stream.bind_events()
-        bind_selection(context, memory.room, {"moment": memory.moment, "picture": stream.slider})
-        context.bind_room(fourth, *stream.opened)
-        figures.bind_events(fifth, tab.form, stream.bind_chosen)
+        memory.bind_events(fourth)
+        figures.bind_events(fifth, tab.form, memory.streaming.bind_chosen)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)

@@ -12,7 +12,7 @@ from tests.e2e.scan import severe_findings
 pytestmark = pytest.mark.e2e
 
 #: What shows that a tab is filled; other tabs wait for nothing from the server.
-READY_SELECTORS = {"Inside": "#in-plan-attacked .heatmaplayer image", "Memory": "#contents img"}
+READY_SELECTORS = {"Inside": "#in-plan-attacked .heatmaplayer image", "Memory": "#memory-shelf img"}
 #: Where the focus is, and whether it is visible. The slider over a picture is invisible: its frame shows it.
 FOCUSED_ELEMENT_JS = """() => {
   const now = document.activeElement, probe = document.createElement("i");

@@ -99,10 +99,8 @@ def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the
     page.locator("#fig-stream").click()
     expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
     expect(status).to_contain_text(f"{len(pictures)} chosen pictures are the next stream, among 6 class names.")
-    expect(page.locator("#stream-status")).to_contain_text(
-        f"All {len(pictures)} pictures are decided", timeout=LONG_TIMEOUT_MS
-    )
-    expect(page.locator("#stream-heading")).to_contain_text("textures val:chosen, 6 class names")
+    expect(status).to_contain_text(f"All {len(pictures)} pictures are decided", timeout=LONG_TIMEOUT_MS)
+    expect(page.locator("#memory-standings")).to_contain_text("textures val:chosen, 6 class names")
 
 
 def test_the_classes_of_the_cloud_are_chosen_by_name(figures_page: Page) -> None:

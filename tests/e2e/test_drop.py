@@ -103,8 +103,8 @@ def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload(page: Page
 def test_a_drop_in_the_lab_goes_to_the_story(page: Page) -> None:
     file, pixels = picture(9)
     open_lab(page, "Memory")
-    expect(page.locator("#memory-strip")).to_be_visible()
-    assert page.evaluate(DROP, ["#memory", [file], ""]) == [True] * 3
+    expect(page.locator("#memory-headline")).to_be_visible()
+    assert page.evaluate(DROP, ["#memory-headline", [file], ""]) == [True] * 3
     expect_level(page, "story")
     expect_shown(page, pixels)
 

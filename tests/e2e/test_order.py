@@ -115,6 +115,7 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
 
     open_what_if(page)
     open_tab("Memory")
+    page.locator("#memory-drawer > button").click()
     open_fold(page, "Download a public dataset")
     for limit in ("0.6", "0.7"):  # without an earlier message on screen, and with one
         before = message.get_attribute("data-number") if message.count() else ""
@@ -193,7 +194,7 @@ def test_a_tab_that_is_opened_before_the_server_knows_the_page_is_drawn_when_it_
             page.wait_for_selector(".story:not([hidden]) .answers td")
             open_lab(page, "Memory")
             page.wait_for_timeout(PATIENCE_MS)
-        expect(page.locator("#stream-says")).to_contain_text("Stored example.")
+        expect(page.locator("#memory-headline")).to_contain_text("After 40 pictures")
         expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
 
 

@@ -28,7 +28,7 @@ def test_a_run_that_ends_while_the_visitor_changes_rooms_is_in_every_room(page: 
     open_lab(page, "Inside")
     open_lab(page, "Memory")
     expect(page.locator("#status")).to_contain_text("Done in")
-    expect(page.locator("#contents [aria-label*='A cup of coffee']")).to_be_visible()
+    expect(page.locator("#happened")).to_contain_text("A cup of coffee")
     open_lab(page, "Inside")
     expect(page.locator("#verdicts")).to_contain_text("cup")
     page.locator("[data-level=story]").click()
@@ -46,7 +46,7 @@ def test_of_two_quick_changes_of_room_the_later_one_wins(page: Page) -> None:
     crop.click()
     expect(page.locator("#in-view")).to_contain_text("View 5 on its own")
     open_lab(page, "Memory")
-    expect(page.locator("#contents button").first).to_be_visible()
+    expect(page.locator("#memory-shelf button").first).to_be_visible()
 
 
 def test_a_press_during_a_run_is_answered_before_it_ends(page: Page) -> None:

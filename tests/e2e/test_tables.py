@@ -24,34 +24,6 @@ def column(table: Locator, number: int) -> list[str]:
     return list(table.evaluate(COLUMN_JS, number))
 
 
-def test_rows_are_filtered_by_words_and_stay_so_when_the_table_is_drawn_anew(page: Page) -> None:
-    open_lab(page, "Memory")
-    table, count = page.locator("#log table"), page.locator("#log caption [role=status]")
-    words = table.get_by_role("searchbox", name="Filter these rows by words")
-    expect(words).to_be_visible()
-    everything = column(table, 1)
-    wanted = [title for title in everything if "attacked" in title]
-    assert 0 < len(wanted) < len(everything)
-    words.focus()
-    page.keyboard.type("attacked stream")
-    expect(count).to_have_text(f"{len(wanted)} of {len(everything)} rows")
-    assert column(table, 1) == wanted
-    table.get_by_role("button", name="Sort by moment").press("Enter")
-    assert [int(number) for number in column(table, 0)] == sorted(map(int, column(table, 0)))
-    words.focus()
-    page.locator("#contents button[aria-pressed=false]").first.evaluate("(view) => view.click()")  # draws the log anew
-    expect(page.locator("#contents button[aria-pressed=true]")).to_have_count(1)
-    expect(words).to_have_value("attacked stream")
-    expect(words).to_be_focused()
-    expect(count).to_have_text(f"{len(wanted)} of {len(everything)} rows")
-    assert column(table, 1) == wanted[::-1]
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")
-    expect(count).to_have_text("")
-    assert len(column(table, 1)) == len(everything)
-    assert severe_findings(page, "#log") == []
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_what_is_missing_comes_last_and_numbers_are_no_words(page: Page) -> None:

@@ -6,10 +6,10 @@ import re
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from rita_demo.method.sinkhorn import transport
-from tests.e2e.conftest import TOLD_JS, open_lab
+from tests.e2e.conftest import open_lab
 from tests.e2e.scan import severe_findings
 from tools.bench.page import main_thread_seconds
 
@@ -121,18 +121,6 @@ def test_no_crop_covers_another_and_the_drawing_names_sentences_costs_and_the_wi
     assert left["x"] + left["width"] < right["x"]
     heads = toy.locator(".sums th[scope=col]").all_text_contents()
     assert sorted(toy.locator(".sentences p").all_inner_texts()) == sorted(text for text in heads if text != "crop")
-
-
-@pytest.mark.nightly
-def test_a_touch_screen_is_told_of_no_keys(browser: Browser, address: str) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    phone = context.new_page()
-    phone.goto(address)
-    phone.wait_for_function(TOLD_JS)
-    open_lab(phone, "Memory")
-    expect(phone.locator("#contents .keys")).to_contain_text("Arrow keys")
-    expect(phone.locator("#contents .keys")).to_be_hidden()
-    context.close()
 
 
 @pytest.mark.nightly

@@ -55,7 +55,6 @@ EVENTS: tuple[Any, ...] = (
     {"kind": "json"},
     {"sample": "motorcycle"},
     {"picture": 1},
-    {"stream_k": 1},
     {"point": 0, "cloud_k": 1, "chip": 1},
 )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import cache_growth, cache_insertions, class_cache, class_timeline, running_accuracy
+from rita_demo.plots import cache_growth, cache_insertions, class_timeline, memory_accuracy, running_accuracy
 from rita_demo.plots.memory.stream import MAX_MARKS, thinned_indices
 from rita_demo.records.measurement import AccuracyCurve, RememberedView, StreamTrajectory
 
@@ -56,6 +56,25 @@ def test_accuracy_is_a_line_with_its_band_per_method_on_the_axis_of_the_whole_st
     assert "RITA, first 2: 100 % right" in figure.meta["alt"]
 
 
+def test_the_memory_kept_lies_under_the_dashed_line_without_it_and_the_axis_has_a_place_for_every_picture(
+    trajectory,
+) -> None:
+    curves, answers = trajectory.curves, trajectory.answers
+    without = {"rita:off": curves["rita"]}
+    more = replace(trajectory, curves=curves | without, answers=answers | {"rita:off": answers["rita"]})
+    more = replace(more, titles=more.titles | {"rita:off": "RITA, without memory"})
+    figure = memory_accuracy(more, 2)
+    kept, dashed, clip = figure.data
+    assert list(kept.y) == list(dashed.y) == pytest.approx([100, 100, 200 / 3, 75])
+    assert list(clip.y) == pytest.approx([0, 50, 100 / 3, 25])
+    assert dashed.line.dash == "dash" != kept.line.dash
+    assert kept.line.width > dashed.line.width
+    assert tuple(figure.layout.xaxis.range) == (0.5, 10.5)
+    assert figure.layout.margin.l == figure.layout.margin.r == 0, "the pictures below stand under their places"
+    assert figure.layout.shapes[0].x0 == 2
+    assert [one.name for one in memory_accuracy(trajectory, 1).data] == ["RITA", "CLIP"]
+
+
 def test_an_own_method_that_is_not_loaded_has_its_line_and_lines_that_coincide_are_said_to(trajectory) -> None:
     curves, answers = trajectory.curves, trajectory.answers
     more = replace(
@@ -91,23 +110,9 @@ def test_a_view_under_its_true_class_is_a_circle_and_another_a_cross(trajectory)
     assert "true class: cup, attacked" in wrong.customdata[0][1]
 
 
-def test_classes_keep_their_position_at_another_time(trajectory) -> None:
-    first, _, last = trajectory.insertions
-    end, start = {0: first, 1: last}, {0: first}
-    late, early = (class_cache(trajectory, now, end) for now in (end, start))
-    assert late.layout.yaxis.ticktext == early.layout.yaxis.ticktext
-    held, pure, strength = late.data
-    assert (list(held.x), list(pure.x), list(strength.x)) == ([1, 2], [1, 1], [1.0, 0.8])
-    assert list(early.data[0].x) == [1, 0]
-    assert list(early.data[2].y) == [0]  # a class without views has no agreement
-    chosen = class_cache(trajectory, end, end, 1).data[0]
-    assert [k for (k, _), pale in zip(chosen.customdata, chosen.marker.opacity) if pale == 1] == [1]
-    assert set(class_cache(trajectory, end, end, 2).data[0].marker.opacity) == {1.0}  # it holds nothing
-
-
 def test_figures_of_an_empty_memory_show_a_message(trajectory) -> None:
     bare = replace(trajectory, insertions=())
-    for figure in (cache_insertions(bare, 1), cache_growth(bare, 1), class_cache(bare, {}, {})):
+    for figure in (cache_insertions(bare, 1), cache_growth(bare, 1)):
         assert figure.meta["alt"] == "Nothing has entered the memory yet."
 
 

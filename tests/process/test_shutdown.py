@@ -140,7 +140,7 @@ def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp
         assert wait_until(lambda: len(server.rows()) >= 4 or started.done(), 120)
         assert started.running()
         server.stop(signal.SIGINT)
-        assert server.events()["StreamTab.on_start"] == "cut"
+        assert server.events()["Streaming.on_start"] == "cut"
         assert "what has been stored stays" in started.result(10)
     before = server.rows()
     with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:

@@ -62,7 +62,7 @@ def test_an_answer_that_takes_long_is_not_ended(address: str, monkeypatch: pytes
     with visitor.connected():
         time.sleep(0.6)
         assert "Stored example." in visitor.open()
-        assert "agreement" in visitor.choose_room("memory")
+        assert "What the memory holds" in visitor.choose_room("memory")
 
 
 def test_of_too_many_connections_the_longest_silent_one_is_closed(

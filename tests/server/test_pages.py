@@ -54,7 +54,7 @@ def test_a_closed_heartbeat_of_an_invented_page_builds_nothing(address: str, pag
     assert none_open(page)
     assert page.state_holder.session_data == known
     assert len(SESSIONS) == sessions
-    assert "agreement" in visitor.choose_room("memory")
+    assert "What the memory holds" in visitor.choose_room("memory")
 
 
 def test_what_is_kept_of_a_page_is_deleted_with_its_last_heartbeat(address: str, page: gr.Blocks) -> None:
@@ -71,7 +71,7 @@ def test_what_is_kept_of_a_page_is_deleted_with_its_last_heartbeat(address: str,
     assert leaves.session_hash not in kept
     assert set(kept.time_last_used) == set(kept.session_data)
     assert len(SESSIONS) == sessions - 1
-    assert "agreement" in stays.choose_room("memory")
+    assert "What the memory holds" in stays.choose_room("memory")
 
 
 def test_open_heartbeats_are_limited_for_an_address_and_for_all(

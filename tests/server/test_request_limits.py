@@ -305,7 +305,7 @@ def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     assert wait_until(lambda: send_large().status_code == 503)
     answer = send_large()
     assert answer.json() == {"detail": request_limits.BUSY}
-    assert "agreement" in visitor.choose_room("memory"), "a small event passes"
+    assert "What the memory holds" in visitor.choose_room("memory"), "a small event passes"
     for line in waiting:
         line.close()
     assert wait_until(lambda: send_large().status_code != 503), "what was held is not free again"
@@ -332,7 +332,7 @@ def test_an_unreadable_body_gives_a_400(
     assert 400 <= answer.status_code < 500, answer.text
     assert answer.json()["detail"]
     assert not [one for one in caplog.records if one.exc_info], "a traceback in the log"
-    assert "agreement" in visitor.choose_room("memory"), "the next request works"
+    assert "What the memory holds" in visitor.choose_room("memory"), "the next request works"
 
 
 def test_only_requests_with_a_body_give_a_400() -> None:

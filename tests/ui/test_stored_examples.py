@@ -27,12 +27,9 @@ from rita_demo.ui.arena.table import table_html
 from rita_demo.ui.figures import feature_cloud, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.framework.chosen_buttons import ChosenButtons
-from rita_demo.ui.memory import html
-from rita_demo.ui.memory import panels as memory_panels
+from rita_demo.ui.memory import answers, panels
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session.session import STORY, Session
-from rita_demo.ui.stream import panels as stream_panels
-from rita_demo.ui.stream.tab import StreamTab
 from rita_demo.ui.widgets import wording
 from tests.ui.conftest import build_tab, chosen, form_shown
 from tests.ui.memory_client import Event
@@ -43,7 +40,7 @@ NOWHERE = DataFolders(Path("nowhere/data"), Path("nowhere/runs"))
 @pytest.fixture(scope="module")
 def tabs() -> dict[type[Any], Any]:
     engine = Engine("embedded")
-    return {kind: build_tab(kind, engine, folders=NOWHERE) for kind in (StreamTab, MemoryTab, FiguresTab, ArenaTab)}
+    return {kind: build_tab(kind, engine, folders=NOWHERE) for kind in (MemoryTab, FiguresTab, ArenaTab)}
 
 
 def visitor(tab: Any, opened: str) -> tuple[str, Session]:
@@ -57,54 +54,64 @@ def visitor(tab: Any, opened: str) -> tuple[str, Session]:
     return name, session
 
 
-def test_the_stream_tab_opens_with_a_stored_stream_at_its_end(tabs: dict[type[Any], Any]) -> None:
-    tab = tabs[StreamTab]
-    name, session = visitor(tab, "memory")
-    shown = stream_panels.shown_stream(session, tab.folders)
-    right = int(shown.trajectory.curves["rita"].right.sum())
-    text = stream_panels.says(shown)
-    assert shown.t == len(shown.trajectory.pictures) == 40
-    assert "Stored example." in text
-    assert f"RITA has {right} right with its memory" in text
-    assert stream_panels.latest_pictures(shown).count("<img") == 8, "textures come with the program"
-    for title, value in tab._stored_choices(session)[tab.stored_menu]["choices"]:
-        assert title.startswith("Stored example: ")
-        tab.open_stored(name, value)
-        assert session.stream.recording.name == value
-        assert "class names" in stream_panels.heading(stream_panels.shown_stream(session, tab.folders))
-    missing = stream_panels.latest_pictures(stream_panels.shown_stream(session, tab.folders))
-    assert missing.count("<img") == 0, "no photograph comes with the page"
-    for picture, text in zip(session.stream.trajectory.pictures[-8:], missing.split("<button")[1:]):
-        folder, file = picture.removesuffix(".jpg").split("/")[-2:]
-        assert f">{folder}/{file}</span>" in text.replace("\u200b", "").replace("&#8203;", ""), "but its name and class"
-        assert "?" not in text
-    tab.context.panels.open(session, "memory")
-    held = html.contents(session)
-    assert held.count("class='blank named'") == len(session.memory.example.history.current.held)
-
-
-def test_the_memory_tab_opens_with_the_memory_of_the_stored_stream(tabs: dict[type[Any], Any]) -> None:
+def test_the_memory_opens_with_a_stored_stream_at_its_end_and_every_stream_has_a_shelf(
+    tabs: dict[type[Any], Any],
+) -> None:
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
-    history = session.memory.example.history
-    assert session.selected_moment == len(history.moments) - 1 == 40
+    shown = panels.shown_stream(session, tab.folders)
+    right = int(shown.trajectory.curves["rita"].right.sum())
+    assert shown.t == len(shown.trajectory.pictures) == 40
+    assert (
+        f"After 40 pictures RITA has {right} right, with its memory or without: no answer changed."
+        == panels.headline(session)
+    )
+    assert panels.film(shown).count("<img") == 40, "textures come with the program"
+    assert "Stored example." in panels.conditions(shown)
+    held = panels.shelf(session, tab.folders)
+    assert held.count("<img") == len(session.shown_history.current.held)
     assert session.selected_item is not None
-    assert "Stored example." in memory_panels.says(session)
-    assert "1 view left for a surer one" in memory_panels.says(session)
-    assert "which left" in html.log(session)
-    assert html.contents(session).count("<img") == len(history.current.held)
-    assert memory_panels.remove_button(session)["interactive"] is False
+    assert "<dt>it replaced</dt><dd>one of picture" in panels.stored_view(session, tab.folders)
+    assert panels.remove_button(session)["visible"] is False
+    with pytest.raises(DemoError, match="nothing is removed from it"):
+        tab.on_remove(name)
     chosen(tab, name, moment=3)
-    assert "Moment 3: picture 3 of the stream" in memory_panels.moment_heading(session)
+    assert "Picture 3 of 40" in panels.happened(session)
+    for one in evaluation_page.shipped_streams()[1:]:
+        tab.pick_memory(name, one.name)
+        assert session.stream.recording.name == one.name
+        assert "class names" in answers.who_is_right(panels.shown_stream(session, tab.folders))
+        assert panels.film(panels.shown_stream(session, tab.folders)).count("<img") == 0, "no photograph comes with it"
+        missing = panels.shelf(session, tab.folders)
+        assert missing.count("<img") == 0
+        for _, _, row in session.shown_history.held():
+            assert f">{session.shown_history.names[session.shown_history.label[row]]}</i>" in missing
+        assert missing.count("RITA_DATA") == 1, "one line on how to get them"
     tab.pick_memory(name, "0")
     assert session.selected_entry is session.history.moments[-1]
     tab.context.panels.open(session, "memory")
-    assert session.memory.example is None, "chosen once, their own stays"
+    assert session.stream.recording is None, "chosen once, their own stays"
+
+
+def test_a_memory_of_the_pictures_names_speaks_of_it_and_another_offers_that(tabs: dict[type[Any], Any]) -> None:
+    tab = tabs[MemoryTab]
+    name, session = visitor(tab, "memory")
+    engine, stored = tab.context.models.default, evaluation_page.shipped_streams()
+    said = panels.effect(session, engine, stored)
+    offered = next(one for one in stored if one.names == session.run.class_prompts.names)
+    assert "Your picture has other class names" in said
+    assert f'data-name="{offered.name}"' in said
+    tab.pick_offered(name, Event({"name": offered.name}))
+    assert session.stream.recording.name == offered.name
+    assert "On your picture: nothing" in panels.effect(session, engine, stored)
+    for forged in ({}, {"name": 7}, {"name": "../x"}):
+        with pytest.raises(DemoError):
+            tab.pick_offered(name, Event(forged))
 
 
 def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[type[Any], Any]) -> None:
     _, session = visitor(tabs[MemoryTab], "memory")
-    one, history = session.memory.example.recording, session.memory.example.history
+    one, history = session.stream.recording, session.stream.history
     empty = history.state_at(0)
     for t, entry in enumerate(history.moments):
         state, wanted = history.state_at(t), one.cache_after(empty, t)
@@ -117,7 +124,7 @@ def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[t
 def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
-    one = session.memory.example.recording
+    one = session.stream.recording
     made = saved_csv(tab.on_table(name)[tab.table_button])
     wanted = stored_views(one.cells["rita"].parents[1])
     wanted = wanted[wanted.stream == one.title]
@@ -134,9 +141,8 @@ def saved_csv(value: str) -> pandas.DataFrame:
     return pandas.read_csv(io.BytesIO(base64.b64decode(json.loads(value)["address"].partition("base64,")[2])))
 
 
-@pytest.mark.parametrize("kind", [MemoryTab, StreamTab])
-def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: type[Any], tabs, monkeypatch) -> None:
-    tab = tabs[kind]
+def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(tabs, monkeypatch) -> None:
+    tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
     one = evaluation_page.shipped_streams()[0]
     empty = tab.context.models.default.empty_cache
@@ -149,13 +155,14 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(kind: typ
     held = one.cache_after(empty(run.class_prompts, run.settings), 40)
     assert run.cache_before.count.tolist() == held.count.tolist()
     assert np.array_equal(run.cache_before.features, held.features)
-    assert session.memory.example is None
+    assert session.stream.recording.name == one.name, "it stays on screen, and speaks of the picture now"
+    assert "On your picture" in panels.effect(session, tab.context.models.default, (one,))
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
     assert form_shown(tab, session)[tab.opener.fill_form.__self__.form.fields["vocabulary"]] == "dtd"
     monkeypatch.setattr(tab.context.models.default, "weights_key", lambda: "others")
     before = session.memories
     with pytest.raises(DemoError, match="was measured with the model"):
-        list(tab.decide_own(name) if kind is StreamTab else _again(tab, name, session))
+        list(tab.decide_own(name))
     assert session.memories is before, "a press that fails changes nothing"
 
 
@@ -175,8 +182,6 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
     textures = next(one for one in evaluation_page.shipped_streams() if one.columns["dataset"] == "textures")
-    session.stream.show(textures)
-    tab.context.panels.open(session, "memory")
     born = int(session.shown_history.born[session.selected_item])
     row = textures.rows()[born]
     updates = opened_picture(tab, name)
@@ -187,9 +192,10 @@ def test_a_stored_views_picture_becomes_the_first_tabs_and_the_memory_says_whose
     assert shown[fields["truth"]]["value"] == row["label"] == run.class_prompts.names[run.label]
     assert session.attack_defend.settings["view_seed"] == row["picture_seed"] == run.settings.view_seed
     assert kept_and_in_use(session) == (1, 1), "the memory of before is kept"
-    pictures = f"{born} picture{'s' * (born != 1)} and 1 decided here"
-    assert f"The memory of a stream ({textures.title}) after {pictures}" in memory_panels.says(session)
+    assert session.history.origin == f"a stream ({textures.title})"
+    assert len(session.history.moments) == born + 2
 
+    tab.pick_memory(name, "1")
     k, slot, n = next(at for at in session.history.held() if session.history.born[at[2]] < born)
     session.select(item=(k, slot), moment=None)
     stored, truth = textures.rows()[session.history.born[n]], session.history.truth[n]
@@ -216,10 +222,8 @@ def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_ope
     tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
     tab.pick_memory(name, "0")
-    assert memory_panels.open_button(session)["interactive"] is False, "no view is chosen"
     k, slot, row = session.history.held()[0]
-    session.select(item=(k, slot))
-    assert memory_panels.open_button(session)["interactive"]
+    assert session.selection.item == (k, slot), "one is chosen"
     shown = session.run
     assert session.history.picture[row].startswith("The example")
     opened_picture(tab, name)
@@ -233,13 +237,6 @@ def test_a_stored_view_whose_picture_is_not_kept_says_so_and_its_own_picture_ope
     with pytest.raises(DemoError, match="The picture “A picture of mine” is not kept"):
         opened_picture(tab, name)
     assert (session.history, session.run) == before
-    assert memory_panels.says(session).startswith("<p class='says'>Your memory after ")
-
-
-def _again(tab: Any, name: str, session: Session) -> Any:
-    session.shared_run = session.run
-    tab.context.panels.open(session, "memory")
-    return tab.decide_own(name)
 
 
 def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[type[Any], Any]) -> None:
@@ -250,21 +247,18 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
     assert len(own.label)
 
     def menu() -> tuple[list[tuple[str, str]], str]:
-        drawn = memory_panels.menu(session, tab.stored)
+        drawn = panels.menu(session)
         return drawn["choices"], drawn["value"]
 
     choices, value = menu()
-    held = f"{wording.view_count(len(own.current.held))} of {len(own.names)} class names"
-    assert choices[0] == (f"Yours: {held}", "0")
+    assert choices[0] == (f"My memory: {wording.view_count(len(own.current.held))}", "0")
     assert [one for _, one in choices[1:]] == [one.name for one in stored]
-    assert all(text.startswith("Stored example: ") for text, _ in choices[1:])
+    assert all(text.endswith(", stored") for text, _ in choices[1:])
     assert value == stored[0].name, "until another is chosen"
     for one in (*stored, stored[0]):
         updates = tab.pick_memory(name, one.name)
-        assert menu()[1] == one.name == session.memory.example.recording.name
-        assert one.title in memory_panels.says(session).replace("&amp;", "&")
-        assert tab.undo_button in updates
-        assert memory_panels.own_memory_button(session)["interactive"] is False
+        assert menu()[1] == one.name == session.stream.recording.name
+        assert {tab.accuracy, tab.shelf} <= updates.keys(), "its memory and its accuracy together"
         assert session.history is own, "shown, not used"
         tab.context.panels.open(session, "memory")
         assert menu()[1] == one.name, "it stays when the tab is opened again"
@@ -275,29 +269,30 @@ def test_every_memory_is_chosen_in_one_menu_and_is_as_it_was_left(tabs: dict[typ
         pass
     theirs = session.history
     assert kept_and_in_use(session) == (1, 1)
-    assert [text.partition(":")[0] for text, _ in menu()[0][:2]] == ["Yours", f"A stream ({stored[1].title})"]
+    assert menu()[0][1][0].startswith(f"From a stream ({stored[1].title}), ")
     for place, history in (("0", own), ("1", theirs), ("0", own)):
         tab.pick_memory(name, place)
         assert (session.history, menu()[1]) == (history, place)
     for bad in ("2", "-1", "/none", "", None, 0, ["0"], True):
-        with pytest.raises(DemoError, match="no memory of that name"):
+        with pytest.raises(DemoError, match=r"no stored|No memory is chosen"):
             tab.pick_memory(name, bad)
     _, other = visitor(tab, "memory")
-    assert len(memory_panels.menu(other, tab.stored)["choices"]) == 1 + len(stored), "nobody sees another's"
+    assert len(panels.menu(other)["choices"]) == 1 + len(stored), "nobody sees another's"
 
 
 def test_opening_one_picture_of_a_stream_after_another_leaves_one_memory_unless_something_was_added(
     tabs: dict[type[Any], Any],
 ) -> None:
-    stream = tabs[StreamTab]
+    stream = tabs[MemoryTab]
     name, session = visitor(stream, "memory")
     own = session.history
     for t in (3, 5, 4):
         chosen(stream, name, picture=t)
-        for _ in stream.open_memory(name):
+        for _ in stream.open_inside(name):
             pass
         assert kept_and_in_use(session) == (1, 1)
         assert session.memories.histories[0] is own
+        assert session.selected_moment == t, "the stream is as it was left"
     session.history = session.history.emptied()
     changed = session.history
     for _ in stream.open_inside(name):
@@ -367,7 +362,7 @@ def saved(buttons: ChosenButtons, visitor: str, kind: str) -> bytes:
 def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_selection(
     tabs: dict[type[Any], Any],
 ) -> None:
-    tab = tabs[StreamTab]
+    tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
     buttons, trajectory = tab.chosen_buttons, session.stream.trajectory
     for outcome in ("rita", "ensemble", "none"):
@@ -439,15 +434,16 @@ def test_the_arena_opens_filled_for_the_worked_example_and_for_no_other_picture(
 
 
 def test_opening_a_picture_sets_picture_names_true_class_and_settings_of_the_first_tab(tabs) -> None:
-    tab = tabs[StreamTab]
+    tab = tabs[MemoryTab]
     name, session = visitor(tab, "memory")
     one, fields = session.stream.recording, tab.opener.fill_form.__self__.form.fields
     session.attack_defend.sample = "motorcycle"
-    list(tab.open_remembered(name, Event({"picture": 2})))
+    chosen(tab, name, picture=2)
+    list(tab.open_inside(name))
     shown = form_shown(tab, session)
-    row, chosen, run = one.rows()[1], session.attack_defend, session.run
-    assert chosen.sample is None
-    assert open_picture(chosen.source).key == run.clean.picture.key
+    row, asked, run = one.rows()[1], session.attack_defend, session.run
+    assert asked.sample is None
+    assert open_picture(asked.source).key == run.clean.picture.key
     assert shown[fields["truth"]]["value"] == row["label"]
     assert (shown[fields["vocabulary"]], shown[fields["budget"]]) == ("dtd", run.settings.budget)
-    assert chosen.settings["view_seed"] == row["picture_seed"]
+    assert asked.settings["view_seed"] == row["picture_seed"]

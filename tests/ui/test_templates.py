@@ -64,11 +64,20 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "measured": {"cells": [(SimpleNamespace(accuracy=1, low=0, high=2, n=EVIL), EVIL)], "more": 1},
     "open_picture": {"n": 0, "name": EVIL, "image": EVIL},
-    "stream": {
-        "recording": SimpleNamespace(title=EVIL, about=EVIL, header=SimpleNamespace(omission=EVIL)),
-        "t": 1,
-        "expected": 2,
-        "facts": [EVIL],
+    "effect": {"image": EVIL, "lead": EVIL, "text": EVIL, "offer": EVIL, "offered": EVIL},
+    "film": {"pictures": [(1, "", 0, True, EVIL)], "t": 1, "places": 1, "before": 0, "after": 1},
+    "happened": {"heading": EVIL, "what": EVIL, "answers": [(EVIL, EVIL, True)], "entered": EVIL},
+    "shelf": {
+        **{"says": EVIL, "note": EVIL, "missing": EVIL},
+        "classes": [(EVIL, True, 0, [(0, 0, "", "✓", True, True, True, EVIL)])],
+    },
+    "stored_view": {
+        "stored_as": EVIL,
+        "name": EVIL,
+        "crop": EVIL,
+        "whole": EVIL,
+        "frame": EVIL,
+        "facts": [(EVIL, EVIL, EVIL)],
     },
     "table": {"columns": [EVIL], "rows": [(EVIL, [EVIL])], "css": EVIL, "scrolls": EVIL, "kinds": [EVIL]},
 }

@@ -1,4 +1,4 @@
-"""What comes with this project for *Stream*, *Memory* and *Figures*: measured once, shown before anything is computed.
+"""What comes with this project for *Memory* and *Figures*: measured once, shown before anything is computed.
 
 A stored stream is a run folder without the features and pictures that ``evaluate`` keeps to resume: numbers, boxes and
 names of files. A stored cloud has thumbnails of drawn textures alone. ``python -m tools.story.lab`` makes both.

@@ -1,4 +1,4 @@
-"""Tables of *Stream* and *Figures* as CSV files."""
+"""Tables of *Memory* and *Figures* as CSV files."""
 
 from collections.abc import Sequence
 

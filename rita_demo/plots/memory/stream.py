@@ -1,7 +1,6 @@
 """A stream up to a selected picture: accuracy, size and purity of the cache, and its insertions."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,18 +8,57 @@ import numpy as np
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour
-from rita_demo.plots.shapes import category_axis, outlined, percent_ticks, ticks, vertical_line
-from rita_demo.plots.theme import COLOURS, GLYPHS, TRANSPARENT, annotation, axis, dim_marks, finalise, message_figure
+from rita_demo.plots.shapes import outlined, percent_ticks, ticks, vertical_line
+from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, dim_marks, finalise, message_figure
 from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
 MAX_BARS = 40  # symbols of one line
-MAX_CLASSES = 10
 LEGEND_LINE = 50  # letters of the methods' names in one line of a legend
 ROW_HEIGHT, FRAME_HEIGHT, MOST_HEIGHT = 13, 78, 960  # pixels of a timeline: of a row, of what is around them, in all
 UNKNOWN_LOOK = "dashdot", "hexagon"  # of a method that is not loaded
 MEMORY_LOOKS = {"off": ("dash", "circle-open"), "reset": ("dashdot", "diamond-open")}  # of one that keeps no memory
 NO_INSERTIONS = "Nothing has entered the memory yet."
+
+
+#: What the memory does to the accuracy: method, role of its colour, dash, width, words.
+MEMORY_LINES = (
+    ("rita", "cache", "solid", 5, "━ RITA, memory kept"),
+    ("rita:off", "defence", "dash", 2, "┅ without it"),
+    ("clip", "quiet", "solid", 2, "━ CLIP"),
+)
+
+
+def memory_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
+    """The share of right answers so far: of RITA with its memory kept and, dashed, without it, and of CLIP. It has no margins at
+    its sides: the page shows the pictures below, each under its place. Marks carry ``customdata = (picture from 1, hover
+    text)``."""
+    figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
+    drawn = [line for line in MEMORY_LINES if line[0] in trajectory.curves]
+    for method, role, dash, width, _ in drawn:
+        figure.add_marks(
+            x=(kept + 1).tolist(),
+            y=(100 * trajectory.curves[method].accuracy[kept]).tolist(),
+            name=escaped(trajectory.titles[method]),
+            mode="lines",
+            line={"color": COLOURS[role], "dash": dash, "width": width},
+            opacity=0.55 if width > 2 else 1,  # the dashed line on it is seen
+            customdata=[[i, accuracy_text(trajectory, method, i)] for i in (kept + 1).tolist()],
+            cliponaxis=False,
+        )
+    words = "   ".join(f'<span style="color:{COLOURS[role]}">{words}</span>' for _, role, _, _, words in drawn)
+    ends = [annotation(f"{share} %", 1, share, yref="y", xanchor="right") for share in (50, 100)]
+    return finalise(
+        figure,
+        kind="memory_accuracy",
+        alt=f"{'; '.join(accuracy_text(trajectory, method, t) for method, *_ in drawn)}.",
+        marks=("picture",),
+        annotations=[annotation(f"right so far   {words}", 0, 1, yshift=6), *ends],
+        shapes=[vertical_line(t, "text")],
+        margin={"l": 0, "r": 0, "t": 30, "b": 6},
+        xaxis=axis(range=[0.5, trajectory.expected_pictures + 0.5], showgrid=False, showticklabels=False),
+        yaxis=axis(range=[-2, 104], tickvals=[0, 50, 100], showticklabels=False),
+    )
 
 
 def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
@@ -212,68 +250,6 @@ def _lifetime_text(trajectory: StreamTrajectory, view: RememberedView) -> str:
     until = "still held" if view.left is None else f"left at picture {view.left + 1}"
     words = f"{escaped(trajectory.names[view.label])}: view {view.view} of picture {view.picture + 1}, {until}"
     return words + _origin_text(trajectory, view)
-
-
-def class_cache(
-    trajectory: StreamTrajectory,
-    now: Mapping[int, RememberedView],
-    end: Mapping[int, RememberedView],
-    selected: int | None = None,
-) -> Figure:
-    """Per class: cached views (outline) and those of the right class (filled) on the left, r_k on the right.
-
-    ``now`` and ``end``: class -> the last view that entered it. The rows are the classes with the most views at the
-    ``end``, so that they stay fixed when the picture of ``now`` changes. Without the ``selected`` class none is dimmed.
-    Marks carry ``customdata = (class, hover text)``."""
-    order = sorted(end, key=lambda k: (-end[k].count, trajectory.names[k]))
-    if not order:
-        return message_figure(NO_INSERTIONS)
-    shown = order[:MAX_CLASSES][::-1]
-    place, figure = list(range(len(shown))), Figure()
-    data = [[k, _class_text(trajectory, now, k)] for k in shown]
-    opacity = dim_marks(shown, selected if selected in shown else None)
-    for part, fill in (("count", TRANSPARENT), ("correct_count", COLOURS["cache"])):
-        figure.add_bar(
-            x=[getattr(now[k], part) if k in now else 0 for k in shown],
-            y=place,
-            orientation="h",
-            customdata=data,
-            marker={"color": fill, "line": {"color": COLOURS["cache"], "width": 1.5}, "opacity": opacity},
-            hovertemplate="%{customdata[1]}<extra></extra>",
-            width=0.6,
-        )
-    filled = [i for i, k in enumerate(shown) if k in now]
-    figure.add_marks(
-        x=[now[shown[i]].resultant_length for i in filled],
-        y=filled,
-        xaxis="x2",
-        customdata=[data[i] for i in filled],
-        marker={"symbol": "diamond", "size": 9, "color": COLOURS["cache"], "opacity": [opacity[i] for i in filled]},
-    )
-    rest = len(order) - len(shown)
-    more = f"; {rest} more {'class holds' if rest == 1 else 'classes hold'} some" if rest else ""
-    summary = "; ".join(_class_text(trajectory, now, k) for k in reversed(shown))
-    return finalise(
-        figure,
-        kind="class_memory",
-        alt=f"{summary}{more}.",
-        marks=("stream_k",),
-        barmode="overlay",
-        annotations=[
-            annotation("views held; filled: of the right class", 0, 1, yshift=8),
-            annotation("agreement r", 0.7, 1, yshift=8),
-        ],
-        margin={"l": 116, "r": 16, "t": 34, "b": 40},
-        xaxis=axis(range=[0, trajectory.slots + 0.1], domain=[0, 0.62], dtick=1, title=f"views, of {trajectory.slots}"),
-        xaxis2=axis(range=[-0.03, 1.05], domain=[0.7, 1], tickvals=[0, 0.5, 1], title="r (0 to 1)"),
-        yaxis=category_axis([escaped(trajectory.names[k], 14) for k in shown]),
-    )
-
-
-def _class_text(trajectory: StreamTrajectory, now: Mapping[int, RememberedView], k: int) -> str:
-    last = now.get(k)
-    count, right, r = (last.count, last.correct_count, f", r = {last.resultant_length:.3f}") if last else (0, 0, "")
-    return f"{escaped(trajectory.names[k])}: {count} of {trajectory.slots} views held, {right} of the right class{r}"
 
 
 def thinned_indices(count: int) -> np.ndarray:

@@ -22,12 +22,12 @@ from rita_demo.ui.session.session import Session
 #: the Story asks of the run's pictures; "inside": a what-if;
 #: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside* are another
 #: picture's; "form": what the form asks for, other than by its own fields; "drawer": the settings of the methods,
-#: other than by their own controls; "stream": the stream on screen;
+#: other than by their own controls; "memory": what *Memory* shows;
 #: "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
 TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side", "form", "drawer", "story")
-TOPICS += ("memory", "stream", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
+TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 #: What a new run does not change.
-OF_NO_RUN = frozenset({"form", "drawer", "stream"})
+OF_NO_RUN = frozenset({"form", "drawer"})
 
 Updates = dict[Block, Any]
 Inputs = (

@@ -16,7 +16,6 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.export import notes, used_settings
 from rita_demo.plots.labels import reference_class, sides_of
-from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import Exclusions, Run
 from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import JsonValue
@@ -149,7 +148,7 @@ def effect(before: Run, after: Run) -> str:
         answer = f"still <b>{two}</b>" if one == two else f"{one} → <b>{two}</b>"
         parts.append(f"{side}: {answer}, margin {old.margin:.4f} → {new.margin:.4f}")
     ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
-    moved = abs(ahead - then) >= MIN_CHANGE
+    moved = abs(ahead - then) >= wording.MIN_CHANGE
     by = f"changes by <b>{wording.signed(ahead - then)}</b>" if moved else "does not change"
     return (
         f"RITA, {'; '.join(parts)} ({wording.term_html('margin')} in cosine distance). "

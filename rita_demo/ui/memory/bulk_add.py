@@ -1,4 +1,4 @@
-"""Add several pictures to the memory, and decide the displayed picture with and without it."""
+"""Add several pictures to the memory."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
-from rita_demo.records import CacheState, Run, Trace
+from rita_demo.records import Run
 from rita_demo.records.errors import PictureError, SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
@@ -88,25 +88,3 @@ def add_steps(
         yield context.changed(session, "memory")
     count = f"{len(pictures)} picture{'s' * (len(pictures) != 1)}"
     yield Finished(context.done(f"{count} decided in {wording.format_seconds(time_left.elapsed)}."))
-
-
-def compare_with_empty(engine: Engine, session: Session) -> None:
-    """Decide the displayed picture from an empty cache, and from the cache of the selected moment."""
-    run = session.run
-    if run is None or engine.info.name != run.backbone.name:
-        return
-
-    def decide(state: CacheState | None) -> Trace:
-        side = run.attacked
-        return engine.decide(side.encoded_views, run.class_prompts, state, run.settings, tuning=side.trace.tuning)[0]
-
-    entry, bare, seen = session.selected_entry, session.memory.empty_cache_result, session.memory.cache_result
-    if bare is None or bare[0] is not run:
-        session.memory.empty_cache_result = (run, decide(None))
-    if (
-        entry is not None
-        and session.history.key == run.class_prompts.key
-        and (seen is None or seen[0] is not run or seen[1] is not entry)
-    ):
-        state = session.history.cache_before(run.clean.picture.key, session.selected_moment)
-        session.memory.cache_result = (run, entry, decide(state))

@@ -1,171 +1,385 @@
-"""What the panels of the tab *Memory* show, each drawn from the session once the tab is opened."""
+"""What the room *Memory* shows of the memory on screen at the selected moment: headline, accuracy, film, shelf, details."""
 
 from collections.abc import Sequence
-from html import escape
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
 
 import gradio as gr
 import numpy as np
+from markupsafe import Markup
 
 from rita_demo import plots
-from rita_demo.data.memory import IMPORTED, Moment
+from rita_demo.data.datasets import DATASETS
+from rita_demo.data.memory import MemoryTable, Moment, without_pictures
+from rita_demo.data.pictures import open_picture
+from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import StreamRun
-from rita_demo.plots.memory.cache import MIN_CHANGE
-from rita_demo.records import Run, Trace
+from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, StreamRun
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
+from rita_demo.plots.figure import Figure
+from rita_demo.process.templates import html
+from rita_demo.records import CacheEvent, CacheState, Trace
+from rita_demo.records.errors import DemoError
+from rita_demo.records.grouping import group_by
+from rita_demo.records.keys import class_prompts_key
+from rita_demo.records.measurement import StreamTrajectory
 from rita_demo.ui.framework.panels import PanelValue
+from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stored_picture import stored_pixels
+from rita_demo.ui.session.stream_state import StreamState
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.data_uri import crop_uri, jpeg_uri
 
-OTHER_NAMES = (
-    " has other class names than the picture on screen. Press “Decide my own picture with this memory” to see what it "
-    "changes there.</p>"
-)
-EMPTY_TEXT = "Appears a few seconds after a picture is run."
+FRAMES = 40  # pictures of the film; of a longer stream those around the selected one
+TILE, LARGE = 88, 260  # pixels of a crop on the shelf and in the details
+MAX_EVENTS = 3  # views that entered, in a sentence
+MISSING = "“Change” downloads them, or start the server with RITA_DATA naming their folder."
+
+
+# --- the stream on screen
+@dataclass(frozen=True)
+class ShownStream:
+    """The stream on screen up to picture ``t``, from 1."""
+
+    state: StreamState
+    folders: DataFolders
+    recording: StreamRun
+    trajectory: StreamTrajectory
+    t: int
+
+    def image(self, picture: str, side: int) -> str:
+        """HTML: the small clean picture; "" if its file is not here."""
+        src = self.state.thumbnail(self.folders, picture)
+        return Markup(f'<img src="{src}" alt="" width="{side}" height="{side}">' if src else "")
+
+    def captioned(self, figure: Figure) -> Figure:
+        """A figure with the stream and the selected picture below it when it is saved."""
+        place = f"after picture {self.t} of {self.trajectory.expected_pictures}"
+        return with_caption(figure, f"Stream: {self.recording.title}; {place}")
+
+
+def shown_stream(session: Session, folders: DataFolders) -> ShownStream | None:
+    """What a visitor sees; None where a memory of their own is on screen."""
+    state = session.stream
+    if state.recording is None or state.trajectory is None:
+        return None
+    return ShownStream(state, folders, state.recording, state.trajectory, session.selected_moment)
+
+
+# --- menu, headline, figure
+def menu(session: Session) -> PanelValue:
+    """Every memory of the visitor, by its place, and every stream, by name; the value is the one on screen."""
+    choices = list[tuple[str, str]]()
+    for n, history in enumerate(session.memories.histories):
+        now = history.current
+        held = "empty" if now is None else wording.view_count(len(now.held))
+        text = f"From {history.origin}, {held}" if history.origin else f"My memory: {held}"
+        text += f", memory {n + 1}" * (text in (one for one, _ in choices))
+        choices.append((text, str(n)))
+    known, shown = session.stream.known, session.stream.recording
+    if shown is not None and shown.name not in {one.name for one in known}:  # it has just begun
+        known = (shown, *known)
+    choices += [(f"{dataset_title(one)}, stored", one.name) for one in known if one.stored]
+    choices += evaluation_page.stream_choices(one for one in known if not one.stored)
+    return gr.update(choices=choices, value=str(session.memories.in_use) if shown is None else shown.name)
+
+
+def dataset_title(one: StreamRun) -> str:
+    """The dataset of a stream as a person calls it."""
+    dataset = str(one.columns["dataset"]).removesuffix(PRESENT_SUFFIX)
+    return DATASETS[dataset].title if dataset in DATASETS else dataset
+
+
+def headline(session: Session) -> str:
+    """HTML: what a stream says about the memory, or what a memory of the visitor's own holds."""
+    stream, t = session.stream, session.selected_moment
+    if stream.trajectory is None:
+        if session.run is None:  # the page is being loaded
+            return ""
+        if session.selected_entry is not None and len(session.selected_entry.held):
+            return f"{held_text(session)}."
+        if not session.at_latest_moment and session.selected_entry is not None:
+            return f"At moment {t} this memory is empty."
+        return "Your memory is empty: the next picture adds its surest crop."
+    right = {method: int(curve.right[:t].sum()) for method, curve in stream.trajectory.curves.items()}
+    begin = f"After {t} picture{'s' * (t != 1)} RITA has {right['rita']} right"
+    if WITHOUT_CACHE not in right:
+        return f"{begin}."
+    answers = stream.trajectory.answers
+    changed = int((answers["rita"][:t] != answers[WITHOUT_CACHE][:t]).sum())
+    if not changed:
+        return f"{begin}, with its memory or without: no answer changed."
+    return f"{begin} with its memory, {right[WITHOUT_CACHE]} without it."
+
+
+def held_text(session: Session, most: str = "") -> str:
+    """What the memory holds, in words; ``most``: how much it can."""
+    memory, entry = session.shown_history, session.selected_entry
+    rows = np.zeros(0, int) if entry is None else entry.held
+    classes = len(set(memory.label[rows].tolist()))
+    known = [memory.truth[row] == memory.names[memory.label[row]] for row in rows if memory.truth[row]]
+    said = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}{most}"
+    if not known:
+        return said
+    return f"{said}, {sum(known)}{f' of {len(known)} known ones' * (len(known) < len(rows))} under the right name"
+
+
+def accuracy(shown: ShownStream) -> Figure:
+    return shown.captioned(plots.memory_accuracy(shown.trajectory, shown.t))
+
+
+def film(shown: ShownStream) -> str:
+    """HTML: the pictures as small as they fit, each under its place in the accuracy, with RITA's answer right or wrong."""
+    of, n = shown.trajectory, len(shown.trajectory.pictures)
+    long = of.expected_pictures > FRAMES
+    before = (shown.t - 1) // FRAMES * FRAMES if long else 0
+    pictures = []
+    for i in range(before, min(before + FRAMES, n)):
+        k, answer = int(of.label[i]), int(of.answers["rita"][i])
+        about = f"Picture {i + 1}: {of.names[k]}, {'attacked' if of.attacked[i] else 'clean'}; RITA answers {of.names[answer]}"
+        image = shown.state.thumbnail(shown.folders, of.pictures[i])
+        pictures.append((i + 1, image, plots.class_style(k)[0], k == answer, about))
+    after = max(of.expected_pictures - before - len(pictures), 0) if long else 0
+    places = FRAMES if long else of.expected_pictures
+    return html("film", pictures=pictures, t=shown.t, places=places, before=before, after=after)
+
+
+def conditions(shown: ShownStream) -> Markup:
+    """HTML: whether the numbers are stored ones, and what the attacker knew."""
+    attacked, columns = int(shown.trajectory.attacked[: shown.t].sum()), shown.recording.columns
+    what = f"{attacked} of {shown.t} attacked"
+    if attacked:
+        attack, strength = str(columns["attack"]).partition(":")[0].upper(), f" {columns['budget']}/255"
+        knows = "RITA" if shown.recording.attack_uses_cache else "only CLIP"
+        what += f": {attack}{strength if columns['budget'] else ''}, knows {knows}"
+    return Markup(wording.STORED_MARK if shown.recording.stored else "") + f"{what}."
 
 
 def slider(session: Session) -> PanelValue:
-    last = len(session.shown_history.moments) - 1
-    return gr.update(maximum=max(last, 1), value=session.selected_moment, visible=last > 0)
+    first, last = int(session.stream.history is not None), len(session.shown_history.moments) - 1
+    label = "After picture" if first else "Moment"
+    now, most = session.selected_moment, max(last, first + 1)
+    return gr.update(minimum=first, maximum=most, value=now, label=label, visible=last > first)
 
 
-def says(session: Session) -> str:
-    """HTML: whose memory is on screen, and what it says, in two sentences with numbers."""
-    entry, example, memory = session.selected_entry, session.memory.example, session.shown_history
+# --- shelf
+def shelf(session: Session, folders: DataFolders) -> str:
+    """HTML: a tile for every view that is held at the selected moment, by the class it is stored under."""
+    entry, memory, t = session.selected_entry, session.shown_history, session.selected_moment
+    held = {k: list(same) for k, same in group_by(memory.held(t), lambda at: at[0]).items()} if entry else {}
+    if entry is None or not held:
+        return (
+            ""
+            if session.run is None
+            else "<p class='note'>Each stored crop is a tile here, under the class it answers with.</p>"
+        )
+    order = sorted(held, key=lambda k: (-len(held[k]), memory.names[k]))
+    chosen = None if session.selected_item is None else session.selection.item
+    stop = chosen or held[order[0]][0][:2]
+    here, last, classes, missing = session.selected_class_in(memory.names), entry.pictures - 1, [], False
+    came = {(event.label, event.slot) for event in entry.events}
+    for k in order:
+        tiles = []
+        for _, slot, row in held[k]:
+            image = tile(session, folders, row)
+            missing |= not image
+            new = (k, slot) in came and int(memory.born[row]) == last
+            about = f"Stored as {memory.names[k]}, true class {memory.truth[row] or 'unknown'}: "
+            about += f"entropy {memory.entropy[row]:.3f} nats, from picture {memory.born[row] + 1}" + ", new" * new
+            tiles.append((k, slot, image, _mark(memory, row), (k, slot) == chosen, (k, slot) == stop, new, about))
+        classes.append((memory.names[k], k == here, plots.class_style(k)[0], tiles))
+    shown = shown_stream(session, folders)
+    says, note = "", Markup(f"At most {entry.slots} per class, the surest.")
+    if shown is not None:
+        says, note = held_text(session, f" (at most {entry.slots} each)"), conditions(shown)
+    missing &= session.stream.history is not None
+    return html("shelf", says=says, note=note, classes=classes, missing=MISSING if missing else "")
+
+
+def _mark(memory: MemoryTable, row: int) -> str:
+    truth = memory.truth[row]
+    return "?" if not truth else "✓" if truth == memory.names[memory.label[row]] else "✗"
+
+
+def tile(session: Session, folders: DataFolders, row: int) -> str:
+    """A stored crop as data URI, "" if it is not here."""
+    memory, stream = session.shown_history, session.stream.recording
+    if stream is not None:
+        try:
+            return _stream_tile(folders.root, stream.place, memory.file[row], memory.box[row])
+        except DemoError:
+            return ""
+    crop = memory.crop(row)
+    return "" if crop is None else jpeg_uri(crop)
+
+
+@lru_cache(maxsize=2048)
+def _stream_tile(root: Path | None, place: str, name: str, box: tuple[float, ...]) -> str:
+    return crop_uri(open_picture(find_picture(place, name, root)).pixels, box, TILE)
+
+
+# --- details
+def stored_view(session: Session, folders: DataFolders) -> str:
+    """HTML: the life of the chosen stored view."""
+    memory, place, row = session.shown_history, session.selection.item, session.selected_item
+    if not memory.moments or not len(memory.label):
+        return ""
+    if place is None or row is None:
+        return "<p class='note'>Choose a stored crop to see where it came from.</p>"
+    pixels, box, truth = stored_pixels(session, folders, row), memory.box[row], memory.truth[row]
+    thumbnail = memory.crop(row)
+    crop = whole = frame = ""
+    if pixels is not None and box:
+        crop, whole = crop_uri(pixels, box, LARGE), jpeg_uri(pixels, LARGE)
+        left, top, right, bottom = (100 * edge for edge in box)
+        frame = f"left:{left:.1f}%;top:{top:.1f}%;width:{right - left:.1f}%;height:{bottom - top:.1f}%"
+    elif thumbnail is not None:
+        crop = jpeg_uri(thumbnail, quality=92)
+    name, mark = memory.names[place[0]], _mark(memory, row)
+    arrived = {True: ", attacked", False: ", clean", None: ""}[memory.attacked[row]]
+    facts = [
+        ("true class", f"{truth} {mark}" if truth else "not known", {"✓": "right", "✗": "wrong"}.get(mark, "")),
+        ("file", _short(memory.file[row] or memory.picture[row]), ""),
+        ("arrived", f"picture {memory.born[row] + 1}{arrived}", ""),
+        (wording.term_html("entropy"), f"{memory.entropy[row]:.3f}", ""),
+    ]
+    event = _entered(memory, session.selected_moment, row)
+    if event is not None:
+        born = event.replaced_born
+        facts.append(("it replaced", "nothing" if born is None else f"one of picture {born + 1}", ""))
+    stored_as = wording.term_html("pseudo-label", "Stored as")
+    return html("stored_view", stored_as=stored_as, name=name, crop=crop, whole=whole, frame=frame, facts=facts)
+
+
+def _short(file: str) -> str:
+    """A file with its folder and without its kind."""
+    path = PurePosixPath(file)
+    return path.stem if path.parent.name in ("", ".") else f"{path.parent.name}/{path.stem}"
+
+
+def _entered(memory: MemoryTable, t: int, row: int) -> CacheEvent | None:
+    """How a view entered, up to moment ``t``; None where that is not known, as of an imported one."""
+    place = int(memory.label[row]), int(memory.view[row])
+    for moment in memory.moments[: t + 1]:
+        if moment.pictures - 1 == memory.born[row]:
+            for event in moment.events:
+                if (event.label, event.view) == place:
+                    return event
+    return None
+
+
+def happened(session: Session) -> str:
+    """HTML: what happened with the selected picture, or at the selected moment of a memory of the visitor's own."""
+    entry, memory, t, stream = session.selected_entry, session.shown_history, session.selected_moment, session.stream
     if entry is None:
-        return "<p class='says'>The memory of this page, which starts empty: run a picture in the Story.</p>"
-    known = [memory.truth[row] == memory.names[memory.label[row]] for row in entry.held if memory.truth[row]]
-    classes = len(set(memory.label[entry.held]))
-    what = f"The memory of {memory.origin}" if memory.origin else "Your memory"
-    here = 0
-    if memory.origin and not memory.origin.startswith(IMPORTED):
-        here = sum(bool(one.picture_key) for one in moments(session))
-    after = _after(entry.pictures - here) + f" and {here} decided here" * bool(here)
-    held = f"it holds {wording.view_count(len(entry.held))} under {classes} of {len(memory.names)} class names"
-    pure = f", {sum(known)} of {len(known)} under their true class" if known else ""
-    gone = sum(event.replaced_born is not None for one in moments(session) for event in one.events)
-    left = f"{wording.view_count(gone)} left for a surer one" if gone else "none has left for a surer one"
-    mark = wording.STORED_MARK if example is not None else ""
-    return f"<p class='says'>{mark}{escape(f'{what} {after}: {held}{pure}; {left}.')}</p>"
+        return ""
+    answers = list[tuple[str, str, bool]]()
+    if stream.trajectory is None:
+        heading, what = f"Moment {t} of {len(memory.moments) - 1}", f"{entry.title}."
+    else:
+        of = stream.trajectory
+        heading, k = f"Picture {t} of {of.expected_pictures}", int(of.label[t - 1])
+        what = f"{of.names[k]}, {'attacked' if of.attacked[t - 1] else 'clean'}."
+        given = {method: int(answer[t - 1]) for method, answer in of.answers.items()}
+        titles = {"rita": "RITA", WITHOUT_CACHE: "without memory", "clip": "CLIP"}
+        if given.get(WITHOUT_CACHE) == given["rita"]:
+            titles.pop(WITHOUT_CACHE)
+        answers = [
+            (title, of.names[given[name]], given[name] == k)
+            for name, title in titles.items()
+            if given.get(name, -1) >= 0
+        ]
+    return html("happened", heading=heading, what=what, answers=answers, entered=_entered_text(memory, entry))
 
 
-def _after(pictures: int) -> str:
-    return f"after {pictures} picture{'s' * (pictures != 1)}"
-
-
-def moments(session: Session) -> tuple[Moment, ...]:
-    """The moments up to the selected one."""
-    return session.shown_history.moments[: session.selected_moment + 1]
-
-
-def moment_heading(session: Session) -> str:
-    one = session.selected_entry
-    if one is None:
-        return "<h3>Nothing has happened yet</h3>"
-    count = wording.view_count(len(one.held))
-    return f"<h3>Moment {session.selected_moment}: {escape(one.title)}. It holds {count}.</h3>"
-
-
-def has_other_names(session: Session) -> bool:
-    """Whether the memory on screen is not one of the picture on screen: a stored example's, or of other class names."""
-    run, memory = session.run, session.shown_history
-    other = run is not None and bool(memory.moments) and memory.key != run.class_prompts.key
-    return session.memory.example is not None or other
-
-
-def decide_button(session: Session) -> PanelValue:
-    """The button that decides the picture on screen with a memory of other class names."""
-    return gr.update(visible=has_other_names(session))
+def _entered_text(memory: MemoryTable, entry: Moment) -> str:
+    if not entry.events:
+        return "No crop entered." if entry.picture_key or entry.title.startswith("picture ") else ""
+    told = []
+    for event in entry.events[:MAX_EVENTS]:
+        born = event.replaced_born
+        text = f"Crop {event.view} entered as {memory.names[event.label]}"
+        told.append(text if born is None else f"{text}, in place of one of picture {born + 1}")
+    more = len(entry.events) - MAX_EVENTS
+    return "; ".join(told) + (f"; and {more} more" if more > 0 else "") + "."
 
 
 def remove_button(session: Session) -> PanelValue:
-    """The button that removes the selected item, which only the latest moment allows."""
-    chosen = session.selected_item is not None and session.at_latest_moment
-    return gr.update(interactive=chosen and session.memory.example is None)
-
-
-def open_button(session: Session) -> PanelValue:
-    """The button that opens the picture of the chosen stored view."""
-    return gr.update(interactive=session.selected_item is not None)
-
-
-def own_memory_button(session: Session) -> PanelValue:
-    """A button of the memory in use: it rests while a stored one is shown."""
-    return gr.update(interactive=session.memory.example is None)
-
-
-def menu(session: Session, stored: Sequence[StreamRun]) -> PanelValue:
-    """Every memory of the visitor, by its place, and those of ``stored`` streams, by name; the value is the one on screen."""
-    example, choices = session.memory.example, list[tuple[str, str]]()
-    for n, history in enumerate(session.memories.histories):
-        now = history.current
-        held = "empty" if now is None else f"{wording.view_count(len(now.held))} of {len(history.names)} class names"
-        text = f"{history.origin or 'yours'}: {held}"
-        text = text[0].upper() + text[1:]
-        text += f", memory {n + 1}" * (text in (one for one, _ in choices))
-        choices.append((text, str(n)))
-    choices += evaluation_page.stream_choices(stored)
-    value = str(session.memories.in_use) if example is None else example.recording.name
-    return gr.update(choices=choices, value=value)
-
-
-def comparison(session: Session) -> str:
-    """Both answers, and the class whose cost the memory changes most."""
-    if has_other_names(session):
-        return (
-            f"<p class='lead'>{'This memory' if session.memory.example is None else 'The stored example'}{OTHER_NAMES}"
-        )
-    found = _both_traces(session)
-    if found is None:
-        return f"<p class='empty'>{EMPTY_TEXT}</p>"
-    run, full, empty = found
-    if run.settings.protocol == "off":
-        return "<p class='lead'>The memory is switched off in the settings.</p>"
-    does = "does not change" if full.verdict.label == empty.verdict.label else "changes"
-    change = np.asarray(full.cache_distance) - np.asarray(empty.cache_distance)
-    k = int(np.abs(change).argmax())
-    most, moved = escape(run.class_prompts.names[k]), wording.signed(float(change[k]))
-    largest = f"The cost of {most} changes most, by {moved} cosine distance."
-    if abs(float(change[k])) < MIN_CHANGE:
-        single = run.settings.empty_class == "text_mean" and np.max(full.cache.count) == 1
-        why = ": a class that holds one view costs exactly what an empty one does" if single else ""
-        largest = f"No class's cost moves{why}."
-    when = "now" if session.at_latest_moment else f"at moment {session.selected_moment}"
-    with_, without = (
-        f"<b>{escape(run.class_prompts.names[v.label])}</b> ({escape(wording.margin(v))})"
-        for v in (full.verdict, empty.verdict)
-    )
-    return (
-        f"<p class='lead'>The memory {does} RITA's answer on this picture. With what it holds {when}, apart from the "
-        f"picture’s own views: {with_}. With an empty one: {without}. {largest}</p>"
+    """The button that removes the chosen view, which only the latest moment of a memory of one's own allows."""
+    own = session.stream.history is None
+    return gr.update(
+        visible=own and session.selected_item is not None,
+        interactive=session.selected_item is not None and session.at_latest_moment,
     )
 
 
-def _both_traces(session: Session) -> tuple[Run, Trace, Trace] | None:
-    """The displayed picture decided from the cache of the selected moment, and from an empty one."""
-    run, bare, full = session.run, session.memory.empty_cache_result, session.memory.cache_result
-    if (
-        has_other_names(session)
-        or run is None
-        or bare is None
-        or full is None
-        or bare[0] is not run
-        or full[0] is not run
-    ):
+# --- what it changes for the picture on screen
+def has_other_names(session: Session) -> bool:
+    """Whether the memory on screen has other class names than the picture on screen."""
+    run, memory = session.run, session.shown_history
+    return run is not None and bool(memory.moments) and memory.key != run.class_prompts.key
+
+
+def compare_with_empty(engine: Engine, session: Session) -> tuple[Trace, Trace] | None:
+    """The picture on screen decided from the memory on screen at the selected moment, without the picture's own views, and
+    from an empty one; None where it cannot be."""
+    run, entry, memory, state = session.run, session.selected_entry, session.shown_history, session.memory
+    if run is None or engine.info.name != run.backbone.name or entry is None or has_other_names(session):
         return None
-    return run, full[2], bare[1]
+    side = run.attacked
+
+    def decide(cache: CacheState | None) -> Trace:
+        return engine.decide(side.encoded_views, run.class_prompts, cache, run.settings, tuning=side.trace.tuning)[0]
+
+    if state.empty_cache_result is None or state.empty_cache_result[0] is not run:
+        state.empty_cache_result = (run, decide(None))
+    if state.cache_result is None or state.cache_result[0] is not run or state.cache_result[1] is not entry:
+        own = (memory.feature[entry.held] @ np.asarray(side.encoded_views.features).T > 1 - 1e-6).any(1)
+        cache = memory.cache_before(run.clean.picture.key, session.selected_moment)
+        if cache is not None and own.any():  # a stream has its pictures by name, not by key
+            cache = without_pictures(cache, sorted(set(memory.born[entry.held[own]].tolist())))
+        state.cache_result = (run, entry, decide(cache))
+    return state.cache_result[2], state.empty_cache_result[1]
 
 
-def distances(session: Session) -> PanelValue:
-    """d_cOT of every class with and without the memory."""
+def effect(session: Session, engine: Engine, stored: Sequence[StreamRun]) -> str:
+    """HTML: one sentence on what this memory changes for the picture on screen."""
+    run, offer = session.run, None
+    if run is None or session.selected_entry is None:
+        return ""
+    compared = compare_with_empty(engine, session)
     if has_other_names(session):
-        return plots.message_figure("Shown once a picture is decided with this memory.")
-    found = _both_traces(session)
-    if found is None or found[0].settings.protocol == "off":
-        return None
-    run, full, empty = found
-    return plots.cache_distances(run, empty, session.selection.k, full=full)
+        keys = {class_prompts_key(one.columns["backbone"], one.names): one for one in stored}
+        offer = keys.get(run.class_prompts.key)
+        lead, text = "Your picture has other class names.", ""
+        if offer is not None:
+            text = "The memory of"
+    elif compared is None:
+        return ""
+    elif run.settings.protocol == "off":
+        lead, text = "On your picture: nothing.", "The memory is switched off in the settings."
+    else:
+        lead, text = _changes(run.class_prompts.names, *compared)
+    image = jpeg_uri(run.attacked.picture.pixels, 2 * 56)
+    name, title = ("", "") if offer is None else (offer.name, dataset_title(offer))
+    return html("effect", image=image, lead=lead, text=text, offer=name, offered=title)
 
 
-def empty_classes(session: Session) -> str:
-    found = _both_traces(session)
-    return "" if found is None else wording.empty_classes_html(found[0], found[1])
+def _changes(names: Sequence[str], full: Trace, empty: Trace) -> tuple[str, str]:
+    """What the memory changes, and the sentence behind it."""
+    now, then, counts = full.verdict, empty.verdict, np.asarray(full.cache.count)
+    with_, without = names[now.label], names[then.label]
+    if now.label != then.label:
+        return "On your picture: another answer.", f"RITA answers {with_} instead of {without}."
+    if abs(now.margin - then.margin) >= wording.MIN_CHANGE:
+        moved = f"ahead by {now.margin:.4f} instead of {then.margin:.4f}"
+        return "On your picture: its lead.", f"RITA still answers {with_}, {moved}."
+    text = f"RITA answers {with_}, ahead by {now.margin:.3f}."
+    held, single = int((counts > 0).sum()), int((counts == 1).sum())
+    if not held:
+        return "On your picture: nothing.", f"{text} A class without views counts with its mean sentence."
+    if 2 * single > held:
+        text += f" {single} of {held} classes hold one view, which is turned onto their own sentences."
+    return "On your picture: nothing.", text

@@ -1,182 +1,319 @@
-"""The room *Memory*: what the cache holds, how that came about, and what it changes."""
+"""The room *Memory*: what a memory holds, how that came about, whether it helps, and what it changes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import gradio as gr
+from gradio.components import Component
 
-from rita_demo.data.memory import IMPORTED, MemoryTable
+from rita_demo import plots
+from rita_demo.data.memory import IMPORTED, MAX_MOMENTS, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, StreamRun
+from rita_demo.evaluation.page import ChosenPictures, DataFolders, StreamRun
+from rita_demo.evaluation.stored_views import COLUMNS, view_rows
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.records.errors import DemoError
+from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.measurement import RememberedView
 from rita_demo.ui.framework import notice
+from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import LONG_EVENT, AppContext, immediate_event
+from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import Updates
+from rita_demo.ui.framework.panels import PanelValue, Updates
+from rita_demo.ui.framework.room_layout import build_drawer, build_room
+from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.memory import bulk_add, html
-from rita_demo.ui.memory import panels as memory_panels
-from rita_demo.ui.panels import run_summary_bar
+from rita_demo.ui.memory import answers, bulk_add, panels
+from rita_demo.ui.memory.dataset_download import dataset_choices
+from rita_demo.ui.memory.panels import ShownStream, shown_stream
+from rita_demo.ui.memory.streaming import Streaming, list_streams
 from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.memories import MAX_MEMORIES
-from rita_demo.ui.session.session import MemoryExample, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
-from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, shipped_history
+from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, show_stream, stream_picture_request
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import build_columns, build_heading, build_menu
-from rita_demo.ui.widgets.html_buttons import DownloadButtons, MarkButtons, download_value
+from rita_demo.ui.widgets.blocks import build_fold, build_menu
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, MarkButtons, download_value, event_data
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 
 MAX_NAME = 60  # characters of an imported file's name
+#: Column of a stored view -> its heading in the table of the room.
+SHOWN_COLUMNS = {
+    **{"picture": "picture", "stored_as": "stored as", "true_class": "true class", "file": "file"},
+    **{"attacked": "attacked", "view": "crop", "entropy": "entropy (nats)", "replaced_file": "it replaced one of"},
+    "left_at": "left at",
+}
+COUNTED = ("picture", "left_at")  # from 0 in files, from 1 on the page
+C = TypeVar("C", bound=Component)
 
 
 class MemoryTab:
-    """The room. Build it inside its ``gr.Tab``. ``folders``: datasets of the server, for thumbnails of a stored example."""
+    """The room. Build it inside its ``gr.Tab``. ``folders``: the datasets and the run folders of the server; ``form``: has the
+    settings of a stream."""
 
     room = "memory"
 
-    def __init__(self, context: AppContext, folders: DataFolders, opener: RunOpener) -> None:
-        self.context, self.export_count = context, 0
-        self.folders, self.opener, self.stored = folders, opener, evaluation_page.shipped_streams()
-        with gr.Column(elem_id="memory"):
-            context.panels.add(gr.HTML(elem_id="memory-says"), memory_panels.says, "memory")
-            with gr.Row(elem_id="memory-whose"):
-                self._build_menu()
-            strip = gr.HTML(elem_id="memory-strip")
-            context.panels.add(strip, run_summary_bar.summary_bar, "memory", "step", "inside")
-            self._build_contents()
-            self._build_effect()
-        context.panels.prepare(self.room, self._compare)
+    def __init__(self, context: AppContext, folders: DataFolders, form: Form, opener: RunOpener) -> None:
+        self.context, self.folders, self.form, self.opener, self.export_count = context, folders, form, opener, 0
+        layout = build_room(context.panels, self.room, panels.headline, "memory")
+        with layout.pills:
+            menu = build_menu([], label="Memory", filterable=False, min_width=200, elem_id="memory-menu")
+            self.menu = context.panels.add(menu, panels.menu, "memory")
+            self.export = DownloadButtons({"zip": "Export"}, elem_id="export")
+            with build_drawer(self.room):
+                self._build_drawer()
+        with layout.figure:
+            self._build_figure()
+        with layout.details:
+            self._build_details()
+        with layout.folds:
+            self._build_folds()
         context.panels.on_open(self.room, self.on_open)
 
     # --- layout
-    def _build_menu(self) -> None:
-        """The menu of memories, and the button that is seen where the one on screen has other class names."""
-        add = self.context.panels.add
-        info = f"What you put into one stays in it when you choose another (the last {MAX_MEMORIES} are kept)."
-        menu = build_menu([], label="Memory", info=info, filterable=False, min_width=320, elem_id="memory-menu")
-        self.menu = add(menu, lambda session: memory_panels.menu(session, self.stored), "memory")
-        text = "Decide my own picture with this memory"
-        self.decide_button = gr.Button(text, size="sm", scale=0, min_width=290, elem_id="decide-own")
-        add(self.decide_button, memory_panels.decide_button, "memory")
+    def _add(self, component: C, draw: Callable[[Session, DataFolders], PanelValue], *topics: str) -> C:
+        """A panel that is drawn first when something is selected."""
+        return self.context.panels.add(component, lambda s: draw(s, self.folders), "memory", *topics, first=True)
 
-    def _build_contents(self) -> None:
+    def _add_stream(self, component: C, draw: Callable[[ShownStream], PanelValue], empty: Any = "", **how: Any) -> C:
+        """A panel of the stream on screen; ``empty`` where there is none."""
+
+        def panel(session: Session) -> PanelValue:
+            shown = shown_stream(session, self.folders)
+            return empty if shown is None else draw(shown)
+
+        return self.context.panels.add(component, panel, "memory", **how)
+
+    def _build_figure(self) -> None:
+        aria = "Accuracy over the stream, with the memory and without"
+        view = PlotlyView(aria=aria, height=168, empty="No stream is on screen.", elem_id="memory-accuracy")
+        self.accuracy = self._add_stream(view, panels.accuracy, None, first=True)
+        self.film = self._add_stream(MarkButtons(elem_id="memory-film"), panels.film, first=True)
+        moment = gr.Slider(0, 1, value=0, step=1, label="Moment", visible=False, elem_id="moment")
+        self.moment = self._add(moment, lambda session, _: panels.slider(session))
+        self.shelf = self._add(MarkButtons(elem_id="memory-shelf"), panels.shelf, "class")
+
+    def _build_details(self) -> None:
         add = self.context.panels.add
-        build_heading(
-            "What the memory holds",
-            f"The surest {wording.term_html('confident view')} of every picture (or more: a setting) enters the "
-            f"{wording.term_html('memory (cache)')} under the class it answers with, its "
-            f"{wording.term_html('pseudo-label')}. Running a picture again replaces its earlier views.",
+        self._add(gr.HTML(elem_id="stored-view"), panels.stored_view)
+        with gr.Row(elem_id="stored-buttons"):
+            self.remove_button = gr.Button("Remove", size="sm", elem_id="remove", visible=False)
+            self.open_button = gr.Button("Open its picture", size="sm", elem_id="open-stored", visible=False)
+        self._add(self.remove_button, lambda session, _: panels.remove_button(session))
+        self._add(self.open_button, lambda session, _: gr.update(visible=session.selected_item is not None))
+        self._add(gr.HTML(elem_id="happened"), lambda session, _: panels.happened(session))
+        self.inside_button = gr.Button("Open in Inside", size="sm", elem_id="open-inside", visible=False)
+        self._add_stream(
+            self.inside_button,
+            lambda shown: gr.update(visible=True, value=f"Open picture {shown.t} in Inside"),
+            gr.update(visible=False),
+            first=True,
         )
-        moment = gr.Slider(
-            0, 1, value=0, step=1, label="Moment", visible=False, elem_id="moment", info="0 is the beginning."
-        )
-        self.moment = add(moment, memory_panels.slider, "memory")
-        add(gr.HTML(elem_id="moment-title"), memory_panels.moment_heading, "memory")
-        self.cards = add(MarkButtons(elem_id="contents"), html.contents, "memory", "class")
+        # not among the first: it decides the picture twice
+        self.effect = add(HtmlButtons(elem_id="memory-effect"), self._effect, "memory")
+        text = "Decide it among these names"
+        self.decide_button = gr.Button(text, size="sm", elem_id="decide-own", visible=False)
+        add(self.decide_button, lambda session: gr.update(visible=panels.has_other_names(session)), "memory")
+
+    def _effect(self, session: Session) -> str:
+        return panels.effect(session, self.context.engine_of(session), evaluation_page.shipped_streams())
+
+    def _build_drawer(self) -> None:
+        gr.HTML("<h3>A memory of your own</h3>")
         with gr.Row(elem_id="memory-buttons"):
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
-            self.clear_button = gr.Button("Empty the memory", size="sm", elem_id="empty-memory")
-            self.remove_button = gr.Button("Remove the chosen view", size="sm", elem_id="remove", interactive=False)
-            self.export_buttons = DownloadButtons({"zip": "Export"}, elem_id="export")
+            self.clear_button = gr.Button("Empty it", size="sm", elem_id="empty-memory")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
             self.bulk_upload = gr.UploadButton(
                 "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
             )
             self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
-        add(self.remove_button, memory_panels.remove_button, "memory")
         for button in (self.undo_button, self.clear_button):
-            add(button, memory_panels.own_memory_button, "memory")
-        left, right = build_columns(1, 2)
-        with left:
-            add(gr.HTML(elem_id="item-detail"), html.detail, "memory")
-            self.open_button = gr.Button("Open its picture in the Story", size="sm", elem_id="open-stored")
-            add(self.open_button, memory_panels.open_button, "memory")
-        with right:
-            gr.HTML("<h3>What happened</h3>")
-            self.table_button = DownloadButtons({"csv": "Every stored view as CSV"}, elem_id="log-export")
-            add(gr.HTML(elem_id="log"), html.log, "memory")
+            own = self.context.panels.add
+            own(button, lambda session: gr.update(interactive=session.stream.history is None), "memory")
+        self.streaming = Streaming(self.context, self.folders, self.form, self.opener, self.room)
 
-    def _build_effect(self) -> None:
-        add, empty = self.context.panels.add, memory_panels.EMPTY_TEXT
-        build_heading("What the memory changes")
-        add(gr.HTML(elem_id="compared"), memory_panels.comparison, "memory")
-        gr.HTML("<h3>Cost in the memory per class, with and without what it holds</h3>")
-        aria = "Cost of every class in the memory, and with an empty one"
-        distances = PlotlyView(aria=aria, height=380, empty=empty, elem_id="distances")
-        self.distances = add(distances, memory_panels.distances, "memory", "class")
-        add(gr.HTML(elem_id="distances-empty"), memory_panels.empty_classes, "memory")
+    def _build_folds(self) -> None:
+        add = self.context.panels.add
+        with build_fold("When was each view held?", elem_id="memory-growth-fold") as held:
+            aria = "How full and how pure the memory is"
+            growth = PlotlyView(aria=aria, height=300, empty="No stream is on screen.", elem_id="memory-growth")
+            self.growth = self._add_stream(
+                growth, lambda shown: shown.captioned(plots.cache_growth(shown.trajectory, shown.t)), None
+            )
+        with build_fold("Who is right on which picture?", elem_id="memory-who") as who:
+            self._add_stream(gr.HTML(elem_id="memory-standings"), answers.who_is_right)
+            self.outcome = gr.Radio(
+                answers.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
+            )
+            self.sorted_out = self._add_stream(MarkButtons(elem_id="stream-outcomes"), answers.outcome_gallery)
+            choice = Choice(
+                *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
+                *("pictures.csv", "These pictures as CSV"),
+            )
+            self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, "memory")
+        for fold in (held, who):  # of a stream alone
+            add(fold, lambda session: gr.update(visible=session.stream.history is not None), "memory")
+        with build_fold("Every stored view", elem_id="memory-views"):
+            table = gr.Dataframe(
+                headers=list(SHOWN_COLUMNS.values()),
+                interactive=False,
+                show_search="filter",
+                show_label=False,
+                max_height=420,
+                elem_id="views-table",
+            )
+            self.views = add(table, self._views, "memory")
+            with gr.Row(elem_classes="chosen-row"):
+                self.table_button = DownloadButtons({"csv": "As CSV"}, elem_id="views-export")
+                self.rows_button = DownloadButtons({"jsonl": "Rows (JSON lines)"}, elem_id="rows-export", visible=False)
+            add(self.rows_button, lambda session: gr.update(visible=session.stream.history is not None), "memory")
+
+    def _view_rows(self, session: Session) -> tuple[str, MemoryTable, tuple[RememberedView, ...], dict[int, Any]]:
+        """Title, names, every view that entered up to the selected moment, and their boxes."""
+        memory, stream = session.shown_history, session.stream.recording
+        memory = memory.until(session.selected_moment)
+        views = memory.views()
+        boxes = {view.id: memory.box[row] for row, view in views.items()}
+        return "the memory of this page" if stream is None else stream.title, memory, tuple(views.values()), boxes
+
+    def _views(self, session: Session) -> PanelValue:
+        """The rows of the table."""
+        if not session.shown_history.moments:
+            return []
+        title, memory, views, boxes = self._view_rows(session)
+        found = list[JsonValue]()
+        for row in view_rows(title, memory.names, views, boxes):
+            by_name: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+            by_name |= {name: n + 1 for name in COUNTED if isinstance(n := by_name[name], int)}
+            by_name["entropy"] = round(by_name["entropy"], 4)
+            found.append([by_name[name] for name in SHOWN_COLUMNS])
+        return found
+
+    # --- the pictures of the gallery
+    def _has_outcome(self, session: Session) -> bool:
+        shown = shown_stream(session, self.folders)
+        growing = session.stream.running and session.stream.following
+        return shown is not None and not growing and bool(answers.outcome_pictures(shown))
+
+    def _outcome_pictures(self, session: Session) -> ChosenPictures:
+        """The pictures of the gallery, asked among the stream's class names. Raises DataError: there are none."""
+        shown = shown_stream(session, self.folders)
+        if shown is None:
+            raise DataError("There is no stream on screen.", "Choose or start one first.")
+        pictures, names = shown.trajectory.pictures, shown.trajectory.names
+        ids = tuple(pictures[n] for n in answers.outcome_pictures(shown))
+        return ChosenPictures(ids, names, shown.recording.place)
+
+    def _outcome_table(self, session: Session) -> bytes:
+        shown = shown_stream(session, self.folders)
+        return b"" if shown is None else answers.outcome_csv(shown)
+
+    def pick_outcome(self, visitor: str, outcome: str) -> Updates:
+        """Which pictures the gallery shows; an unknown value means the first choice."""
+        session = self.context.sessions.get(visitor)
+        session.stream.outcome = outcome
+        return self.context.panels.draw_only(session, [self.sorted_out]) | self.chosen_buttons.draw(session)
 
     # --- events
-    def bind_events(self) -> None:
+    def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
-        context, visitor = self.context, self.context.visitor
+        context, visitor, streaming = self.context, self.context.visitor, self.streaming
+        bind_selection(context, self.room, {"moment": self.moment})
+        context.bind_room(own_tab, streaming.inputs["dataset"])
         topics = ("memory", "class", "view", "side")
         bind = partial(context.bind_quick, self.room)
         for event, handler, *more in (
             (self.undo_button.click, self.on_undo),
             (self.clear_button.click, self.on_clear),
             (self.menu.input, self.pick_memory, self.menu),
+            (self.effect.click, self.pick_offered),
             (self.remove_button.click, self.on_remove),
             (self.import_button.upload, self.on_import, self.import_button),
         ):
             bind(event, handler, [visitor, *more], *topics)
-        self.opener.bind_event(self.decide_button.click, self.decide_own)
-        self.opener.bind_event(self.open_button.click, self.open_picture)
+        for button, opened in (
+            (self.decide_button, self.decide_own),
+            (self.open_button, self.open_picture),
+            (self.inside_button, self.open_inside),
+        ):
+            self.opener.bind_event(button.click, opened)
         safe, said = notice.handle_errors(context.error_banner), [context.error_banner, context.status]
-        for button, save in ((self.export_buttons, self.on_export), (self.table_button, self.on_table)):
-            button.click(safe(save), visitor, [*said, button], **immediate_event(save))
+        for files, save in (
+            (self.export, self.on_export),
+            (self.table_button, self.on_table),
+            (self.rows_button, self.on_rows),
+        ):
+            files.click(safe(save), visitor, [*said, files], **immediate_event(save))
+        gallery = [context.error_banner, self.sorted_out, *self.chosen_buttons.components]
+        self.outcome.input(
+            safe(self.pick_outcome), [visitor, self.outcome], gallery, **immediate_event(self.pick_outcome)
+        )
         job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).bind_event
         outputs = context.outputs(self.stop_button)
         job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
+        streaming.bind_events()
+        self.chosen_buttons.bind_events(self.form, streaming.bind_chosen, [self.menu], self._menu_again)
 
-    def on_open(self, session: Session) -> None:
-        """The room is opened: until the visitor has run a picture or chosen a memory, it shows that of the stored stream on
-        screen."""
-        memory, shown = session.memory, session.stream.recording
-        if memory.chosen or session.run is not session.shared_run or not self.stored:
-            return
-        one = shown if shown is not None and shown.stored else self.stored[0]
-        if memory.example is None or memory.example.recording.name != one.name:
-            self._show_stored(session, one)
-            session.touch("memory")
+    def _menu_again(self, session: Session) -> Updates:
+        """The menu, after a measurement that may be a stream."""
+        list_streams(session.stream, self.folders)
+        return self.context.panels.draw_only(session, [self.menu])
+
+    def on_open(self, session: Session) -> Updates:
+        """The room is opened: datasets and streams may have changed. Until the visitor has run a picture or chosen a memory, it
+        shows the first stored stream."""
+        stream = session.stream
+        list_streams(stream, self.folders)
+        session.touch("memory")
+        stored = next((one for one in stream.known if one.stored), None)
+        fresh = not session.memory.chosen and session.run is session.shared_run
+        if fresh and stream.recording is None and stored is not None:
+            self._show_stream(session, stored)
+        return {self.streaming.inputs["dataset"]: gr.update(choices=dataset_choices(self.folders))}
+
+    def pick_offered(self, visitor: str, event: gr.EventData) -> Updates:
+        """The memory that the sentence on the picture on screen offers."""
+        return self.pick_memory(visitor, event_data(event).get("name"))
 
     def pick_memory(self, visitor: str, name: JsonValue) -> Updates:
-        """One of the visitor's memories is in use from now on, or a stored one is shown."""
+        """One of the visitor's memories is in use from now on, or the memory of a stream is shown, and its accuracy."""
         session = self.context.sessions.get(visitor)
+        if not isinstance(name, str):
+            raise DataError("No memory is chosen.", "Choose one from the menu.")
         with session.lock:
-            stored = next((one for one in self.stored if one.name == name), None)
-            places = [str(n) for n in range(len(session.memories.histories))]
-            if stored is None and name not in places:
-                raise DemoError("There is no memory of that name.", "Choose one from the menu.")
             session.memory.chosen = True
-            if stored is not None:
-                self._show_stored(session, stored)
+            if name in (str(n) for n in range(len(session.memories.histories))):
+                session.stream.close()
+                session.memories = session.memories.using(int(name))
+                session.select(item=replacing_item(session.history), moment=None)
             else:
-                session.memory.example, session.memories = None, session.memories.using(int(str(name)))
-                session.select(item=None, moment=None)
+                self._show_stream(session, evaluation_page.find_stream(self.folders, name))
+        self.context.sessions.evict()
         return {self.context.error_banner: "", **self.context.answer(session, self.room, "memory")}
 
-    def _show_stored(self, session: Session, one: StreamRun) -> None:
-        session.memory.example = MemoryExample(one, shipped_history(self.folders, one.name))
-        session.select(item=replacing_item(session.memory.example.history), moment=None)
+    def _show_stream(self, session: Session, one: StreamRun) -> None:
+        stream = session.stream
+        show_stream(stream, self.folders, one)
+        running = None if stream.request is None else evaluation_page.stream_run_of(self.folders, stream.request)
+        stream.following = stream.running and running is not None and running.name == one.name
+        session.select(item=replacing_item(session.shown_history), moment=None)
 
     def decide_own(self, visitor: str) -> Iterator[Updates]:
         """Decide the picture on screen with the memory on screen at the selected moment, among its class names."""
         session = self.context.sessions.get(visitor)
-        example, engine = session.memory.example, self.context.engine_of(session)
-        history = session.shown_history
+        stream, engine, history = session.stream.recording, self.context.engine_of(session), session.shown_history
         if not history.moments:
             raise DemoError("There is no memory on screen.", "Run a picture first.")
         if not session.at_latest_moment:
             history = history.until(session.selected_moment)
 
         def find() -> RunRequest:
-            return own_picture_request(session, engine, None if example is None else example.recording, history)
+            return own_picture_request(session, engine, stream, history)
 
         yield from self.opener.steps(session, find, self.room, "The picture with this memory")
 
@@ -191,6 +328,18 @@ class MemoryTab:
         shown = session.shown_history
         what = "The picture" if row is None else shown.picture[row] or f"Picture {shown.born[row] + 1}"
         yield from self.opener.steps(session, find, what=what)
+
+    def open_inside(self, visitor: str) -> Iterator[Updates]:
+        """Run the selected picture of a stream again with the memory it was decided from, and show it."""
+        session = self.context.sessions.get(visitor)
+        engine, shown = self.context.engine_of(session), shown_stream(session, self.folders)
+        if shown is None:
+            raise DataError("There is no picture to open.", "Choose a stream first.")
+
+        def find() -> RunRequest:
+            return stream_picture_request(session, engine, self.folders, shown.recording, shown.t)
+
+        yield from self.opener.steps(session, find, "inside", f"Picture {shown.t} of the stream")
 
     def on_undo(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -208,6 +357,8 @@ class MemoryTab:
 
     def on_remove(self, visitor: str) -> Updates:
         session = self.context.sessions.get(visitor)
+        if session.stream.history is not None:
+            raise DemoError("This memory is a stream's: nothing is removed from it.", "Choose yours in the menu.")
         history, item, row = session.history, session.selection.item, session.selected_item
         if item is None or row is None:
             raise DemoError("No stored view is chosen.", "Choose one first.")
@@ -222,34 +373,39 @@ class MemoryTab:
         return self._replace_history(session, history, f"{title}. Undo brings it back.")
 
     def on_export(self, visitor: str) -> Updates:
+        """The memory on screen at the selected moment as a file that can be imported."""
         session = self.context.sessions.get(visitor)
-        entry, run = session.selected_entry, session.run
+        entry, run, stream = session.selected_entry, session.run, session.stream.recording
         if entry is None or run is None:
             raise DemoError("There is no memory to export yet.", "Run a picture first.")
-        model, settings, example = run.backbone.name, run.settings, session.memory.example
-        if example is not None:
-            model, settings = example.recording.columns["backbone"], example.recording.header.requested
-        with self.context.downloads:
-            self.export_count += 1
-            made = cache_file.pack(session.shown_history, model, settings, session.selected_moment)
-            file = download_value("memory.zip", made, self.export_count)
-        said = f"Exported {wording.view_count(len(entry.held))}."
-        return {self.export_buttons: file, **self.context.done(said)}
+        model, settings = run.backbone.name, run.settings
+        if stream is not None:
+            model, settings = stream.columns["backbone"], stream.header.requested
+        memory = session.shown_history.until(session.selected_moment)
+        made = partial(cache_file.pack, memory.with_moments(memory.moments[-MAX_MOMENTS:]), model, settings)
+        return self._saved(self.export, "memory.zip", made, f"Exported {wording.view_count(len(entry.held))}.")
 
     def on_table(self, visitor: str) -> Updates:
         """Every view that entered up to the selected moment, as a file."""
         session = self.context.sessions.get(visitor)
-        memory, example = session.shown_history, session.memory.example
-        if not memory.moments:
+        if not session.shown_history.moments:
             raise DemoError("There is no memory to list yet.", "Run a picture first.")
-        memory = memory.until(session.selected_moment)
+        title, memory, views, boxes = self._view_rows(session)
+        made = partial(evaluation_page.stored_views_csv, title, memory.names, views, boxes)
+        return self._saved(self.table_button, "stored-views.csv", made, f"Saved {wording.view_count(len(views))}.")
+
+    def on_rows(self, visitor: str) -> Updates:
+        """All rows of the stream, as ``evaluate`` wrote them."""
+        stream = self.context.sessions.get(visitor).stream.recording
+        if stream is None:
+            raise DataError("There is no stream to export.", "Choose or start one first.")
+        made = partial(evaluation_page.rows_text, stream)
+        return self._saved(self.rows_button, "rows.jsonl", lambda: made().encode(), "Saved the rows of the stream.")
+
+    def _saved(self, button: DownloadButtons, name: str, make: Callable[[], bytes], said: str) -> Updates:
         self.export_count += 1
         with self.context.downloads:
-            title = "the memory of this page" if example is None else example.recording.title
-            views = memory.views()
-            boxes = {view.id: memory.box[row] for row, view in views.items()}
-            made = evaluation_page.stored_views_csv(title, memory.names, tuple(views.values()), boxes)
-            return {self.table_button: download_value("stored-views.csv", made, self.export_count)}
+            return {button: download_value(name, make(), self.export_count), **self.context.done(said)}
 
     def on_import(self, visitor: str, path: JsonValue) -> Updates:
         session = self.context.sessions.get(visitor)
@@ -267,7 +423,8 @@ class MemoryTab:
 
     def add_uploads(self, visitor: str, paths: JsonValue) -> Iterator[Updates]:
         session = self.context.sessions.get(visitor)
-        session.memory.example, session.memory.chosen = None, True
+        session.stream.close()
+        session.memory.chosen = True
         found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths)
         yield from bulk_add.add_steps(self.context, session, *found)
 
@@ -277,12 +434,8 @@ class MemoryTab:
 
     def _replace_history(self, session: Session, history: MemoryTable, message: str) -> Updates:
         with session.lock:
-            session.history, session.memory.example, session.memory.chosen = history, None, True
+            session.stream.close()
+            session.history, session.memory.chosen = history, True
         session.select(moment=None, item=None)
         updates = self.context.answer(session, self.room, "memory")
         return {self.context.error_banner: "", **self.context.done(message), **updates}
-
-    def _compare(self, session: Session) -> None:
-        """Decide with and without the memory on screen."""
-        if session.memory.example is None:
-            bulk_add.compare_with_empty(self.context.engine_of(session), session)

@@ -14,7 +14,7 @@ from rita_demo.ui.widgets.plotly_view import parse_int
 #: What another step changes.
 STEP_TOPICS = ("step", "inside", "crops")
 #: What a selection may change.
-SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "stream", "cloud")
+SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "cloud")
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,7 @@ class Mark:
     slot: int | None = None  # with its class, a stored view of the memory on screen; with a moment, of the one in use
     memory_k: int | None = None  # its class, as the memory numbers it
     moment: int | None = None  # of the memory; alone, one of the memory on screen
-    picture: int | None = None  # of the stream, from 1
-    stream_k: int | None = None  # a class, as the stream numbers it
+    picture: int | None = None  # of the stream on screen, from 1
     point: int | None = None  # of the feature cloud
     cloud_k: int | None = None  # a class, as the cloud numbers it
     chip: int | None = None  # the same, by its button: the selected one is deselected
@@ -52,7 +51,8 @@ NUMBERS = tuple(one.name for one in fields(Mark) if one.name != "side")
 def _ranges(session: Session, history: MemoryTable) -> dict[str, tuple[int, int]]:
     """The first number of each name, and the one after the last."""
     run, cloud, stream, k = session.run, session.figures.placed_cloud, session.stream, session.selection.k
-    known = {"moment": (0, len(history.moments)), "picture": (1, stream.decided + 1)}
+    first = int(history is stream.history)  # of a stream the moments after a picture
+    known = {"moment": (first, len(history.moments)), "picture": (1, stream.decided + 1)}
     known |= dict.fromkeys(("slot", "memory_k"), (0, 10**6))  # _held looks for them
     if run is not None:
         sentences = run.class_prompts.prompts
@@ -61,8 +61,6 @@ def _ranges(session: Session, history: MemoryTable) -> dict[str, tuple[int, int]
             "atom": (-1, 0 if k is None else len(sentences[k])),
             "step": (0, last_step(run) + 1 if run.attack else 0),
         }
-    if stream.trajectory is not None:
-        known["stream_k"] = (0, len(stream.trajectory.names))
     if cloud is not None:
         known |= dict.fromkeys(("cloud_k", "chip"), (0, len(cloud.cloud.names))) | {
             "point": (0, len(cloud.points.kind))
@@ -82,7 +80,7 @@ def _held(session: Session, mark: Mark) -> tuple[MemoryTable, int] | None:
 
 def select(session: Session, mark: Mark) -> tuple[str, ...]:
     """Select what the mark names, in every room that has it. The topics that changed, () for an empty mark."""
-    at, run, stream, cloud = session.selection, session.run, session.stream, session.figures.placed_cloud
+    at, cloud = session.selection, session.figures.placed_cloud
     match mark:
         case Mark(view=int(n), k=int(k)):
             return _selected(session, "view", "class", view=n, k=k, atom=None)
@@ -100,15 +98,14 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
             return _selected(session, "side", side=side)
         case Mark(slot=int()):
             return _select_stored_view(session, mark)
-        case Mark(moment=int(t)):
-            place = session.shown_history.place(session.selected_item, t)
-            return _selected(session, "memory", moment=t, item=place)
-        case Mark(picture=int(t)):
-            stream.selected = None if t == stream.decided else t  # the newest one follows the stream
-            return ("stream",)
-        case Mark(stream_k=int(k)) if stream.trajectory is not None and run is not None:
-            name, known = stream.trajectory.names[k], run.class_prompts.names
-            return _selected(session, "class", k=known.index(name), atom=None) if name in known else ()
+        case Mark(moment=int(t)) | Mark(picture=int(t)):
+            shown = session.shown_history
+            newest = t == len(shown.moments) - 1  # it follows what comes
+            came = [(event.label, event.slot) for event in shown.moments[t].events]
+            kept = shown.place(session.selected_item, t)
+            # a picture chooses the view that came with it, and so does a moment without the chosen view
+            place = next(iter(came), kept) if mark.picture is not None else kept or next(iter(came), None)
+            return _selected(session, "memory", moment=None if newest else t, item=place)
         case Mark(point=int(i)) if cloud is not None:
             picture = int(cloud.points.picture[i])
             if picture < 0:
@@ -136,7 +133,7 @@ def _select_stored_view(session: Session, mark: Mark) -> tuple[str, ...]:
     memory, row = held
     changes: dict[str, Any] = {"item": place}
     if mark.moment is not None:
-        session.memory.example = None  # it is of the memory in use
+        session.stream.close()  # it is of the memory in use
         changes["moment"] = None if mark.moment == len(session.history.moments) - 1 else mark.moment
     if run is None or memory.key != run.class_prompts.key:
         return _selected(session, "memory", **changes)

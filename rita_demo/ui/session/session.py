@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from rita_demo.data.memory import MemoryTable, Moment
-from rita_demo.evaluation.page import StreamRun
 from rita_demo.pipeline.arena import ArenaTable
 from rita_demo.pipeline.attack_steps import last_step, run_at_step
 from rita_demo.records import AttackStepResult, Exclusions, ImageResult, Run, StoryChecks, Trace
@@ -85,21 +84,11 @@ class InsideState:
     awaited: str = ""
 
 
-@dataclass(frozen=True)
-class MemoryExample:
-    """A stored stream, and its memory over time."""
-
-    recording: StreamRun
-    history: MemoryTable
-
-
 @dataclass
 class MemoryState:
-    """*Memory*: the run on screen decided from an empty cache and from the cache of the selected moment.
+    """*Memory*: the run on screen decided from an empty cache and from the cache of the selected moment; ``chosen``: the visitor
+    has chosen what is shown."""
 
-    ``example``: the stored memory that is shown instead of the one in use; ``chosen``: the visitor has chosen what is shown."""
-
-    example: MemoryExample | None = None
     chosen: bool = False
     empty_cache_result: tuple[Run, Trace] | None = None
     cache_result: tuple[Run, Moment, Trace] | None = None
@@ -178,8 +167,9 @@ class Session:
             self.crops, self.image_cache = {}, {}
             self.inside.what_if, self.inside.undone, self.inside.awaited = WhatIf(), WhatIf(), ""
             self.attack_defend.form_differs = False
-            if not shared:
-                self.memory.example = None
+            other = self.stream.history is not None and self.stream.history.key != run.class_prompts.key
+            if not shared and other:
+                self.stream.close()
             k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
             self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
 
@@ -226,14 +216,14 @@ class Session:
 
     @property
     def shown_history(self) -> MemoryTable:
-        """The cache history that *Memory* shows: the stored example's while there is one."""
-        return self.history if self.memory.example is None else self.memory.example.history
+        """The cache history that *Memory* shows: that of the stream on screen, or of the memory in use."""
+        return self.history if self.stream.history is None else self.stream.history
 
     @property
     def selected_moment(self) -> int:
-        """Number of the selected moment of the cache history."""
+        """Number of the selected moment of the cache history; of a stream it is the number of the selected picture."""
         last, at = max(len(self.shown_history.moments) - 1, 0), self.selection.moment
-        return last if at is None else min(max(at, 0), last)
+        return last if at is None else min(max(at, int(self.stream.history is not None)), last)
 
     @property
     def selected_entry(self) -> Moment | None:
@@ -299,7 +289,9 @@ class Session:
         if self.run is not None and self.run is self.shared_run:
             shared |= {"run", "attack_steps", "crops"}
             array_bytes(self.shared_run, known)  # other results may refer to it
-        array_bytes(self.memory.example, known)  # all visitors share stored examples
+        stream = self.stream
+        if stream.recording is not None and stream.recording.stored:  # all visitors share stored examples
+            array_bytes((stream.trajectory, stream.history), known)
         if self.figures.placed_cloud is not None and self.figures.placed_cloud.stored:
             array_bytes(self.figures.placed_cloud, known)
         return array_bytes([getattr(self, one.name) for one in fields(self) if one.name not in shared], known)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -21,32 +22,42 @@ from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.session.stream_state import StreamState
 
 MAX_THUMBNAILS = 160  # stored views with a thumbnail: those that are held, then the newest others
 BEGINNING = "The beginning of the stream"
 ATTACKED = ", attacked"  # at the end of what a picture is called
 
 
-def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTrajectory, t: int) -> MemoryTable:
-    """The memory of a stream before its first and after each of its first ``t`` pictures."""
-    names, features, first = one.names, evaluation_page.remembered_features(one), max(0, t + 1 - MAX_MOMENTS)
+def stream_history(
+    folders: DataFolders,
+    one: StreamRun,
+    trajectory: StreamTrajectory,
+    t: int,
+    most: int = MAX_MOMENTS,
+    known: dict[int, dict[str, Any]] | None = None,
+) -> MemoryTable:
+    """The memory of a stream before its first and after each of its first ``t`` pictures, the last ``most`` of these moments.
+    ``known``: rows of its views that were made before, by id; new ones are added to it."""
+    names, features, first = one.names, evaluation_page.remembered_features(one), max(0, t + 1 - most)
+    rows = {} if known is None else known
     entered = evaluation_page.remembered_views(trajectory, t)
     views = [view for view in entered if view.left is None or view.left >= first]  # held at a moment that is kept
-    boxes, thumbnails = evaluation_page.view_boxes(one, views), _thumbnails(folders, one, views)
+    fresh = [view for view in views if view.id not in rows]
+    boxes, thumbnails = evaluation_page.view_boxes(one, fresh), _thumbnails(folders, one, fresh)
+    rows |= {
+        view.id: {
+            **{"label": view.label, "born": view.picture, "view": view.view, "entropy": view.entropy},
+            **{"truth": names[view.truth], "file": view.name, "attacked": view.attacked},
+            "picture": _picture_title(view.picture, view.name, bool(view.attacked)),
+            "box": boxes[view.id],
+            "feature": features[view.id],
+            **({"thumbnail": thumbnails[view.id], "has_thumbnail": True} if view.id in thumbnails else {}),
+        }
+        for view in fresh
+    }
     key, origin = class_prompts_key(one.columns["backbone"], names), f"a stream ({one.title})"
-    memory = MemoryTable(key, names, feature=features[:0], origin=origin).with_rows(
-        [
-            {
-                **{"label": view.label, "born": view.picture, "view": view.view, "entropy": view.entropy},
-                **{"truth": names[view.truth], "file": view.name, "attacked": view.attacked},
-                "picture": _picture_title(view.picture, view.name, bool(view.attacked)),
-                "box": boxes[view.id],
-                "feature": features[view.id],
-                **({"thumbnail": thumbnails[view.id], "has_thumbnail": True} if view.id in thumbnails else {}),
-            }
-            for view in views
-        ]
-    )
+    memory = MemoryTable(key, names, feature=features[:0], origin=origin).with_rows([rows[view.id] for view in views])
     row, held = {view.id: n for n, view in enumerate(views)}, dict[tuple[int, int], int]()
     by_picture, moments = group_by(entered, lambda view: view.picture), list[Moment]()
     for n in range(t + 1):
@@ -60,22 +71,38 @@ def stream_history(folders: DataFolders, one: StreamRun, trajectory: StreamTraje
                 events.append(CacheEvent(view.label, view.slot, view.view, view.entropy, *left))
             if n:
                 title = _picture_title(n - 1, trajectory.pictures[n - 1], bool(trajectory.attacked[n - 1]))
-            rows = np.array([row[id_] for _, id_ in sorted(held.items())], np.int64)
-            moments.append(Moment(title, n, trajectory.slots, rows, tuple(events)))
+            here = np.array([row[id_] for _, id_ in sorted(held.items())], np.int64)
+            moments.append(Moment(title, n, trajectory.slots, here, tuple(events)))
     return replace(memory, moments=tuple(moments))
 
 
+def show_stream(state: StreamState, folders: DataFolders, one: StreamRun) -> None:
+    """Put a stream on screen, as far as it is written."""
+    if state.recording is None or state.recording.name != one.name:
+        state.views, state.thumbnails = {}, {}
+    if one.stored:
+        state.show(one, *_shipped(folders, one.name))
+        return
+    trajectory = evaluation_page.trajectory_of(one)
+    t = len(trajectory.pictures)
+    state.show(one, trajectory, stream_history(folders, one, trajectory, t, t + 1, state.views))
+
+
 def stream_picture_request(
-    session: Session, engine: Engine, folders: DataFolders, one: StreamRun, t: int, *, before: bool = False
+    session: Session, engine: Engine, folders: DataFolders, one: StreamRun, t: int
 ) -> RunRequest:
-    """Picture number ``t`` (from 1) of a stream again, from the memory before it, which is in use from then on.
-    ``before``: the moment before the picture is selected. Raises DemoError: another model, or the picture is missing."""
+    """Picture number ``t`` (from 1) of a stream again, from the memory before it, which is in use from then on. Raises
+    DemoError: another model, or the picture is missing."""
     met = evaluation_page.open_stream_picture(engine, folders, one, t)
     history = stream_history(folders, one, evaluation_page.trajectory_of(one), t - 1)
     session.replace_history(history, opened=True)
-    # the picture itself adds a moment; the oldest one of a full history goes for it
-    moment = min(len(history.moments), MAX_MOMENTS - 1) - 1
-    return RunRequest(**vars(met), methods=answering(one.cells), selection={"moment": moment} if before else {})
+    return RunRequest(**vars(met), methods=answering(one.cells), selection=_shown_beside(session, history))
+
+
+def _shown_beside(session: Session, memory: MemoryTable) -> dict[str, Any]:
+    """The selection in the stream on screen, which stays there beside a run among the class names of its ``memory``."""
+    at, shown = session.selection, session.stream.history
+    return {"moment": at.moment, "item": at.item} if shown is not None and shown.key == memory.key else {}
 
 
 def answering(measured: Iterable[str]) -> tuple[str, ...]:
@@ -96,32 +123,32 @@ def own_picture_request(session: Session, engine: Engine, one: StreamRun | None,
         raise SettingError("This memory belongs to another model.", "Choose that model in the menu above.")
     settings = run.settings.replace(protocol="stream", slots=history.moments[-1].slots)
     if history is not session.history:
-        session.replace_history(history)
+        session.replace_history(history.with_moments(history.moments[-MAX_MOMENTS:]))
     name = run.class_prompts.names[run.label]
     label = history.names.index(name) if run.label_given and name in history.names else None
     title = "Your picture" if session.run_sample is None else SAMPLES[session.run_sample].title
-    return RunRequest(
-        run.clean.picture, history.names, settings, label, None, title, session.run_sample, methods=run.methods
-    )
+    asked = run.clean.picture, history.names, settings, label, None, title, session.run_sample
+    return RunRequest(*asked, methods=run.methods, selection=_shown_beside(session, history))
 
 
 @lru_cache(maxsize=8)
-def shipped_history(folders: DataFolders, name: str) -> MemoryTable:
-    """The memory of a stored example, made once for all visitors."""
+def _shipped(folders: DataFolders, name: str) -> tuple[StreamTrajectory, MemoryTable]:
+    """What a stored example measured and its memory, made once for all visitors."""
     one = evaluation_page.find_stream(folders, name)
     trajectory = evaluation_page.trajectory_of(one)
-    return stream_history(folders, one, trajectory, len(trajectory.pictures))
+    return trajectory, stream_history(folders, one, trajectory, len(trajectory.pictures))
 
 
 def replacing_item(history: MemoryTable) -> tuple[int, int] | None:
-    """Class and slot of the latest view that is held and took another one's place; else of the latest that is held."""
+    """Class and slot of the latest view that is held and took another one's place; else of the latest that is held; None: of
+    none."""
     taken = {
         (event.label, event.slot, moment.pictures - 1)
         for moment in history.moments
         for event in moment.events
         if event.replaced_born is not None
     }
-    born = {(k, slot): int(history.born[row]) for k, slot, row in history.held()}
+    born = {(k, slot): int(history.born[row]) for k, slot, row in (history.held() if history.moments else ())}
     return max(reversed(born), key=lambda at: ((*at, born[at]) in taken, born[at]), default=None)
 
 

@@ -1,7 +1,9 @@
-"""What the part *Stream* of *Memory* shows to one visitor."""
+"""The stream that *Memory* shows to one visitor, and the one that they run."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from rita_demo.data.memory import MemoryTable
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, Request, StreamRun
 from rita_demo.process.time_left import TimeLeft
@@ -15,56 +17,39 @@ MAX_THUMBNAILS = 96
 
 @dataclass
 class StreamState:
-    """``recording`` is the stream on screen (this visitor's or a stored one) and ``trajectory`` what it measured;
-    ``selected`` is the number of the selected picture, from 1 (None: always the newest). ``request`` is the stream that
-    this visitor started and can resume; ``running``, ``time_left`` and ``pause_requested`` belong to it. ``thumbnails``: picture -> data URI, "" for one that cannot be shown. Of the list of remembered views:
-    ``search`` (words that a row must have), ``order`` and ``listed`` (which rows); ``outcome``: which pictures the gallery of
-    right and wrong answers shows."""
+    """``recording`` is the stream on screen (this visitor's or a stored one; None: a memory of their own is), ``trajectory``
+    what it measured, ``history`` its memory before the first and after each picture. ``request`` is the stream that this
+    visitor started last; ``running``, ``time_left`` and ``stop_requested`` belong to it, and while ``following`` it is on
+    screen as it grows. ``known``: the streams of the menu. ``views``: id of a view -> its row, made once; ``thumbnails``:
+    picture -> data URI, "" for one that cannot be shown. ``outcome``: which pictures the gallery of right and wrong
+    answers shows."""
 
     recording: StreamRun | None = None
     trajectory: StreamTrajectory | None = None
-    selected: int | None = None
+    history: MemoryTable | None = None
     request: Request | None = None
     running: bool = False
+    following: bool = False
     time_left: TimeLeft = field(default_factory=TimeLeft)
-    pause_requested: bool = False
+    stop_requested: bool = False
+    known: tuple[StreamRun, ...] = ()
+    views: dict[int, dict[str, Any]] = field(default_factory=dict)
     thumbnails: dict[str, str] = field(default_factory=dict)
-    search: str = ""
-    order: str = "class"
-    listed: str = "held"
     outcome: str = "rita"
 
-    def show(self, recording: StreamRun) -> None:
-        """Show a stream as far as it is written, and its newest picture if another stream was shown."""
-        if self.recording is None or self.recording.name != recording.name:
-            self.selected, self.thumbnails = None, {}
-        self.trajectory = evaluation_page.trajectory_of(recording)
-        self.recording = recording
-
-    def end(self) -> None:
-        """End this visitor's stream; what is decided stays on screen."""
-        self.request, self.pause_requested = None, True
+    def show(self, recording: StreamRun, trajectory: StreamTrajectory, history: MemoryTable) -> None:
+        """Show a stream as far as it is written."""
+        self.recording, self.trajectory, self.history = recording, trajectory, history
 
     def close(self) -> None:
-        """Show nothing."""
-        self.recording = self.trajectory = self.selected = self.request = None
-        self.thumbnails = {}
+        """Show no stream; one that runs goes on."""
+        self.recording = self.trajectory = self.history = None
+        self.following, self.views, self.thumbnails = False, {}, {}
 
     @property
     def decided(self) -> int:
         """How many pictures are decided."""
         return 0 if self.trajectory is None else len(self.trajectory.pictures)
-
-    @property
-    def shown_picture(self) -> int:
-        """The number of the shown picture, from 1; 0 when there is none."""
-        return self.decided if self.selected is None else min(max(self.selected, 1), self.decided)
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether this visitor's own run has pictures left."""
-        wanted = 1 if self.trajectory is None else self.trajectory.expected_pictures
-        return self.request is not None and self.decided < wanted
 
     def thumbnail(self, folders: DataFolders, picture: str) -> str:
         """A small clean picture as data URI, made once; "" when its file is not here."""

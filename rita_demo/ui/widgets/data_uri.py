@@ -64,3 +64,10 @@ def blank_html(file: str) -> Markup:
     name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}/{path.stem}"
     broken = re.sub("([/_-])", "\\1&#8203;", escape(name))  # a line may end after a sign that joins two words
     return Markup(f"<span class='blank named'>{broken}</span>")
+
+
+def crop_uri(pixels: np.ndarray, box: tuple[float, ...], side: int) -> str:
+    """A ``box`` (left, top, right, bottom as fractions) of (H, H, 3) uint8 as data URI, ``side`` pixels wide."""
+    edges = tuple(edge * pixels.shape[0] for edge in box or (0, 0, 1, 1))
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    return _uri(image.resize((side, side), Image.Resampling.BILINEAR, box=edges), "jpeg", quality=85)

@@ -51,7 +51,6 @@ TERMS: dict[str, str] = {
     "pseudo-label": "The class that a single crop answers with.",
     "memory (cache)": "The crops of lowest entropy of earlier pictures, a few per class; a new picture is compared with "
     "them too.",
-    "agreement": "How much the stored views of a class agree: the length of their mean, 1 when all are alike.",
     "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this. A few attacks have no such "
     "limit.",
     "loss": "What the attack maximises: the error on the right class in nats, CLIP's or the attacked defence's; with a "
@@ -119,6 +118,9 @@ def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
     listed = ", ".join(words[:MAX_WORDS]) + (f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else "")
     word, a_name = ("word", "a name that has it") if len(words) == 1 else ("words", "names that have them")
     return f"This model was not trained with the {word} {listed}: it can only guess about {a_name}."
+
+
+MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 
 
 def signed(value: float) -> str:

@@ -19,11 +19,12 @@ from rita_demo.scripting.own import defence_names
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures import layout, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
+from rita_demo.ui.memory import answers
+from rita_demo.ui.memory.panels import shown_stream
+from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.page import build
 from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.run_request import names_of
-from rita_demo.ui.stream import panels as stream_panels
-from rita_demo.ui.stream.tab import StreamTab
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import form_shown, open_room
 from tests.ui.memory_client import Event
@@ -34,8 +35,8 @@ ENGINE = ToyEngine(spread=0.2)
 class Page:
     """Both tabs of one page, and a visitor who has collected three classes of drawn textures, or has them from another."""
 
-    def __init__(self, figures: FiguresTab, stream: StreamTab, collected: FiguresState | None = None) -> None:
-        self.figures, self.stream, self.context = figures, stream, figures.context
+    def __init__(self, figures: FiguresTab, memory: MemoryTab, collected: FiguresState | None = None) -> None:
+        self.figures, self.stream, self.context = figures, memory.streaming, figures.context
         self.name = self.context.sessions.open(model="toy")
         self.session = self.context.sessions.get(self.name)
         open_room(figures, self.name)
@@ -55,17 +56,17 @@ class Page:
 
     def form(self) -> dict[Any, Any]:
         """What the browser sends of the form and of the stream's own settings."""
-        fields, asked = self.stream.form.fields, self.stream.request_inputs
+        fields, asked = self.stream.form.fields, self.stream.inputs
         self.session.attack_defend.settings = {"views": 8, "prompts": 2}
         values = {one: one.value for one in (*fields.values(), *asked.values())}
         return values | {fields["steps"]: 2, self.context.visitor: self.name}
 
 
 @pytest.fixture(scope="module")
-def tabs(tmp_path_factory: pytest.TempPathFactory) -> tuple[FiguresTab, StreamTab]:
+def tabs(tmp_path_factory: pytest.TempPathFactory) -> tuple[FiguresTab, MemoryTab]:
     made, root = dict[type, Any](), tmp_path_factory.mktemp("places")
     with pytest.MonkeyPatch.context() as patch:
-        for kind in (FiguresTab, StreamTab):
+        for kind in (FiguresTab, MemoryTab):
 
             def spy(self: Any, *args: Any, kind: Any = kind, bind: Any = kind.bind_events) -> None:
                 made[kind] = self
@@ -74,16 +75,16 @@ def tabs(tmp_path_factory: pytest.TempPathFactory) -> tuple[FiguresTab, StreamTa
             patch.setattr(kind, "bind_events", spy)
         folders = DataFolders(root / "data", root / "runs")
         build(ENGINE, example=WorkedExample(ENGINE, candidates=()), folders=folders)
-    return made[FiguresTab], made[StreamTab]
+    return made[FiguresTab], made[MemoryTab]
 
 
 @pytest.fixture(scope="module")
-def collected(tabs: tuple[FiguresTab, StreamTab]) -> FiguresState:
+def collected(tabs: tuple[FiguresTab, MemoryTab]) -> FiguresState:
     return Page(*tabs).session.figures
 
 
 @pytest.fixture
-def page(tabs: tuple[FiguresTab, StreamTab], collected: FiguresState) -> Page:
+def page(tabs: tuple[FiguresTab, MemoryTab], collected: FiguresState) -> Page:
     return Page(*tabs, collected)
 
 
@@ -151,7 +152,7 @@ def test_an_own_defence_that_fails_on_a_picture_is_named_and_everything_else_is_
     assert len(said) == 1
     assert "ZeroDivisionError" in said[0]
     assert "The stream goes on. They count neither as right nor as wrong." in said[0]
-    table = stream_panels.accuracy_table(stream_panels.shown_stream(page.session, page.stream.folders))
+    table = answers.accuracy_table(shown_stream(page.session, page.stream.folders))
     assert "of n = 2" in table
     assert "Choosy has no answer to some pictures: they are not counted." in table
 

@@ -60,7 +60,7 @@ def test_rooms_without_a_first_panel_answer_whole_and_each_prepares_what_it_draw
     panels, session, computed = PanelRegistry(), Session(room="first"), []
     for component in (outside, one, two):
         panels.add(component, lambda s: "drawn", "view")
-    panels.add(three, lambda s: "drawn", "stream")
+    panels.add(three, lambda s: "drawn", "drawer")
     panels.prepare("second", computed.append)
     panels.on_open("second", lambda s: {outside: "opened"})
     session.touch("run")
@@ -71,6 +71,6 @@ def test_rooms_without_a_first_panel_answer_whole_and_each_prepares_what_it_draw
     assert panels.open(session, "second") == {outside: "opened"}, "nothing changed meanwhile"
     session.touch("run")
     assert set(panels.answer(session, "second", "view")) == {outside, two}
-    session.touch("stream")
-    assert panels.answer(session, "second", "stream") == {three: "drawn"}
+    session.touch("drawer")
+    assert panels.answer(session, "second", "drawer") == {three: "drawn"}
     assert panels.open(session, "first") == {one: "drawn"}

@@ -13,7 +13,7 @@ from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.inside import cache_used, sections, what_if
 from rita_demo.ui.inside.sections import SECTIONS
 from rita_demo.ui.inside.tab import InsideTab
-from rita_demo.ui.memory import html
+from rita_demo.ui.memory import panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session.session import Selection, Session
 from tests.ui.conftest import NAMES, chosen, drawn, open_room
@@ -126,7 +126,7 @@ def test_a_cached_view_is_selected_in_the_memory_tab_too(tab, visitor, session, 
     assert cache_used.selected_slot(session) == (k, 1)
     assert np.array_equal(session.history.feature[session.selected_item], session.run.cache_before.features[k, 1])
     redrawn = {c.elem_id: value for c, value in open_room(tab, visitor, "memory").items()}
-    assert redrawn["item-detail"] == html.detail(session)
+    assert redrawn["happened"] == panels.happened(session)
     tab.on_toggle("item")(visitor)
     assert f"without slot 1 of the memory of {NAMES[k]}" in what_if.banner(session)
     assert "left out" in cache_used.class_cards(session)

@@ -10,7 +10,6 @@ from rita_demo import analysis, plots
 from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
-from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
@@ -18,6 +17,7 @@ from rita_demo.ui.inside import sections, what_if
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.wording import MIN_CHANGE
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 

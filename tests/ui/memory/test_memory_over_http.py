@@ -51,8 +51,8 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def client(address: str) -> MemoryHttpClient:
     one = MemoryHttpClient(address)
-    assert "agreement" in one.open_tab()
-    assert "Your memory" in one.choose("0")  # instead of the stored example
+    assert "What the memory holds, by class" in one.open_tab()
+    assert "It holds" in one.choose("0")  # instead of the stored stream
     return one
 
 
@@ -65,8 +65,11 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
     for element in ("many", "import"):
         event = client.event(element, "upload")
         assert "No file arrived" in client.call(event["id"], [None, None])
-    assert "No stored view is chosen" in client.press("remove")
-    assert "agreement" in client.open_tab()
+    offer = client.event("memory-effect", "click")["id"]
+    for name in (None, "../x", 7, ["0"], "99"):
+        assert_harmless(client.call(offer, [None], data={"name": name}))
+    assert_harmless(client.press("remove"))
+    assert "It holds" in client.open_tab()
 
 
 def test_a_memory_of_another_model_or_vocabulary_gives_an_error_message(client: MemoryHttpClient) -> None:

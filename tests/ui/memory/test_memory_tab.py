@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,100 +9,128 @@ import pytest
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.record_file import FileError
 from rita_demo.data.samples import SAMPLES
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline import run as run_module
 from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.memory import html, panels
+from rita_demo.ui.memory import panels
 from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.session import cache_file
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, chosen, drawn, open_room
+from tests.ui.memory_client import MemoryClient
 from tests.ui.session.test_cache_file import table_of, with_changes
 
+FOLDERS = DataFolders(Path("nowhere"), Path("nowhere"))
 
-def test_a_run_that_finishes_while_the_tab_is_visible_is_compared(client, failed_run) -> None:
+
+def shelf(session: Session) -> str:
+    return panels.shelf(session, FOLDERS)
+
+
+def detail(session: Session) -> str:
+    return panels.stored_view(session, FOLDERS)
+
+
+def effect(client: MemoryClient) -> str:
+    return panels.effect(client.session, client.context.engine_of(client.session), evaluation_page.shipped_streams())
+
+
+def test_a_run_that_finishes_while_the_room_is_in_sight_is_compared(client, failed_run) -> None:
     client.session.show(failed_run)
     client.session.add_to_history(failed_run, "Another")
-    assert panels.EMPTY_TEXT in panels.comparison(client.session)
     updates = drawn(client.tab, client.session, client.context.changed(client.session, "run"))  # of a finished job
     assert client.session.memory.empty_cache_result[0] is client.session.memory.cache_result[0] is failed_run
-    assert updates[client.tab.distances] is not None
-    assert any("With an empty one" in str(value) for value in updates.values())
+    assert "On your picture: nothing" in updates[client.tab.effect]
 
 
-def test_the_time_slider_shows_an_earlier_snapshot(client) -> None:
-    assert "memory is empty at this moment" not in html.contents(client.session)
-    chosen(client.tab, client.name, moment=0)
-    assert "memory is empty at this moment" in html.contents(client.session)
+def test_the_slider_shows_an_earlier_moment(client) -> None:
+    assert panels.headline(client.session) == f"{panels.held_text(client.session)}."
+    assert shelf(client.session).count("<button") == len(client.items)
+    shown = chosen(client.tab, client.name, moment=0)
+    assert "<button" not in shown[client.tab.shelf]
+    assert panels.headline(client.session) == "At moment 0 this memory is empty."
     assert client.session.selection.moment == 0
+    assert client.tab.effect not in shown, "what takes longer comes after what was clicked"
 
 
-def test_a_selected_item_selects_its_class_and_view_in_every_tab(client) -> None:
+def test_a_memory_that_never_held_anything_says_so_and_has_no_figure(client) -> None:
+    session, tab = client.session, client.tab
+    session.memories = type(session.memories)()
+    shown = open_room(tab, client.name)
+    assert "Your memory is empty: the next picture adds its surest crop." in str(shown)
+    assert (shown[tab.accuracy], shown[tab.film]) == (None, "")
+    assert (shelf(session).count("<button"), detail(session), panels.happened(session)) == (0, "", "")
+
+
+def test_a_stored_view_selects_its_class_and_view_in_every_room(client) -> None:
     tab, name, k = client.tab, client.name, client.fullest
     client.session.select(item=None, view=None)
     chosen(tab, name, memory_k=k, slot=0)
     at = client.session.selection
     assert (at.item, at.k, at.view) == ((k, 0), k, client.session.history.state_at().view[k, 0])
-    assert 'aria-pressed="true"' in html.contents(client.session)
-    assert "slot 0" in html.detail(client.session)
+    assert shelf(client.session).count('aria-pressed="true"') == shelf(client.session).count('tabindex="0"') == 1
+    told = detail(client.session)
+    assert f'<b class="cache">{NAMES[k]}</b>' in told
+    assert told.count("<img") == 2, "the crop, and the picture with its frame"
+    assert f"<dd>{client.items[0].entropy:.3f}</dd>" in told
+    assert "<dt>it replaced</dt><dd>nothing</dd>" in told
 
 
-def trace_of(figure: Any, name: str) -> Any:
-    return next(t for t in figure.data if t.name == name)
-
-
-def test_distances_with_and_without_the_memory_belong_to_the_selected_snapshot(
+def test_the_sentence_is_of_the_memory_at_the_selected_moment_without_the_pictures_own_views(
     client, example_run, coffee_file: str
 ) -> None:
-    shown, bare = client.session.memory.empty_cache_result
-    assert shown is example_run
-    assert "With an empty one" in panels.comparison(client.session)
-    full = client.session.memory.cache_result[2]
-    assert np.allclose(full.cache_distance, example_run.attacked.trace.cache_distance)
+    session, side = client.session, example_run.attacked
     client.run(client.tab.add_uploads(client.name, [coffee_file]))
-    engine, key = client.context.engine_of(client.session), example_run.clean.picture.key
-    held = []
-    side = example_run.attacked
+    engine, key, held = client.context.engine_of(session), example_run.clean.picture.key, []
     given = {"settings": example_run.settings, "tuning": side.trace.tuning}
-    for at in (0, 1, len(client.session.history.moments) - 1):
+    for at in (0, 1, len(session.history.moments) - 1):
         chosen(client.tab, client.name, moment=at)
-        state = client.session.history.cache_before(key, at)
+        state = session.history.cache_before(key, at)
         held.append(int(state.count.sum()))
         wanted, _ = engine.decide(side.encoded_views, example_run.class_prompts, state, **given)
-        figure = panels.distances(client.session)
-        marks = trace_of(figure, "with the memory")
-        classes = [d[0] for d in marks.customdata]
-        assert list(marks.x) == pytest.approx(list(wanted.cache_distance[classes]))
-        assert wanted.verdict.label == client.session.memory.cache_result[2].verdict.label
+        full, bare = panels.compare_with_empty(engine, session)
+        assert np.allclose(full.cache_distance, wanted.cache_distance)
+        assert wanted.verdict.label == full.verdict.label
         if at == 0:
             assert np.allclose(bare.cache_distance, wanted.cache_distance), "the memory was empty then"
+            assert "A class without views counts with its mean sentence" in effect(client)
     assert held[:2] == [0, 0]  # its own views do not judge it
     assert held[2] > 0
-    assert sum(d[2] for d in marks.customdata) == held[2]
-    assert sum(d[2] for d in trace_of(figure, "empty memory").customdata) == 0
 
 
-def test_items_show_class_entropy_and_age_and_classes_show_agreement(client) -> None:
-    shown = html.contents(client.session)
-    state = client.session.history.state_at()
-    for k in np.flatnonzero(state.count):
-        total = np.linalg.norm(state.features[k].sum(0))
-        assert f"</span> {total / state.count[k]:.3f}</p>" in shown
-        for slot, entropy in enumerate(state.entropy[k, : state.count[k]]):
-            assert f"Pseudo-label {NAMES[k]}, slot {slot}: entropy {entropy:.3f} nats" in shown
-            assert f"<small>{entropy:.2f}</small>" in shown
-    assert shown.count('tabindex="0" aria-label="Pseudo') == 1  # arrows walk from there
+def test_what_the_memory_changes_is_an_answer_a_lead_or_nothing(client) -> None:
+    trace = client.session.run.attacked.trace
+    other = replace(trace, verdict=replace(trace.verdict, label=1 - trace.verdict.label))
+    ahead = replace(trace, verdict=replace(trace.verdict, margin=trace.verdict.margin + 0.01))
+    first, second = NAMES[trace.verdict.label], NAMES[other.verdict.label]
+    assert panels._changes(NAMES, other, trace)[1] == f"RITA answers {second} instead of {first}."
+    assert "ahead by" in panels._changes(NAMES, ahead, trace)[1]
+    assert panels._changes(NAMES, trace, trace)[0] == "On your picture: nothing."
 
 
-def test_the_log_lists_insertions_and_replacements(client) -> None:
+def test_a_stored_picture_in_the_memory_of_its_stream_does_not_judge_itself(client) -> None:
+    session, history = client.session, client.session.history
+    moments = tuple(replace(one, picture_key="") for one in history.moments)  # as a stream has them
+    session.history = replace(history, moments=moments)
+    full, bare = panels.compare_with_empty(client.context.engine_of(session), session)
+    assert np.allclose(full.cache_distance, bare.cache_distance)
+
+
+def test_the_moment_says_what_entered_and_what_it_replaced(client) -> None:
     *past, moment = client.session.history.moments
     event = replace(moment.events[0], replaced_entropy=0.5, replaced_born=0)
     client.session.history = replace(client.session.history, moments=(*past, replace(moment, events=(event,))))
-    said = html.log(client.session)
-    assert f"{0.5 - event.entropy:.3f} lower than one of picture 1, which left" in said
-    assert said.count("aria-current") == 1
+    said = panels.happened(client.session)
+    assert "Moment 1 of 1" in said
+    assert (
+        f"A motorbike, attacked. Crop {event.view} entered as {NAMES[event.label]}, in place of one of picture 1."
+        in said
+    )
 
 
 def test_names_cannot_become_markup_in_the_memory(client) -> None:
@@ -111,8 +138,8 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
     moment = replace(client.current, title=evil)
     client.session.history = replace(client.session.history, names=(evil,) * len(NAMES), moments=(moment,))
     client.session.selection = replace(client.session.selection, item=(0, 0))
-    for draw in (html.contents, html.detail, html.log, panels.moment_heading):
-        assert "<img src=x" not in draw(client.session)
+    for text in (shelf(client.session), detail(client.session), panels.happened(client.session)):
+        assert "<img src=x" not in text
 
 
 def exported(engine: ToyEngine, history: MemoryTable) -> bytes:
@@ -136,27 +163,22 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     assert titles == [*(one.title for one in theirs.moments), "Imported from a file"], "its own history alone"
     assert session.history.names == names
     assert session.memories.histories == (mine, session.history)
-    labels = [text for text, _ in panels.menu(session, ())["choices"]]
-    assert (
-        labels[1] == f"An imported file (memory.zip): {wording.view_count(len(theirs.current.held))} of 2 class names"
-    )
+    labels = [text for text, _ in panels.menu(session)["choices"]]
+    assert labels[1] == f"From an imported file (memory.zip), {wording.view_count(len(theirs.current.held))}"
     open_room(tab, client.name)
-    assert session.memory.example is None, "no stored example takes its place"
-    assert "This memory has other class names than the picture on screen" in panels.comparison(session)
-    assert panels.decide_button(session)["visible"]
+    assert session.stream.recording is None, "no stored example takes its place"
+    assert "Your picture has other class names" in effect(client)
+    assert panels.has_other_names(session)
     request = own_picture_request(session, engine, None, session.history)
     assert (request.names, session.history) == (names, session.memories.histories[1])
     shown = session.run
     client.run(tab.decide_own(client.name))
     assert session.run.class_prompts.names == names
-    assert panels.says(session).startswith(
-        "<p class='says'>The memory of an imported file (memory.zip) after 2 pictures"
-    )
     assert session.memories.histories == (mine, session.history), "the picture went into the imported one"
     session.show(shown)
     tab.pick_memory(client.name, "0")
     assert session.history is mine
-    assert not panels.decide_button(session)["visible"]
+    assert not panels.has_other_names(session)
     client.run(tab.add_uploads(client.name, [coffee_file]))
     longer = session.history
     tab.pick_memory(client.name, "1")
@@ -164,7 +186,8 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     client.run(tab.add_uploads(client.name, [coffee_file]))  # of the names of the picture on screen
     assert [one.names for one in session.memories.histories] == [NAMES, names, NAMES], "nothing is lost"
     assert session.memories.histories[0] is longer
-    assert len({text for text, _ in panels.menu(session, ())["choices"]}) == 3, "no text stands twice"
+    listed = [text for text, _ in panels.menu(session)["choices"]]
+    assert len(set(listed)) == len(listed) >= 3, "no text stands twice"
 
 
 def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
@@ -185,8 +208,8 @@ def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(cli
     session.show(run_to_end(request.run_steps(engine, session.history.cache_before("")), lambda _: None))
     session.add_to_history(session.run, "A motorbike")
     open_room(tab, client.name)
-    assert "With an empty one" in panels.comparison(session)
-    shown = [run_summary_bar.summary_bar(session), panels.comparison(session)]
+    assert "On your picture" in effect(client)
+    shown = [run_summary_bar.summary_bar(session), effect(client)]
     for text in shown:
         for word in ("✓", "✗", "wrong", "right", "true class"):
             assert word not in text, word

@@ -18,14 +18,21 @@ from tests.toy_model import ToyEngine
 
 @pytest.fixture
 def full(session: Session, example_run) -> Session:
-    """With a memory, a stream of five pictures and a feature cloud."""
+    """With a memory and a feature cloud."""
     session.add_to_history(example_run, "A motorbike")
     session.figures = replace(
         session.figures, placed_cloud=analysis.placed_cloud(make_cloud(), ToyEngine().kl_to_one_hot)
     )
-    trajectory: Any = SimpleNamespace(names=("owl", "crab"), pictures=range(5))
-    session.stream.trajectory = trajectory
     return session
+
+
+@pytest.fixture
+def streaming(full: Session) -> Session:
+    """With a stream of five pictures on screen, too, whose memory is the visitor's."""
+    moments = (full.history.moments[0], *full.history.moments[1:] * 5)
+    trajectory: Any = SimpleNamespace(names=("owl", "crab"), pictures=range(5))
+    full.stream.trajectory, full.stream.history = trajectory, replace(full.history, moments=moments)
+    return full
 
 
 def choose(session: Session, **named: Any) -> tuple[str, ...]:
@@ -62,11 +69,11 @@ def test_a_stored_view_selects_its_class_and_its_view_at_the_moment_that_held_it
     k, slot, row = full.history.held()[0]
     for moment in ({}, {"moment": 1}):
         full.selection = Selection(k=0 if k else 1, atom=1)
-        full.memory.example: Any = SimpleNamespace(history=full.history)
+        full.stream.history = full.history
         assert "memory" in choose(full, memory_k=k, slot=slot, **moment)
         at = full.selection
         assert (at.item, at.k, at.view, at.atom, at.moment) == ((k, slot), k, full.history.view[row], None, None)
-        assert (full.memory.example is None) == bool(moment), "a moment is one of the memory in use"
+        assert (full.stream.history is None) == bool(moment), "a moment is one of the memory in use"
     assert choose(full, moment=0) == ("memory",)
     assert (full.selection.moment, full.selection.item) == (0, None)
     assert choose(full, memory_k=k, slot=slot) == (), "it was not held then"
@@ -76,13 +83,13 @@ def test_a_stored_view_selects_its_class_and_its_view_at_the_moment_that_held_it
     assert full.selection.item == (k, slot)
 
 
-def test_a_picture_of_the_stream_and_a_class_that_the_run_has(full: Session) -> None:
+def test_a_picture_of_the_stream_is_a_moment_of_its_memory_and_the_newest_one_follows_it(streaming: Session) -> None:
     for picture, wanted in ((2, 2), (5, None)):
-        assert choose(full, picture=picture) == ("stream",)
-        assert full.stream.selected == wanted
-    assert choose(full, stream_k=0) == ()
-    assert choose(full, stream_k=1) == ("class",)
-    assert full.run.class_prompts.names[full.selection.k] == "crab"
+        for named in ({"picture": picture}, {"moment": picture}):
+            streaming.select(moment=1)
+            assert choose(streaming, **named) == ("memory",)
+            assert streaming.selection.moment == wanted
+    assert choose(streaming, moment=0) == (), "a stream is shown from its first picture on"
 
 
 def test_a_chip_is_pressed_and_released_and_a_point_selects_its_picture(full: Session) -> None:
@@ -99,13 +106,13 @@ def test_a_chip_is_pressed_and_released_and_a_point_selects_its_picture(full: Se
 
 @pytest.mark.parametrize("name", [*NUMBERS, "side"])
 def test_what_the_session_does_not_have_selects_nothing(full: Session, name: str) -> None:
-    before = full.selection, full.figures, full.stream.selected
+    before = full.selection, full.figures
     for value in (-2, 10**6, 10**30, 0.5, math.nan, math.inf, "0", True, None, [0], {}):
         if (name, value) != ("side", None):
             for more in ({}, {"view": 3}, {"slot": 0}, {"moment": 0}):
                 assert choose(full, **more | {name: value}) == () != more | {name: value}
                 assert choose(Session(), **more | {name: value}) == ()
-    assert (full.selection, full.figures, full.stream.selected) == before
+    assert (full.selection, full.figures) == before
 
 
 def test_every_topic_of_a_selection_is_answered(full: Session) -> None:

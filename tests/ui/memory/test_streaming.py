@@ -1,4 +1,4 @@
-"""The tab Stream with the toy engine: running, pausing, earlier pictures, stored runs, downloads, malformed requests."""
+"""Streams in *Memory* with the toy engine: start and stop, earlier pictures, stored runs, downloads, malformed requests."""
 
 import base64
 import csv
@@ -26,26 +26,24 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.figures.layout import run_lists
-from rita_demo.ui.memory.panels import moment_heading
+from rita_demo.ui.memory import answers, dataset_download, panels
+from rita_demo.ui.memory.tab import MemoryTab
+from rita_demo.ui.session import stream_history
 from rita_demo.ui.session.store import SessionLost
 from rita_demo.ui.session.stream_state import StreamState
-from rita_demo.ui.stream import dataset_download, memory_panels
-from rita_demo.ui.stream import panels as stream_panels
-from rita_demo.ui.stream.tab import StreamTab
 from tests.evaluation.conftest import single_threaded  # noqa: F401
 from tests.textures import texture
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab, chosen, drawn
-from tests.ui.memory_client import Event
 
 pytestmark = pytest.mark.slow
 ENGINE = ToyEngine(truth="dotted", wrong="striped", spread=0.2)
 
 
 class StreamClient:
-    """A visitor in front of the tab."""
+    """A visitor in front of the room."""
 
-    def __init__(self, tab: StreamTab) -> None:
+    def __init__(self, tab: MemoryTab) -> None:
         self.tab = tab
         self.name = tab.context.sessions.open(model="toy")
         self.session = tab.context.sessions.get(self.name)
@@ -57,30 +55,30 @@ class StreamClient:
 
     @property
     def shown(self) -> Any:
-        return stream_panels.shown_stream(self.session, self.tab.folders)
+        return panels.shown_stream(self.session, self.tab.folders)
 
     def form_values(self, **changes: Any) -> dict[Any, Any]:
         """What the browser sends with the button."""
         fields = self.tab.form.fields
         form = {c: c.value for c in fields.values()} | {fields["steps"]: 2}  # quick
         self.session.attack_defend.settings = {"views": 8, "prompts": 2}
-        asked = {c: c.value for c in self.tab.request_inputs.values()}
-        asked |= {self.tab.request_inputs["pictures"]: 4}
-        asked |= {self.tab.request_inputs[name]: value for name, value in changes.items()}
+        asked = {c: c.value for c in self.tab.streaming.inputs.values()}
+        asked |= {self.tab.streaming.inputs["pictures"]: 4}
+        asked |= {self.tab.streaming.inputs[name]: value for name, value in changes.items()}
         return {self.tab.context.visitor: self.name, **form, **asked}
 
     def stream(self, **changes: Any) -> None:
-        list(self.tab.on_start(self.form_values(**changes)))
+        list(self.tab.streaming.on_start(self.form_values(**changes)))
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> StreamTab:
+def tab(tmp_path_factory: pytest.TempPathFactory) -> MemoryTab:
     root = tmp_path_factory.mktemp("places")
-    return build_tab(StreamTab, ENGINE, folders=DataFolders(root / "data", root / "runs"))
+    return build_tab(MemoryTab, ENGINE, folders=DataFolders(root / "data", root / "runs"))
 
 
 @pytest.fixture
-def client(tab: StreamTab) -> StreamClient:
+def client(tab: MemoryTab) -> StreamClient:
     """No run is stored yet."""
     shutil.rmtree(tab.folders.runs, ignore_errors=True)
     return StreamClient(tab)
@@ -95,18 +93,16 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     view, empty = client.view, client.session.size_bytes()
     client.stream(traffic="mixed")
     assert not view.running
-    assert not view.unfinished
-    assert view.shown_picture == len(view.trajectory.pictures) == 4
+    assert client.session.selected_moment == len(view.trajectory.pictures) == 4
     assert set(view.trajectory.answers) == {"clip", "ensemble", "rita", WITHOUT_CACHE}
     rows = view.recording.rows()
     assert [row["picture"] for row in rows] == list(view.trajectory.pictures)
     assert {row["protocol"] for row in rows} == {"stream"}
-    assert "of n = 4" in stream_panels.accuracy_table(client.shown)
+    assert "of n = 4" in answers.accuracy_table(client.shown)
     shown = drawn(client.tab, client.session, {})
-    for figure in client.tab.figures.values():
+    for figure in (client.tab.accuracy, client.tab.growth):
         assert f"{view.recording.title}; after picture 4 of 4" in shown[figure].layout.meta["caption"]
     assert client.session.size_bytes() > empty + sum(map(len, view.thumbnails.values())) > empty
-    assert "All 4 pictures are decided" in stream_panels.status(client.shown)
     written = (view.recording.cells["rita"] / "rows.jsonl").read_bytes()
     client.stream(traffic="mixed")  # measures nothing again
     assert (view.recording.cells["rita"] / "rows.jsonl").read_bytes() == written
@@ -122,45 +118,58 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
     (tmp_path / "data").mkdir()
     (tmp_path / "data/mine").symlink_to(store)
     folders = DataFolders(tmp_path / "data", tmp_path / "runs")
-    client = StreamClient(build_tab(StreamTab, ENGINE, folders=folders))
+    client = StreamClient(build_tab(MemoryTab, ENGINE, folders=folders))
     sentence = "1 file is no picture by its name and is skipped: dotted/notes.txt."
     assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in dataset_download.dataset_choices(folders)
     sources = run_lists({"source": "source", "run": "run"}, folders, "")["source"]["choices"]
     assert (f"mine, attacked now. {sentence}", "dataset:mine") in sources
     client.stream(dataset="mine", traffic="clean")
     assert client.view.decided == 3
-    assert "Left out, because they cannot be opened: dotted/2.jfif." in stream_panels.heading(client.shown)
+    assert "Left out, because they cannot be opened: dotted/2.jfif." in answers.who_is_right(client.shown)
     names = client.view.trajectory.pictures
     assert all(client.view.thumbnail(folders, name).startswith("data:image") for name in names)
 
 
-def test_pause_resume_one_picture_and_cancel(client: StreamClient) -> None:
-    tab, buttons = client.tab, client.tab.buttons
-    job = tab.on_start(client.form_values(pictures=6))
-    for updates in job:
+def test_a_stopped_stream_goes_on_when_it_is_started_again_as_it_was(client: StreamClient) -> None:
+    tab, streaming = client.tab, client.tab.streaming
+    for updates in (job := streaming.on_start(client.form_values(pictures=6))):
         if client.view.decided == 2:
-            assert drawn(tab, client.session, updates)[buttons["pause"]]["visible"]
-            assert tab.on_pause(client.name)
+            assert drawn(tab, client.session, updates)[streaming.stop_button]["visible"]
+            assert "Stopping after this picture" in streaming.on_stop(client.name)[tab.context.status]
             break
     last = drawn(tab, client.session, list(job)[-1])
     assert client.view.decided == 2
-    assert last[buttons["resume"]]["visible"]
-    assert not last[buttons["pause"]]["visible"]
-    for go_on, decided in ((tab.on_step, 3), (tab.on_resume, 6)):
-        list(go_on(client.name))
-        assert client.view.decided == decided
-    with pytest.raises(SettingError, match="no paused stream"):
-        list(tab.on_resume(StreamClient(tab).name))
-    shown = drawn(tab, client.session, tab.on_cancel(client.name))
-    assert client.view.decided == 6  # what is decided stays on screen
-    assert not shown[buttons["resume"]]["visible"]
-    with pytest.raises(SettingError, match="no paused stream"):
-        list(tab.on_resume(client.name))
-    assert len(evaluation_page.stream_runs(tab.folders.runs)) == 1  # the rows are kept
+    assert last[streaming.stop_button] == {"visible": False, "__type__": "update"}
+    assert "2 of 6 pictures are decided" in last[tab.context.status]
+    assert panels.headline(client.session).startswith("After 2 pictures RITA has")
+    assert "unfinished" in str(last[tab.menu]["choices"])
+    before = client.view.recording.rows()
+    client.stream(pictures=6)
+    assert client.view.decided == 6
+    assert client.view.recording.rows()[:2] == before
+    assert len(evaluation_page.stream_runs(tab.folders.runs)) == 1
+
+
+def test_a_running_stream_goes_on_unseen_while_another_memory_is_on_screen(client: StreamClient) -> None:
+    tab, session = client.tab, client.session
+    job = tab.streaming.on_start(client.form_values(pictures=4))
+    for _ in range(3):
+        next(job)
+    running = client.view.recording.name
+    tab.pick_memory(client.name, "0")
+    next(job)
+    assert (client.view.recording, session.shown_history) == (None, session.history)
+    tab.pick_memory(client.name, running)
+    done = client.view.decided
+    next(job)
+    assert client.view.decided > done, "it is followed again"
+    list(job)
+    assert client.view.decided == 4
+    assert not client.view.running
 
 
 def test_two_sessions_never_write_the_same_run_and_a_closed_page_frees_it(client: StreamClient) -> None:
-    job, other = client.tab.on_start(client.form_values(pictures=6)), StreamClient(client.tab)
+    job, other = client.tab.streaming.on_start(client.form_values(pictures=6)), StreamClient(client.tab)
     next(job)
     next(job)
     with pytest.raises(DataError, match="Another evaluation is writing"):
@@ -170,7 +179,7 @@ def test_two_sessions_never_write_the_same_run_and_a_closed_page_frees_it(client
         list(job)
     assert not client.view.running
     other.stream(pictures=6)  # it goes on
-    assert other.view.shown_picture == 6
+    assert other.view.decided == 6
 
 
 class RacingState(StreamState):
@@ -187,7 +196,7 @@ class RacingState(StreamState):
 
 
 def test_two_concurrent_presses_start_one_stream(client: StreamClient) -> None:
-    jobs = [client.tab.on_start(client.form_values(pictures=3)) for _ in range(2)]
+    jobs = [client.tab.streaming.on_start(client.form_values(pictures=3)) for _ in range(2)]
     client.session.stream = RacingState()
     with ThreadPoolExecutor(2) as pool:
         pressed = [pool.submit(next, job) for job in jobs]
@@ -200,7 +209,7 @@ def test_two_concurrent_presses_start_one_stream(client: StreamClient) -> None:
 
 
 def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch) -> None:
-    job = client.tab.on_start(client.form_values(pictures=3))
+    job = client.tab.streaming.on_start(client.form_values(pictures=3))
     next(job)
     next(job)
     with client.tab.context.activity.track_job():
@@ -213,18 +222,24 @@ def test_the_stream_yields_to_a_single_picture(client: StreamClient, monkeypatch
 
 def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(client: StreamClient) -> None:
     client.stream(pictures=5)
-    tab, name = client.tab, client.name
-    chosen(tab, name, picture=2)
-    assert "of n = 2" in stream_panels.accuracy_table(client.shown)
-    assert "After picture 2" in stream_panels.cache_text(client.shown)
+    tab, name, session = client.tab, client.name, client.session
+    course = client.view.trajectory
+    shown = chosen(tab, name, picture=2)
+    assert {tab.accuracy, tab.film, tab.moment, tab.shelf} <= shown.keys(), "one selection moves all of them"
+    assert "of n = 2" in answers.accuracy_table(client.shown)
+    assert panels.headline(session).startswith("After 2 pictures RITA has")
+    assert shown[tab.accuracy].layout.shapes[0].x0 == 2
+    held = evaluation_page.classes_after(course, 2)
+    assert shown[tab.shelf].count("<button") == sum(view.count for view in held.values())
+    assert 'data-picture="2" aria-pressed="true"' in shown[tab.film]
+    assert "Picture 2 of 5" in panels.happened(session)
+    came = [view for view in course.insertions if view.picture == 1]
+    assert session.selection.item == (came[0].label, came[0].slot), "the view that came with it is chosen"
     for forged in (None, "2", 0, 99):
         assert chosen(tab, name, picture=forged) == {}
-        assert list(tab.open_remembered(name, Event({"picture": forged}))) == []
-    assert (client.view.shown_picture, client.session.run) == (2, None)
+    assert (session.selected_moment, session.run) == (2, None)
     chosen(tab, name, picture=5)
-    assert client.view.selected is None  # follows the stream again
-    list(tab.open_remembered(name, Event({"picture": 2})))
-    assert client.session.run is not None
+    assert session.selection.moment is None, "follows the stream again"
 
 
 def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
@@ -259,19 +274,6 @@ def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(tmp_path:
         request()
 
 
-def test_a_class_of_the_memory_is_selected_in_every_tab_that_has_it(client: StreamClient) -> None:
-    client.stream(pictures=3, traffic="attacked")
-    list(client.tab.open_inside(client.name))  # now the story on screen has the stream's classes
-    client.session.room = "memory"
-    names = client.view.trajectory.names
-    assert client.shown.selected_class == client.session.selection.k
-    updates = chosen(client.tab, client.name, stream_k=5)
-    assert client.session.run.class_prompts.names[client.session.selection.k] == names[5]
-    assert {client.tab.figures["classes"], client.tab.figures["timeline"]} <= updates.keys()
-    opened = client.tab.context.panels.open(client.session, "inside")
-    assert "in-class" in {component.elem_id for component in opened}
-
-
 def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
     for name, values, says in (
         ("dataset", ("../../etc", "dtd", None), "no such dataset"),
@@ -289,18 +291,16 @@ def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None
 def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None:
     client.stream(traffic="clean")
     other = StreamClient(client.tab)
-    (_, stored), *examples = other.tab.on_open(other.session)[other.tab.stored_menu]["choices"]
+    other.tab.on_open(other.session)
+    _, *examples, (_, stored) = panels.menu(other.session)["choices"]
     assert stored == client.view.recording.name
-    assert all(title.startswith("Stored example: ") for title, _ in examples)
-    other.tab.open_stored(other.name, stored)
-    assert other.view.shown_picture == 4
-    assert not other.view.unfinished
+    assert all(title.endswith(", stored") for title, _ in examples)
+    other.tab.pick_memory(other.name, stored)
+    assert other.view.decided == 4
     for name in ("../..", None, "", ["x"], stored + "/.."):
         with pytest.raises(DataError):
-            other.tab.open_stored(other.name, name)
-    code = json.loads(other.tab.on_export(other.name, Event({"kind": "jsonl"}))[other.tab.export])["address"].partition(
-        "base64,"
-    )[2]
+            other.tab.pick_memory(other.name, name)
+    code = json.loads(other.tab.on_rows(other.name)[other.tab.rows_button])["address"].partition("base64,")[2]
     rows = [json.loads(line) for line in base64.b64decode(code).decode().splitlines()]
     methods = [(row["method"], row["protocol"]) for row in rows]
     assert (len(methods), set(methods)) == (
@@ -311,7 +311,7 @@ def test_a_stored_run_is_opened_from_the_list_only(client: StreamClient) -> None
 
 def test_every_stored_view_is_a_row_of_a_csv_file(client: StreamClient) -> None:
     client.stream(pictures=6, traffic="mixed")
-    code = json.loads(client.tab.on_export(client.name, Event({"kind": "csv"}))[client.tab.export])["address"]
+    code = json.loads(client.tab.on_table(client.name)[client.tab.table_button])["address"]
     table = list(csv.DictReader(io.StringIO(base64.b64decode(code.partition("base64,")[2]).decode())))
     rows = client.view.recording.rows()
     entered = [(t, *event) for t, row in enumerate(rows, 1) for event in row["entered"]]
@@ -344,6 +344,8 @@ def test_a_picture_opens_in_inside_rita_with_the_memory_before_it(client: Stream
     assert [f"picture {n} of the stream" in title for n, title in enumerate(titles)][1:t] == [True] * (t - 1)
     assert any("is being computed" in str(u) for u in updates)
     assert client.session.inside.awaited == ""
+    assert client.view.recording is not None, "the stream stays on screen in Memory"
+    assert client.session.selected_moment == t
 
 
 @pytest.mark.parametrize("failing", [True, False])
@@ -379,7 +381,7 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
 
 
 def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch = client.tab.dataset_download
+    fetch = client.tab.streaming.dataset_download
     monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every chunk is reported
     steps = (DownloadProgress(n, 10, f"Fetching dtd: {n} of 10") for n in range(11))
     monkeypatch.setattr(download, "download_steps", lambda *_: steps)
@@ -391,44 +393,34 @@ def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monk
             list(fetch.download_chosen(client.name, name))
 
 
-def test_every_remembered_view_is_listed_searched_and_sorted(client: StreamClient) -> None:
+def test_every_stored_view_is_a_row_of_the_table_up_to_the_selected_picture(client: StreamClient) -> None:
     client.stream(pictures=6, traffic="mixed")
     tab, course = client.tab, client.view.trajectory
-    views = evaluation_page.remembered_views(course, 6)
-
-    def listed(search: Any = "", order: Any = "entered", which: Any = "all") -> list[int]:
-        return numbers_in(tab.list_views(client.name, search, order, which)[tab.views])
-
-    latest = views[::-1]
-    assert listed() == [view.picture + 1 for view in latest]
-    assert listed(which="held") == [view.picture + 1 for view in latest if view.left is None]
-    assert listed(which="left") == [view.picture + 1 for view in latest if view.left is not None]
-    assert listed(order="entropy") == [view.picture + 1 for view in sorted(views, key=lambda view: -view.entropy)]
-    assert listed("WRONG") == [view.picture + 1 for view in latest if view.truth != view.label]
-    assert listed(f"{views[0].name} {course.names[views[0].label]}")[-1] == views[0].picture + 1
-    assert listed("<script>") == []
-    assert listed(7, ["x"], None) == listed("", "class", "all")  # malformed: the defaults
-    chosen(tab, client.name, picture=2)
-    assert listed() == [view.picture + 1 for view in reversed(views) if view.picture < 2]
+    for t in (6, 2):
+        chosen(tab, client.name, picture=t)
+        rows = drawn(tab, client.session, {})[tab.views]
+        views = evaluation_page.remembered_views(course, t)
+        assert [row[0] for row in rows] == [view.picture + 1 for view in views]
+        assert [row[1] for row in rows] == [course.names[view.label] for view in views]
+        assert [row[-1] for row in rows] == [None if view.left is None else view.left + 1 for view in views]
 
 
 def test_the_memory_kept_is_compared_with_none(client: StreamClient) -> None:
     client.stream(pictures=6)
-    found = evaluation_page.compare_answers(client.view.recording, 6)
-    text = memory_panels.help_html(client.shown)
-    assert sorted(numbers_in(text)) == [d.picture + 1 for d in found.different]
-    forced = memory_panels.no_class_holds_two(client.shown)
-    assert ("It changes no answer, and cannot yet" in text) is (not found.different and forced)
-    assert ("It changes nothing" in text) is (not found.different and not forced)
+    found, text = evaluation_page.compare_answers(client.view.recording, 6), answers.help_text(client.shown)
+    forced = answers.no_class_holds_two(client.shown)
+    assert ("changes no answer, and cannot yet" in text) is (not found.different and forced)
+    assert ("changes nothing" in text) is (not found.different and not forced)
+    assert ("no answer changed" in panels.headline(client.session)) is (not found.different)
+    chosen(client.tab, client.name, picture=1)
+    assert "changes no answer, and cannot yet" in answers.help_text(client.shown)
 
 
-def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_another_model(
+def test_a_streams_memory_has_picture_true_class_and_crop_and_opens_with_no_other_model(
     client: StreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.stream(pictures=4, traffic="mixed")
-    list(client.tab.open_memory(client.name))
-    assert "Moment 3: picture 3 of the stream" in moment_heading(client.session)
-    course, history = client.view.trajectory, client.session.history
+    course, history, own = client.view.trajectory, client.session.shown_history, client.session.history
     views = [view for view in evaluation_page.remembered_views(course, 3) if view.left is None]
     assert len(history.moments[3].held) == len(views) > 0
     for view in views:
@@ -439,10 +431,17 @@ def test_a_streams_memory_opens_with_picture_true_class_and_crop_but_not_for_ano
     monkeypatch.setattr(client.tab.context.models.default, "weights_key", lambda: "others")
     with pytest.raises(SettingError, match="measured with the model 'toy'"):
         list(client.tab.open_inside(client.name))
-    assert client.session.history is history
+    assert client.session.history is own
 
 
-def test_a_memory_in_whichno_class_holds_two_views_cannot_change_an_answer(client: StreamClient) -> None:
-    client.stream(pictures=2, traffic="clean")
-    chosen(client.tab, client.name, picture=1)
-    assert "It changes no answer, and cannot yet" in memory_panels.help_html(client.shown)
+def test_a_long_stream_has_a_moment_for_every_picture_and_a_film_of_those_around_the_selected_one(
+    client: StreamClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_history, "MAX_MOMENTS", 3)
+    monkeypatch.setattr(panels, "FRAMES", 2)
+    client.stream(pictures=5, traffic="clean")
+    assert len(client.session.shown_history.moments) == 6
+    chosen(client.tab, client.name, moment=4)
+    film = panels.film(client.shown)
+    assert numbers_in(film) == [3, 4]
+    assert "Pictures 3 to 4 of 5" in film

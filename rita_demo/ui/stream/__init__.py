@@ -1,1 +1,0 @@
-"""Streams, a part of Memory."""
