@@ -72,10 +72,10 @@ document.addEventListener("click", (event) => {
 
 // On a narrow screen the answer is far above the buttons that ask for it.
 function showAnswer(event) {
-  const asks = { change: "#pick input", mousedown: "html:has(.banner .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";
+  const asks = { change: "#pick input", mousedown: "html:has(#in-note .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";
   if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-  const answers = [".story .headline", "#banner"].map((query) => document.querySelector(query));
+  const answers = [".story .headline", "#inside-headline"].map((query) => document.querySelector(query));
   const answer = answers.find((node) => node?.getClientRects().length);
   const { top, bottom } = answer?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
   if (top < 60 || bottom > innerHeight) answer?.scrollIntoView({ behavior, block: "center" }); // what is in sight stays there
