@@ -3,7 +3,8 @@
 from markupsafe import Markup
 
 from rita_demo.pipeline import rerun
-from rita_demo.plots.labels import truncated
+from rita_demo.plots.labels import reference_class, truncated
+from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import Run
 from rita_demo.ui.inside.crop_columns import fit_of
 from rita_demo.ui.inside.what_if import differing
@@ -82,9 +83,18 @@ def notes(session: Session) -> str:
         for text in (wording.unknown_words(run.class_prompts.unknown), run.class_prompts.warning)
         if text
     ]
-    if what_if.run is not None and len(changes := differing(session)) > 1:
-        said.append(Markup("What if: {}.").format("; ".join(changes)))
+    if what_if.run is not None and session.run_at_step is not None:
+        changes = differing(session)
+        several = f"What if: {'; '.join(changes)}. " if len(changes) > 1 else ""
+        said.append(Markup("{}{}").format(several, effect(session.run_at_step, what_if.run)))
     if not run.label_given:
         link = Markup(place_link(wording.ASK, "#truth input"))
         said.append(Markup("No true class was given: nobody is right or wrong here. {}.").format(link))
     return Markup("").join(Markup("<p>{}</p>").format(one) for one in said)
+
+
+def effect(before: Run, after: Run) -> str:
+    """By how much the reference class is further ahead on the picture shown than before."""
+    ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
+    moved = f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= MIN_CHANGE else "does not change"
+    return f"The lead of {reference_class(after)} {moved} (cosine distance)."

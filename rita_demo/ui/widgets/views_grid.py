@@ -55,7 +55,7 @@ def grid_value(run: Run, side: str) -> str:
 
 
 def _cell(run: Run, side: ImageResult, n: int, vote: str) -> str:
-    """One button. ``n`` selects its part of the sprite; the label repeats what colour and shade say."""
+    """One view. ``n`` selects its part of the sprite; the label repeats what colour and shade say."""
     confidence = side.trace.confidence
     entropy = float(confidence.entropy[n])
     kept = entropy <= float(confidence.limit)  # a view that is left out may still be confident
@@ -70,8 +70,7 @@ def _cell(run: Run, side: ImageResult, n: int, vote: str) -> str:
     )
     box = f"left:{left:.1f}%;top:{top:.1f}%;width:{right - left:.1f}%;height:{bottom - top:.1f}%"
     return (
-        f'<button type="button" class="rita-view {vote} {"kept" if kept else "left"}" data-view="{n}" aria-label="{said}" '
-        f'title="{said}">'
+        f'<span role="img" class="rita-view {vote} {"kept" if kept else "left"}" aria-label="{said}" title="{said}">'
         f'<span class="crop" style="background-position:{at_x:.3f}% {at_y:.3f}%">'
-        f'<span class="map"><span style="{box}"></span></span></span></button>'
+        f'<span class="map"><span style="{box}"></span></span></span></span>'
     )
