@@ -13,22 +13,24 @@ function place() {
   const width = plot?.clientWidth;
   if (!width) return;
   drawn = width;
-  const [low, high] = [Number(group.dataset.low), Number(group.dataset.high)];
+  const ends = JSON.parse(group.dataset.ends); // where the crops stand without the attack and after its last step
+  const [low, high] = [Math.min(...ends.flat()), Math.max(...ends.flat())];
   const count = (bin) => [Math.max(Math.ceil(-low / bin - 1e-9), 1), Math.max(Math.ceil(high / bin + 1e-9), 1)];
   const least = width > 600 ? 24 : SMALLEST;
   const bin = BINS.find((one) => width / (count(one)[0] + count(one)[1]) >= least) ?? BINS.at(-1);
   const [left, right] = count(bin);
   const column = width / (left + right);
+  const columnOf = (at) => Math.min(Math.max(Math.floor(at / bin + 1e-9) + left, 0), left + right - 1); // a step between may go further
   stacks = Array.from({ length: left + right }, () => []);
-  for (const tile of tiles()) {
-    const at = Math.floor(Number(tile.dataset.at) / bin + 1e-9) + left;
-    stacks[Math.min(Math.max(at, 0), stacks.length - 1)].push(tile); // a step between may go a little further
-  }
+  for (const tile of tiles()) stacks[columnOf(Number(tile.dataset.at))].push(tile);
   const share = (tile) => Number(tile.style.getPropertyValue("--moved"));
   for (const stack of stacks) stack.sort((a, b) => (a.dataset.view === "0") - (b.dataset.view === "0") || share(b) - share(a));
   const most = Math.max(...stacks.map((stack) => stack.length));
-  const size = Math.max(Math.min(LARGEST, column, HIGH / most), tiles().length > 100 ? 12 : Math.min(SMALLEST, column));
-  plot.style.height = `${Math.max(HIGH, most * size)}px`;
+  const highest = ends.map((one) => Math.max(...one.map((at) => one.filter((other) => columnOf(other) === columnOf(at)).length)));
+  const smallest = tiles().length > 100 ? 12 : Math.min(SMALLEST, column);
+  const tall = Math.max(HIGH, Math.max(most, ...highest) * smallest);
+  const size = Math.max(Math.min(LARGEST, column, tall / most), smallest);
+  plot.style.height = `${tall}px`;
   group.style.setProperty("--tile", `${size - 2}px`);
   group.style.setProperty("--zero", `${left * column}px`);
   stacks.forEach((stack, i) => stack.forEach((tile, row) => {
@@ -41,13 +43,15 @@ function place() {
   label(width);
 }
 
-// Above the tile of the whole picture, inside the plot.
+// Above the tile of the whole picture, or at its left where it stands highest.
 function label(width) {
   const note = find(".whole");
   const tile = find("[data-view='0']");
   const at = tile.offsetLeft;
-  note.style.bottom = `${parseFloat(tile.style.bottom) + tile.offsetHeight + 4}px`;
-  note.style.left = `${Math.min(at, width - note.offsetWidth)}px`;
+  const bottom = parseFloat(tile.style.bottom);
+  const above = bottom + tile.offsetHeight + 20 < find(".plot").clientHeight;
+  note.style.bottom = `${above ? bottom + tile.offsetHeight + 4 : bottom + tile.offsetHeight / 2 - 8}px`;
+  note.style.left = `${above ? Math.min(at, width - note.offsetWidth) : at - note.offsetWidth - 6}px`;
 }
 
 function mark() {

@@ -4,6 +4,7 @@ The tiles come from one sprite (:func:`rita_demo.ui.widgets.views_grid.sprite_va
 fit its width. Columns are the same at every step of the attack.
 """
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,8 +104,7 @@ def columns_html(session: Session) -> str:
         rival=truncated(names[fit.rival], 24),
         count=sum(one["at"] > 0 for one in kept),
         of=len(kept),
-        low=min(0.0, *(float(one.min()) for one in ends)),
-        high=max(0.0, *(float(one.max()) for one in ends)),
+        ends=json.dumps([np.asarray(one, float).round(4).tolist() for one in ends]),
         size=f"{COLUMNS * 100}% {rows * 100}%",
         others=any(one["kind"] == "another" for one in tiles),
     )

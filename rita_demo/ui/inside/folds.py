@@ -88,7 +88,7 @@ def _entropies(session: Session, run: Run) -> PanelValue:
 
 def _build_update(panels: PanelRegistry) -> Fold:
     lead = "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart."
-    with Fold(panels, "tuning-fold").built("The prompt update", lead) as fold, gr.Row():
+    with Fold(panels, "tuning-fold").built("The prompt update", lead) as fold:
         aria = "Entropy of every crop before and after the prompt update"
         fold.figure("in-entropy-change", aria, 300, _entropy_change, "view", "inside")
         aria = "Costs before and after the prompt update"
@@ -113,13 +113,6 @@ def _build_memory(panels: PanelRegistry) -> Fold:
             lambda s, _: cache_used.class_cards(s),
             *topics,
             empty=cache_used.class_cards(Session()),
-        )
-        fold.add(gr.HTML(elem_id="in-memory"), lambda _, run: verdict_table.cache_effect(run), "inside", empty="")
-        fold.add(
-            gr.HTML(elem_id="in-empty"),
-            lambda _, run: wording.empty_classes_html(run, run.attacked.trace),
-            "inside",
-            empty="",
         )
     return fold
 

@@ -56,9 +56,9 @@ def _what_if(session: Session, before: Run, after: Run) -> Markup:
     )
     if new.label != old.label:
         return start + Markup(", ahead by {:.3f}; before it was {}.").format(new.margin, _answer(after, old.label))
-    if f"{new.margin:.3f}" == f"{old.margin:.3f}":
-        return start + Markup(", ahead by {:.3f} as before.").format(new.margin)
-    return start + Markup(", ahead by {:.3f} instead of {:.3f}.").format(new.margin, old.margin)
+    digits = 3 if f"{new.margin:.3f}" != f"{old.margin:.3f}" else 4
+    one, two = f"{new.margin:.{digits}f}", f"{old.margin:.{digits}f}"
+    return start + Markup(", ahead by {}{}.").format(one, " as before" if one == two else f" instead of {two}")
 
 
 def _short(run: Run, k: int) -> str:
@@ -73,9 +73,8 @@ def _answer(run: Run, k: int) -> Markup:
 
 
 def notes(session: Session) -> str:
-    """HTML: words that the model does not know, names it cannot tell apart, a missing true class, and every change of a what-if
-    where there are several; "" for nothing."""
-    run, what_if = session.displayed_run, session.inside.what_if
+    """HTML: words that the model does not know, names it cannot tell apart, and a missing true class; "" for nothing."""
+    run = session.displayed_run
     if run is None:
         return ""
     said = [
@@ -83,18 +82,17 @@ def notes(session: Session) -> str:
         for text in (wording.unknown_words(run.class_prompts.unknown), run.class_prompts.warning)
         if text
     ]
-    if what_if.run is not None and session.run_at_step is not None:
-        changes = differing(session)
-        several = f"What if: {'; '.join(changes)}. " if len(changes) > 1 else ""
-        said.append(Markup("{}{}").format(several, effect(session.run_at_step, what_if.run)))
     if not run.label_given:
         link = Markup(place_link(wording.ASK, "#truth input"))
         said.append(Markup("No true class was given: nobody is right or wrong here. {}.").format(link))
     return Markup("").join(Markup("<p>{}</p>").format(one) for one in said)
 
 
-def effect(before: Run, after: Run) -> str:
-    """By how much the reference class is further ahead on the picture shown than before."""
+def effect(session: Session) -> str:
+    """HTML: by how much a what-if moves the lead of the reference class on the picture shown; "" without one."""
+    before, after = session.run_at_step, session.inside.what_if.run
+    if before is None or after is None:
+        return ""
     ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
     moved = f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= MIN_CHANGE else "does not change"
-    return f"The lead of {reference_class(after)} {moved} (cosine distance)."
+    return f"<p class='note'>The lead of {reference_class(after)} {moved} (cosine distance).</p>"

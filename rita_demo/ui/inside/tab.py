@@ -22,7 +22,7 @@ from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.inside import details, what_if
 from rita_demo.ui.inside.crop_columns import CropColumns, columns_html, fit_of, shown_view
 from rita_demo.ui.inside.folds import EMPTY_TEXT, build_folds
-from rita_demo.ui.inside.headline import headline, notes
+from rita_demo.ui.inside.headline import effect, headline, notes
 from rita_demo.ui.inside.method_settings import build_method_settings
 from rita_demo.ui.panels.attack_sliders import build_step_slider
 from rita_demo.ui.panels.run_pills import run_pills
@@ -62,6 +62,7 @@ class InsideTab:
             panels.add(gr.HTML(elem_id="in-crop"), details.crop_details, "view", "class", "inside", "crops", first=True)
             with gr.Row(elem_id="in-buttons"):
                 self.parts |= {"view": what_if.build_leave_out(panels, "view"), "back": what_if.build_back(panels)}
+            panels.add(gr.HTML(elem_id="in-effect"), effect, "inside")
             panels.add(gr.HTML(elem_id="in-cell"), details.class_details, "view", "class", "inside", first=True)
         with layout.folds:
             self.folds, parts = build_folds(panels)

@@ -96,7 +96,8 @@ def toggled(session: Session, kind: str) -> Exclusions:
 
 
 def changes_from_preset_html(session: Session) -> Markup:
-    """HTML: every setting of the defence that differs from the nearest preset, its value there and now, as it acts."""
+    """HTML: what a what-if changes, and every setting of the defence that differs from the nearest preset, its value there and
+    now, as it acts."""
     run = session.displayed_run
     if run is None:
         return Markup("")
@@ -104,7 +105,8 @@ def changes_from_preset_html(session: Session) -> Markup:
     name, changed = changes_from_preset(run.settings)
     each = "; ".join(f"{label_of(n)}: {value_of(n, PRESETS[name])} → now {value_of(n, settings)}" for n in changed)
     said = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
-    return Markup("<p class='note'>{}</p>").format(" ".join([said, *notes(run)]))
+    changed_here = [f"What if: {'; '.join(differing(session))}."] if session.inside.what_if.run else []
+    return Markup("<p class='note'>{}</p>").format(" ".join([*changed_here, said, *notes(run)]))
 
 
 def differing(session: Session) -> list[str]:

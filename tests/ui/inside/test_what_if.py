@@ -15,7 +15,7 @@ from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import details, what_if
-from rita_demo.ui.inside.headline import headline, notes
+from rita_demo.ui.inside.headline import effect, headline
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.widgets import wording
@@ -157,7 +157,7 @@ def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_withou
         assert changes[-1] == pytest.approx(lead(less.total) - lead(full.total), abs=1e-5)
         felt = abs(changes[-1]) >= MIN_CHANGE
         by = f"changes by {wording.signed(changes[-1])}" if felt else "does not change"
-        assert f"The lead of the true class {by} (cosine distance)." in notes(session)
+        assert f"The lead of the true class {by} (cosine distance)." in effect(session)
         toggle(engine, session, "item")
         assert session.displayed_run is run, "put back"
     assert max(map(abs, changes)) > MIN_CHANGE, "leaving one out is felt"
