@@ -14,7 +14,7 @@ from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
 from rita_demo.plots.labels import truncated
 from rita_demo.process import templates
-from rita_demo.records import ClassPrompts, ImageResult, Run, Verdict
+from rita_demo.records import ClassPrompts, ImageResult, Run, Trace, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 
