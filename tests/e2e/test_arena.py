@@ -48,7 +48,7 @@ def test_a_link_opens_the_arena_and_a_cell_opens_its_run(page: Page, tmp_path: P
     expect(page.locator("#status")).to_contain_text("Done in")
     open_lab(page, "Inside")
     expect(page.locator("#model")).to_contain_text("robust")
-    opened = page.locator("#verdicts tr", has_text="Ensemble").inner_text()
+    opened = page.locator("#inside-strip tr", has_text="Ensemble").inner_text()
     assert re.search(rf"\b{rows['embedded-robust', 'ensemble', 'pgd']['answer']}\b", opened)
 
 

@@ -80,10 +80,9 @@ def test_a_stream_is_paused_resumed_rewound_compared_and_its_pictures_are_opened
     page.locator("#contents button").first.click()
     expect(page.locator("#item-detail")).to_contain_text(re.compile("of (the|a) stream"))
     open_lab(page, "Inside")
+    page.locator("#inside-drawer > button").click()
     page.locator("#whatif-item").click()
-    expect(page.locator("#whatif-banner")).to_contain_text(
-        re.compile("The lead of the true class on the .* picture (changes|does)")
-    )
+    expect(page.locator("#in-effect")).to_contain_text(re.compile("The lead of the true class (changes|does)"))
     open_lab(page, "Memory")
     page.wait_for_timeout(1500)  # its panels are drawn again when it is opened
     page.locator("#stream-time input[type=number]").fill("2")

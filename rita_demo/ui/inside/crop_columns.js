@@ -16,7 +16,8 @@ function place() {
   const ends = JSON.parse(group.dataset.ends); // where the crops stand without the attack and after its last step
   const [low, high] = [Math.min(...ends.flat()), Math.max(...ends.flat())];
   const count = (bin) => [Math.max(Math.ceil(-low / bin - 1e-9), 1), Math.max(Math.ceil(high / bin + 1e-9), 1)];
-  const least = width > 600 ? 24 : SMALLEST;
+  const narrow = width < 600;
+  const least = narrow ? SMALLEST : 24;
   const bin = BINS.find((one) => width / (count(one)[0] + count(one)[1]) >= least) ?? BINS.at(-1);
   const [left, right] = count(bin);
   const column = width / (left + right);
@@ -27,7 +28,7 @@ function place() {
   for (const stack of stacks) stack.sort((a, b) => (a.dataset.view === "0") - (b.dataset.view === "0") || share(b) - share(a));
   const most = Math.max(...stacks.map((stack) => stack.length));
   const highest = ends.map((one) => Math.max(...one.map((at) => one.filter((other) => columnOf(other) === columnOf(at)).length)));
-  const smallest = tiles().length > 100 ? 12 : Math.min(SMALLEST, column);
+  const smallest = tiles().length > 100 ? 12 : Math.min(narrow ? 15 : SMALLEST, column);
   const tall = Math.max(HIGH, Math.max(most, ...highest) * smallest);
   const size = Math.max(Math.min(LARGEST, column, tall / most), smallest);
   plot.style.height = `${tall}px`;

@@ -175,7 +175,7 @@ def _build_figure(panels: PanelRegistry) -> Parts:
                 "<h3>Cost of each class <span class='of clean'>○ clean</span> <span class='of attacked'>● attacked</span></h3>"
             )
             costs = PlotlyView(
-                height=190, aria="Cost of every class, clean and attacked", empty=EMPTY_TEXT, elem_id="in-costs"
+                height=182, aria="Cost of every class, clean and attacked", empty=EMPTY_TEXT, elem_id="in-costs"
             )
             panels.add(costs, _costs, "class", "inside", first=True)
         with gr.Column(scale=60, min_width=280):
@@ -191,7 +191,7 @@ def _build_figure(panels: PanelRegistry) -> Parts:
                 )
                 gr.HTML("<h3>crops onto sentences</h3>")
             panels.add(menu, class_choices, "class", "inside")
-            plan = PlotlyView(height=166, aria="Plan of the chosen class", empty=EMPTY_TEXT, elem_id="in-plan")
+            plan = PlotlyView(height=158, aria="Plan of the chosen class", empty=EMPTY_TEXT, elem_id="in-plan")
             panels.add(plan, _plan, "class", "view", "inside", first=True)
     return {"columns": columns, "costs": costs, "plan": plan, "class_menu": menu}
 
