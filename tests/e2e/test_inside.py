@@ -106,7 +106,7 @@ def test_a_fold_shows_its_figures_when_it_is_opened_and_nothing_is_wrong_for_rea
     unfold(room, "How sure is each crop?")
     expect(room.locator("#in-entropies .barlayer path").first).to_be_visible()
     unfold(room, "The prompt update")
-    expect(room.locator("#in-before-after .scatterlayer path").first).to_be_visible()
+    expect(room.locator("#in-before-after .js-plotly-plot svg").first).to_be_visible()
     room.locator("#inside-drawer > button").click()
     expect(room.get_by_role("button", name="Undo all")).to_be_visible()
     findings = severe_findings(room)
