@@ -44,7 +44,7 @@ def test_opening_the_page_delivers_the_worked_example_and_an_event_before_asks_t
     assert "sees a crab" in "".join(text for text, _ in json.loads(story["props"]["value"])["claim"]), "with the page"
     assert "Stored example." in visitor.open()
     answer = visitor.choose_room("inside")
-    for text in ("CLIP was fooled", "RITA says motorbike", "motorbike is still cheaper"):
+    for text in ("crops still fit motorbike better", ">motorbike</b>, ahead by", "Crop "):
         assert text in answer
 
 

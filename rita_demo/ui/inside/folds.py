@@ -1,7 +1,8 @@
 """The folds below *Inside*: how sure the crops are, the prompt update, the memory of the chosen class, and the attack."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -32,6 +33,18 @@ from rita_demo.ui.widgets.views_grid import magnified_perturbation
 EMPTY_TEXT = "Drawn once a picture has been defended."
 
 
+@dataclass(frozen=True)
+class FigureRow:
+    """A figure of a fold: its element id without "in-", its accessible name, by which it is saved, its height in pixels, what draws it
+    of the session and the run (or the what-if) on screen, and the topics that redraw it."""
+
+    name: str
+    aria: str
+    height: int
+    draw: Callable[[Session, Run], PanelValue]
+    topics: tuple[str, ...]
+
+
 class Fold:
     """A fold whose content is drawn while it is open. ``shown``: what is drawn when it opens."""
 
@@ -60,12 +73,11 @@ class Fold:
         self.shown.append(component)
         return self.panels.add(component, drawn, *topics)
 
-    def figure(
-        self, name: str, aria: str, height: int, draw: Callable[[Session, Run], PanelValue], *topics: str
-    ) -> PlotlyView:
-        """A figure; ``aria``: its accessible name, by which it is saved."""
-        figure = PlotlyView(height=height, aria=aria, empty=EMPTY_TEXT, elem_id=name)
-        return self.add(figure, draw, *topics)
+    def add_figures(self, rows: Iterable[FigureRow]) -> None:
+        """One figure below the other."""
+        for row in rows:
+            figure = PlotlyView(height=row.height, aria=row.aria, empty=EMPTY_TEXT, elem_id=f"in-{row.name}")
+            self.add(figure, row.draw, *row.topics)
 
 
 def build_folds(panels: PanelRegistry) -> tuple[list[Fold], Parts]:
@@ -75,33 +87,40 @@ def build_folds(panels: PanelRegistry) -> tuple[list[Fold], Parts]:
     return [*built, last], parts
 
 
-def _build_sure(panels: PanelRegistry) -> Fold:
-    with Fold(panels, "entropy-fold").built("How sure is each crop?") as fold:
-        fold.figure("in-entropies", "Entropy of every crop", 230, _entropies, "view", "inside")
-    return fold
-
-
 def _entropies(session: Session, run: Run) -> PanelValue:
     side = "clean" if run.attack is None or run.step == 0 else "attacked"
     return plots.view_entropies(run, side, session.selection.view)
-
-
-def _build_update(panels: PanelRegistry) -> Fold:
-    lead = "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart."
-    with Fold(panels, "tuning-fold").built("The prompt update", lead) as fold:
-        aria = "Entropy of every crop before and after the prompt update"
-        fold.figure("in-entropy-change", aria, 300, _entropy_change, "view", "inside")
-        aria = "Costs before and after the prompt update"
-        fold.figure(
-            "in-before-after", aria, 300, lambda s, run: plots.cost_change(run, k=s.selection.k), "class", "inside"
-        )
-    return fold
 
 
 def _entropy_change(session: Session, run: Run) -> PanelValue:
     tau = run.class_prompts.temperature
     changes = {side: analysis.entropies(getattr(run, side), tau) for side in sides_of(run)}
     return plots.entropy_change(run, changes, view=session.selection.view)
+
+
+def _cost_change(session: Session, run: Run) -> PanelValue:
+    return plots.cost_change(run, k=session.selection.k)
+
+
+#: The figures of the first two folds.
+SURE = (FigureRow("entropies", "Entropy of every crop", 230, _entropies, ("view", "inside")),)
+UPDATE = (
+    FigureRow("entropy-change", "Entropy before and after the prompt update", 260, _entropy_change, ("view", "inside")),
+    FigureRow("before-after", "Costs before and after the prompt update", 300, _cost_change, ("class", "inside")),
+)
+
+
+def _build_sure(panels: PanelRegistry) -> Fold:
+    with Fold(panels, "entropy-fold").built("How sure is each crop?") as fold:
+        fold.add_figures(SURE)
+    return fold
+
+
+def _build_update(panels: PanelRegistry) -> Fold:
+    lead = "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart."
+    with Fold(panels, "tuning-fold").built("The prompt update", lead) as fold:
+        fold.add_figures(UPDATE)
+    return fold
 
 
 def _build_memory(panels: PanelRegistry) -> Fold:
