@@ -18,7 +18,7 @@ from rita_demo.plots.decision.cells import (
     view_axis,
     view_order,
 )
-from rita_demo.plots.figure import Figure
+from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.labels import escaped, percent
 from rita_demo.plots.shapes import add_hit_area, percent_ticks
 from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
@@ -163,7 +163,7 @@ def plan_matrix(
 
     figure = Figure()
     middle = (COLOURS["middle"], COLOURS["high_mid"], COLOURS["high"])
-    scale = {
+    scale: Spec = {
         "zmin": 0,
         "zmax": MOST,
         "colorscale": [[n / 2, colour] for n, colour in enumerate(middle)],

@@ -50,7 +50,7 @@ def fit_of(session: Session, run: Run) -> Fit:
     """The crops of the picture on screen."""
     pair = [run.label, rival_of(session, run)]
     margins = np.asarray(positions.margins(run, run.attacked, pair), float)
-    return Fit(*pair, margins, positions.view_labels(run.attacked))
+    return Fit(run.label, pair[1], margins, positions.view_labels(run.attacked))
 
 
 def default_view(session: Session) -> int:

@@ -142,15 +142,13 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
             with gr.Column(scale=2, min_width=320, elem_id="who"):
                 empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
                 fold.add(
-                    gr.HTML(elem_id="verdicts"), lambda s, _: verdict_table.table(s.run_at_step), "step", empty=empty
+                    gr.HTML(elem_id="verdicts"), lambda s, _: verdict_table.table(_as_made(s)), "step", empty=empty
                 )
                 fold.add(gr.HTML(elem_id="in-added"), lambda _, run: added_html(run), "inside", empty="")
             with gr.Column(scale=1, min_width=320, elem_id="along"):
-                fold.add(
-                    gr.HTML(elem_id="why"), lambda s, _: verdict_table.explanation(s.run_at_step), "step", empty=""
-                )
-                fold.add(gr.HTML(elem_id="threat"), lambda s, _: verdict_table.threat(s.run), empty="")
-                fold.add(gr.HTML(elem_id="times"), lambda s, _: verdict_table.times(s.run), empty="")
+                fold.add(gr.HTML(elem_id="why"), lambda s, _: verdict_table.explanation(_as_made(s)), "step", empty="")
+                fold.add(gr.HTML(elem_id="threat"), lambda s, _: verdict_table.threat(_as_made(s)), empty="")
+                fold.add(gr.HTML(elem_id="times"), lambda s, _: verdict_table.times(_as_made(s)), empty="")
                 parts = _build_knowing_attacker()
         steps = PlotlyView(
             aria="Loss and every verdict, by attack step",
@@ -183,8 +181,14 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
     return fold, parts | {"field": field, "steps_figure": steps, "background_button": follow, "side": side}
 
 
+def _as_made(session: Session) -> Run:
+    """The run at the step shown, without a what-if."""
+    assert session.run_at_step is not None
+    return session.run_at_step
+
+
 def _steps(session: Session, run: Run) -> PanelValue:
-    now = session.run_at_step or run
+    now = _as_made(session)
     return plots.attack_steps(now, session.attack_steps, shown_step(now)) if run.attack else None
 
 
