@@ -271,9 +271,6 @@ class Engine(protocol.Engine):
             tuning = method.tune(self._encoder.method_prompts(class_prompts, settings), x, settings)
         return to_numpy(tuning)
 
-    def sinkhorn_history(self, solved: records.Transport, k: int, settings: Settings) -> records.SinkhornHistory:
-        return to_numpy(method.sinkhorn_history(to_torch(solved, CPU), k, settings))
-
     # --- all defences
 
     def answers(

@@ -17,10 +17,8 @@ from rita_demo.records import (
     Exclusions,
     Passes,
     Picture,
-    SinkhornHistory,
     TheoremBounds,
     Trace,
-    Transport,
     Tuning,
     Verdict,
 )
@@ -184,10 +182,6 @@ class Engine(Protocol):
                 they remember afterwards is in their verdicts."""
 
     # --- numbers of the figures, from features alone
-
-    def sinkhorn_history(self, solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
-        """The iterations behind a trace's transport of class ``k``; see :func:`rita_demo.method.sinkhorn_history`. It
-        runs on the CPU: one small problem, many short steps."""
 
     def theorem_bounds(self, trace: Trace) -> TheoremBounds:
         """Definition 14 for every class of a decided picture; the analysis computes ``exact``."""

@@ -6,13 +6,7 @@ from rita_demo.method.cost import cosine_cost, text_mean, unit, view_log_probabi
 from rita_demo.method.exclusions import apply_to_cache, apply_to_views
 from rita_demo.method.procrustes import align
 from rita_demo.method.rita import Views, decide, decide_in_turn, decision_logits
-from rita_demo.method.sinkhorn import (
-    differentiable_distance,
-    entropic_value,
-    sinkhorn_history,
-    transport,
-    transport_options,
-)
+from rita_demo.method.sinkhorn import differentiable_distance, entropic_value, transport, transport_options
 from rita_demo.method.step_back import step_back
 from rita_demo.method.theorem import kl_to_one_hot, theorem_bounds
 from rita_demo.method.tuning import Prompts, entropy_of_mean, most_confident, optimise_contexts, tune

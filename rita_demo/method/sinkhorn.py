@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from rita_demo.method.cost import at_least_float32, to_float64
 from rita_demo.method.sinkhorn_newton import Solution, solve
-from rita_demo.records import SinkhornHistory, Transport
+from rita_demo.records import Transport
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import number_text
 
@@ -179,35 +179,6 @@ def _solve_together(problems: Sequence[Problem], solve: Callable[[Tensor, Tensor
     if whole.stalled:
         return [solve(*one) for one in problems]
     return [whole.part(first, last, n) for first, last, n in zip([0, *ends], ends, widths)]
-
-
-def sinkhorn_history(solved: Transport, k: int, settings: Settings) -> SinkhornHistory:
-    """Solve class ``k`` alone again and record ``<T, C_k>`` at every check. Annealing starts at a larger lambda, where
-    the plan is flatter and costs more. At the last check the cost is the linear ``d(k)`` within the tolerance. A class
-    without mass (an empty one under ``zero``) has no checks.
-
-    Args:
-        solved: a transport with the same settings.
-        k: class number.
-        settings: entropy_weight, sinkhorn_tolerance, sinkhorn_iterations."""
-    C, rows, columns, has_mass = _problem(
-        solved.cost[k : k + 1], solved.row_weight[k], solved.column_weight[k] / solved.mass, solved.mass
-    )
-    seen: list[tuple[float, Tensor, Tensor]] = []
-    solution = solve(
-        *(part[has_mass] for part in (C, rows, columns)),
-        entropy_weight=settings.entropy_weight,
-        tolerance=settings.sinkhorn_tolerance,
-        max_iterations=settings.sinkhorn_iterations,
-        on_check=lambda level, plan, g: seen.append((level, (plan * C).sum() / solved.mass, g)),
-    )
-    return SinkhornHistory(
-        checks=torch.arange(len(solution.residual), device=C.device),
-        residual=solution.residual,
-        entropy_weight=C.new_tensor([level for level, _, _ in seen]),
-        cost=C.new_tensor([float(cost) for _, cost, _ in seen]),
-        potentials=torch.stack([g for _, _, g in seen]) if seen else C.new_zeros(0, C.shape[2]),
-    )
 
 
 def entropic_value(

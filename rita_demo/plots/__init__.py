@@ -1,8 +1,9 @@
 """Figures: a record in, a Plotly figure out. No maths beyond scaling for display; colours and axes are in ``theme``."""
 
 from rita_demo.plots.attack.attack_steps import attack_steps
-from rita_demo.plots.decision.cost_and_plan_matrix import plan_heatmap
 from rita_demo.plots.decision.costs import class_costs
+from rita_demo.plots.decision.plan import plan_heatmap, plan_matrix
+from rita_demo.plots.decision.prompt_update import cost_change, entropy_change
 from rita_demo.plots.decision.views import view_answers, view_entropies
 from rita_demo.plots.memory.stream import (
     cache_growth,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rita_demo.plots.figure import Figure, Spec
-from rita_demo.plots.theme import COLOURS, FADED, SIDE_STYLES, TRANSPARENT, axis
+from rita_demo.plots.theme import COLOURS, FADED, TRANSPARENT, axis
 from rita_demo.records import MeasuredCell
 
 MAX_TICKS = 8  # of an axis of accuracies
@@ -83,13 +83,6 @@ def row_band(row: int | None, **more: Any) -> list[Spec]:
 def segments(starts: Iterable[float], ends: Iterable[float]) -> list[float | None]:
     """Coordinates of separate lines from each start to its end, as one trace."""
     return [value for start, end in zip(starts, ends, strict=True) for value in (start, end, None)]
-
-
-def side_bar(side: str, **marker: Any) -> Spec:
-    """The marker of a side's bars; those of the attacked side are hatched."""
-    colour = SIDE_STYLES[side]["colour"]
-    pattern = {"shape": "/", "bgcolor": COLOURS["surface"], "fgcolor": colour}
-    return {"color": colour} | marker | ({"pattern": pattern} if side == "attacked" else {})
 
 
 def outlined(symbol: str | list[str], colour: str | list[str], size: float | Sequence[float]) -> Spec:

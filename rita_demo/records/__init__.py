@@ -19,7 +19,6 @@ from rita_demo.records.decision import (
     DefenceFault,
     Exclusions,
     SamePrompt,
-    SinkhornHistory,
     TheoremBounds,
     Trace,
     Transport,

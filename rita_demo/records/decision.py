@@ -88,17 +88,6 @@ class Transport:
 
 
 @dataclass(frozen=True)
-class SinkhornHistory:
-    """How Sinkhorn converged to one class's plan, at each of T checks."""
-
-    checks: Array  # (T,) iterations
-    entropy_weight: Array  # (T,) its lambda: annealing lowers it to that of the settings
-    cost: Array  # (T,) <T, C> per unit of moved mass, for any objective
-    residual: Array  # (T,) the largest absolute column error as a fraction of the total mass
-    potentials: Array  # (T, M) of the columns, one more for the mass that stays when rho < 1
-
-
-@dataclass(frozen=True)
 class TheoremBounds:
     """Definition 14 on one picture: squared Wasserstein distances (K,) in [0, 4]; ``lower <= exact <= upper``."""
 

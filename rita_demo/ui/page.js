@@ -53,11 +53,12 @@ document.addEventListener("click", (event) => {
   if (!to) return;
   const seen = () => document.querySelector(to)?.getClientRects().length;
   if (!seen()) room ? openLab(room) : tabs()[0].click();
-  const open = () => document.querySelector("#settings > button:not(.open)")?.click();
+  const drawers = () => [...document.querySelectorAll(room ? ".drawer > button:not(.open)" : "#settings > button:not(.open)")];
+  const open = () => drawers().find((drawer) => drawer.getClientRects().length)?.click();
   if (!room && !document.querySelector(to)) open(); // a closed drawer is empty
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
   const arrive = (tries) => {
-    if (tries === 190 && !seen()) open(); // on a narrow screen the form is in the drawer, too
+    if (tries === 190 && !seen()) open(); // what is in a drawer; on a narrow screen the form is in one, too
     if (!seen()) return void (tries && setTimeout(arrive, 50, tries - 1));
     const place = document.querySelector(to);
     const closed = place.matches(".fold > button:not(.open)") ? place : place.querySelector(":scope.fold > button:not(.open)");
@@ -77,10 +78,10 @@ document.addEventListener("click", (event) => {
 
 // On a narrow screen the answer is far above the buttons that ask for it.
 function showAnswer(event) {
-  const asks = { change: "#pick input", mousedown: "html:has(.banner .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";
+  const asks = { change: "#pick input", mousedown: "html:has(#in-note .place) #truth [role=option]" }[event.type] || "#go, #only-defend, #know, #samples button";
   if (!event.target.closest(asks) || !matchMedia("(max-width: 760px)").matches) return;
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-  const answers = [".story .headline", "#banner"].map((query) => document.querySelector(query));
+  const answers = [".story .headline", "#inside-headline"].map((query) => document.querySelector(query));
   const answer = answers.find((node) => node?.getClientRects().length);
   const { top, bottom } = answer?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
   if (top < 60 || bottom > innerHeight) answer?.scrollIntoView({ behavior, block: "center" }); // what is in sight stays there

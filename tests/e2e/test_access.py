@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import open_lab, open_settings
+from tests.e2e.conftest import open_lab, open_settings, unfold
 from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
 
 #: What shows that a tab is filled; other tabs wait for nothing from the server.
-READY_SELECTORS = {"Inside": "#in-plan-attacked .heatmaplayer image", "Memory": "#memory-shelf img"}
+READY_SELECTORS = {"Inside": "#in-plan .heatmaplayer image", "Memory": "#memory-shelf img"}
 #: Where the focus is, and whether it is visible. The slider over a picture is invisible: its frame shows it.
 FOCUSED_ELEMENT_JS = """() => {
   const now = document.activeElement, probe = document.createElement("i");
@@ -105,27 +105,27 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     expect(page.locator(".story .rules .verdict")).to_contain_text("average: ")
     tab_to(page, "[data-level=lab]", "Shift+Tab", most=200)
     page.keyboard.press("Enter")
-    expect(page.locator("#in-views-attacked button").first).to_be_visible()  # the tab is drawn when it is opened
-    # its views are walked and one is chosen; the focus stays on it though the grid is drawn anew
-    first = tab_to(page, "#in-views-attacked button").get_attribute("data-view")
+    expect(page.locator("#in-views button").first).to_be_visible()  # the tab is drawn when it is opened
+    # its crops are walked and one is chosen; the focus stays on it
+    first = tab_to(page, "#in-views button").get_attribute("data-view")
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
     view = page.locator(":focus").get_attribute("data-view")
     assert view != first
     page.keyboard.press("Enter")
-    expect(page.locator("#in-view")).to_contain_text(f"View {view} on its own")
+    expect(page.locator("#in-crop")).to_contain_text(f"Crop {view}")
     expect(page.locator(":focus")).to_have_attribute("data-view", str(view))
     # the same view is left out, and one key goes back to the run
-    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
-    banner = page.locator("#whatif-banner")
+    expect(page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
+    headline = page.locator("#inside-headline")
     expect(page.locator("#whatif-view")).to_be_enabled()
-    tab_to(page, "#whatif-view", "Shift+Tab")
+    tab_to(page, "#whatif-view")
     page.keyboard.press("Enter")
-    expect(banner).to_contain_text(f"without view {view}")
-    expect(page.locator("#whatif-back")).to_be_enabled()
-    tab_to(page, "#whatif-back", "Shift+Tab")
+    expect(headline).to_contain_text(f"Without crop {view}")
+    expect(page.locator("#whatif-back")).to_be_visible()
+    tab_to(page, "#whatif-back")
     page.keyboard.press("Enter")
-    expect(banner).to_contain_text("This is the run as it was made")
+    expect(headline).to_contain_text("crops still fit")
 
 
 @pytest.mark.nightly
@@ -153,7 +153,8 @@ def test_a_figure_is_zoomed_with_plus_and_reset_with_0_and_escape_closes_an_expl
     page.wait_for_function(f"before => {span}[0] > before[0]", arg=before)
     page.keyboard.press("0")
     page.wait_for_function(f"before => {span}[0] === before[0]", arg=before)
-    term = page.locator(".term:visible").first
+    unfold(page, "The attack and all answers")
+    term = page.locator("#verdicts .term").first
     for opened in (term.focus, term.hover):
         opened()
         expect(term.locator(".tip")).to_be_visible()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import TOLD_JS, open_lab
+from tests.e2e.conftest import TOLD_JS, open_lab, unfold
 from tools.bench.page import FIELD_FRAMES_JS, FRAMES, main_thread_seconds
 
 pytestmark = pytest.mark.e2e
@@ -17,8 +17,8 @@ POSITIONS = "() => [...document.querySelectorAll('#field circle[data-index]')].m
 def visited(shared_page: Page) -> Page:
     """*Inside*, once every step that is kept has arrived."""
     open_lab(shared_page, "Inside")
+    unfold(shared_page, "The attack and all answers")
     expect(shared_page.locator("#field circle[data-index]")).to_have_count(64)
-    shared_page.locator("#along-fold > button").click()
     expect(shared_page.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
     return shared_page
 
@@ -65,7 +65,7 @@ def test_the_counts_of_every_step_subtract(field: Page) -> None:
 
 def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(field: Page) -> None:
     field.locator("#field circle[data-index='9']").dispatch_event("click")
-    expect(field.locator("#in-view")).to_contain_text("View 9 on its own")
+    expect(field.locator("#in-crop")).to_contain_text("Crop 9")
     expect(field.locator("#field circle[data-index='9']")).to_have_class("on-reference chosen")
     sizes = POSITIONS.replace("cx", "r")
     before = field.evaluate(sizes)
@@ -75,13 +75,14 @@ def test_a_dot_selects_its_crop_and_ritas_weights_change_the_size_of_the_dots(fi
     after = field.evaluate(sizes)
     assert max(after) > before[0] > min(after), after
     field.locator("#field circle[data-index='9']").dispatch_event("click")
-    expect(field.locator("#in-view")).not_to_contain_text("View 9 on its own")
+    expect(field.locator("#in-crop")).not_to_contain_text("Crop 9")
     expect(field.locator("#field circle[data-index='9']")).to_have_class("on-reference")
 
 
 @pytest.mark.parametrize("page", ["?sample=coffee&budget=4"], indirect=True)
 def test_a_method_that_answers_a_third_class_is_pale_and_says_which(page: Page) -> None:
     open_lab(page, "Inside")
+    unfold(page, "The attack and all answers")
     expect(page.locator("#verdicts tbody tr")).to_have_count(3)
     answers = {
         row.locator("th").inner_text().split()[0]: row.locator("td b").nth(1).inner_text()
@@ -135,7 +136,7 @@ def test_on_a_phone_a_tapped_crop_is_outlined_and_answered_beside_the_dots(field
     assert len(set(shown)) == 2
     assert field.evaluate("scrollY") == scrolled
     crop = re.search(r"\d+", picked.inner_text())[0]
-    expect(field.locator("#in-view")).to_contain_text(f"View {crop} on its own")
+    expect(field.locator("#in-crop")).to_contain_text(f"Crop {crop}")
 
 
 def test_a_finger_that_moves_down_over_the_slider_scrolls_and_sideways_it_moves_the_step(field: Page) -> None:
@@ -168,6 +169,7 @@ def test_with_reduced_motion_the_dots_jump_from_step_to_step(field: Page) -> Non
     field.reload()
     field.wait_for_function(TOLD_JS)
     open_lab(field, "Inside")
+    unfold(field, "The attack and all answers")
     expect(field.locator("#field circle[data-index]")).to_have_count(64, timeout=60_000)
     expect(field.locator("#verdicts table")).to_be_visible()
     field.get_by_role("button", name="Play the attack").click()

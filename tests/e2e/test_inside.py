@@ -1,67 +1,117 @@
-"""The second tab on the real server with the embedded model: a cell, a view left out, undo, linking."""
+"""*Inside* on the real server with the embedded model: the crops as a histogram, a crop left out, undo, folds, a phone."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_lab
+from tests.e2e.conftest import open_lab, unfold
+from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
 
+#: Of every tile: its crop, the place of its middle as a share of the plot, whether it lies inside it, and what it fits.
+TILES_JS = """() => { const plot = document.querySelector('#in-views .plot').getBoundingClientRect();
+  return [...document.querySelectorAll('#in-views [data-view]')].map((tile) => { const box = tile.getBoundingClientRect();
+    return { view: Number(tile.dataset.view), at: Number(tile.dataset.at), x: box.x, y: box.y, size: box.width,
+      inside: box.left >= plot.left - 1 && box.right <= plot.right + 1 && box.top >= plot.top - 1 && box.bottom <= plot.bottom + 1 }; }); }"""
+
 
 @pytest.fixture(scope="module")
-def page(shared_page: Page) -> Page:
+def opened(shared_page: Page) -> Page:
+    open_lab(shared_page, "Inside")
+    expect(shared_page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
+    expect(shared_page.locator("#in-views [data-view]")).to_have_count(64)
     return shared_page
 
 
-def open_inside(page: Page) -> None:
-    """Open the tab and wait for its figures."""
-    open_lab(page, "Inside")
-    for side in ("clean", "attacked"):
-        expect(page.locator(f"#in-plan-{side} .heatmaplayer image").first).to_be_visible()
+@pytest.fixture
+def room(opened: Page) -> Page:
+    """*Inside* on a wide screen, at the last step."""
+    opened.set_viewport_size({"width": 1440, "height": 900})
+    opened.locator("#in-scrubber input[type=range]").press("End")
+    expect(opened.locator("#in-scrubber-note")).to_contain_text("step 7 of 7")
+    return opened
 
 
-@pytest.mark.nightly
-def test_a_cell_is_shown_in_both_tabs_and_its_view_is_left_out_and_put_back(page: Page) -> None:
-    open_inside(page)
-    page.locator("#in-plan-attacked").scroll_into_view_if_needed()
-    area = page.locator("#in-plan-attacked .nsewdrag").first.bounding_box()
-    assert area is not None
-    page.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)
-    cell, banner = page.locator("#in-cell"), page.locator("#whatif-banner")
-    expect(cell).to_contain_text(re.compile(r"View \d+ → “.*cosine distance", re.DOTALL))
-    expect(cell.locator("img")).to_have_count(2)
-    heading = cell.locator("h3").inner_text().lower()
-    expect(banner).to_contain_text("This is the run as it was made")
-    page.locator("#whatif-view").click()
-    expect(banner).to_contain_text(re.compile(r"without view \d+"))
-    expect(cell).to_contain_text("It is left out and carries nothing.")
-    expect(page.locator("#whatif-view")).to_contain_text("back")
-    page.get_by_role("button", name="Back to the run").click()
-    expect(banner).to_contain_text("This is the run as it was made")
-    expect(cell).not_to_contain_text("left out")
-    assert page.locator("#in-cell h3").inner_text().lower() == heading
+@pytest.mark.parametrize("width", [1440, 390])
+def test_every_tile_stands_at_its_place_and_none_on_another(room: Page, width: int) -> None:
+    room.set_viewport_size({"width": width, "height": 844})
+    for step in (7, 0):
+        room.locator("#in-scrubber input[type=range]").fill(str(step))
+        expect(room.locator("#in-scrubber-note")).to_contain_text(f"step {step} of 7")
+        room.wait_for_timeout(500)
+        tiles = room.evaluate(TILES_JS)
+        assert all(tile["inside"] for tile in tiles)
+        assert len({(round(tile["x"]), round(tile["y"])) for tile in tiles}) == len(tiles) == 64
+        places = [tile["x"] for tile in sorted(tiles, key=lambda one: one["at"])]
+        assert places == sorted(places), "further right fits the true class better"
+        assert min(tile["size"] for tile in tiles) >= 12
 
 
-def test_a_selection_applies_to_both_pictures_by_mouse_and_by_arrow_keys(page: Page) -> None:
-    open_inside(page)
-    page.locator("#in-views-attacked button").nth(5).click()
-    expect(page.locator("#in-view")).to_contain_text("View 5 on its own")
-    views = page.locator("#in-views-attacked")
-    expect(views.locator("button[aria-pressed=true]")).to_have_attribute("data-view", "5")
-    expect(page.get_by_role("button", name="Leave out view 5")).to_be_enabled()
-    views.locator("button[aria-pressed=true]").focus()
-    for key in ("ArrowRight", "ArrowLeft", "ArrowRight", "End", "Home", "ArrowRight", "Enter"):
-        page.keyboard.press(key)
-    for side in ("clean", "attacked"):
-        pressed = page.locator(f"#in-views-{side} button[aria-pressed=true]")
-        expect(pressed).to_have_attribute("data-view", "1")
-    expect(page.get_by_role("button", name="Leave out view 1", exact=True)).to_be_enabled()
-    expect(page.locator("#in-view")).to_contain_text("View 1 on its own")
+def test_a_crop_is_chosen_from_the_start_and_the_arrow_keys_walk_from_column_to_column(room: Page) -> None:
+    pressed, title = room.locator("#in-views [aria-pressed=true]"), room.locator("#in-crop h3").first
+    expect(pressed).to_have_count(1)
+    expect(title).to_have_text(f"Crop {pressed.get_attribute('data-view')}")
+    room.locator("#in-views [data-view='5']").click()
+    expect(title).to_have_text("Crop 5")
+    expect(pressed).to_have_attribute("data-view", "5")
+    assert room.locator("#in-views [tabindex='0']").count() == 1
+    room.keyboard.press("Home")
+    expect(room.locator(":focus")).to_have_attribute("data-view", "0")  # the whole picture fits the rival best
+    room.keyboard.press("Enter")
+    expect(title).to_have_text("The whole picture")
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "Enter"):
+        room.keyboard.press(key)
+    expect(title).not_to_have_text("The whole picture")
+    view = room.locator(":focus").get_attribute("data-view")
+    expect(title).to_have_text(f"Crop {view}")
 
 
-def test_a_fold_shows_its_figures_when_it_is_opened(page: Page) -> None:
-    open_inside(page)
-    page.get_by_role("button", name="How sure is each crop?").click()
-    expect(page.locator("#in-entropies-attacked .barlayer path").first).to_be_visible()
+def test_a_crop_is_left_out_and_the_headline_says_what_that_changes(room: Page) -> None:
+    headline, before = room.locator("#inside-headline"), room.locator("#inside-headline").inner_text()
+    assert re.fullmatch(
+        r"\d+ of 64 crops still fit motorbike better; RITA answers motorbike, ahead by 0\.\d{3}\.", before
+    )
+    room.locator("#in-views [data-view='42']").click()
+    room.get_by_role("button", name="Leave out crop 42").click()
+    expect(headline).to_contain_text(
+        re.compile(r"Without crop 42 RITA still answers motorbike, ahead by 0\.\d+ instead of")
+    )
+    expect(room.locator("#in-views .out")).to_have_attribute("data-view", "42")
+    expect(room.locator("#in-effect")).to_contain_text("The lead of the true class changes by −0.00")
+    room.get_by_role("button", name="Put back crop 42").click()
+    expect(headline).to_have_text(before, use_inner_text=True)
+    room.get_by_role("button", name="Leave out crop 42").click()
+    room.get_by_role("button", name="Back to the run").click()
+    expect(headline).to_have_text(before, use_inner_text=True)
+    room.get_by_role("button", name="Show the what-if again").click()
+    expect(headline).to_contain_text("Without crop 42")
+    room.get_by_role("button", name="Back to the run").click()
+
+
+def test_a_class_chosen_in_the_costs_shows_its_plan_and_its_sum_everywhere(room: Page) -> None:
+    point = room.locator("#in-costs .points path").nth(1).bounding_box()
+    assert point is not None
+    room.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    expect(room.locator("#in-class input")).to_have_value("wheelchair")
+    expect(room.locator("#in-cell")).to_contain_text("What wheelchair costs")
+    expect(room.locator("#in-plan .rita-alt")).to_contain_text("Plan of wheelchair")
+    room.locator("#in-class input").fill("motorbike")
+    room.get_by_role("option", name="motorbike", exact=True).click()
+    expect(room.locator("#in-cell")).to_contain_text(re.compile(r"0\.\d{4} \+ 0\.1 × 0\.\d{4} = 0\.\d{4}"))
+
+
+def test_a_fold_shows_its_figures_when_it_is_opened_and_nothing_is_wrong_for_readers(room: Page) -> None:
+    unfold(room, "How sure is each crop?")
+    expect(room.locator("#in-entropies .barlayer path").first).to_be_visible()
+    unfold(room, "The prompt update")
+    expect(room.locator("#in-before-after .js-plotly-plot svg").first).to_be_visible()
+    room.locator("#inside-drawer > button").click()
+    expect(room.get_by_role("button", name="Undo all")).to_be_visible()
+    findings = severe_findings(room)
+    assert not findings, "\n".join(findings)
+    room.keyboard.press("Escape")
+    expect(room.get_by_role("button", name="Undo all")).to_be_hidden()
+    for name in ("How sure is each crop?", "The prompt update"):
+        room.get_by_role("button", name=name).click()

@@ -44,8 +44,14 @@ def answer_held_back(page: Page, wanted: Callable[[dict[str, Any]], bool]) -> It
 def open_what_if(page: Page) -> None:
     """Open the what-if settings once the tab is drawn."""
     open_lab(page, "Inside")
-    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
-    open_fold(page, "Change a setting")
+    expect(page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
+    open_drawer(page)
+
+
+def open_drawer(page: Page) -> None:
+    """Open the drawer of *Inside*, unless it is."""
+    page.locator("#inside-drawer > button:not(.open)").click()
+    wait_until_painted(page)
 
 
 def open_fold(page: Page, name: str) -> None:
@@ -65,7 +71,7 @@ def test_no_setting_is_lost_when_an_older_answer_comes_last(page: Page) -> None:
     with answer_held_back(page, lambda event: event["data"][1:] == [0.8]):
         change_settings(page)
     for words in CHANGES:
-        expect(page.locator("#whatif-banner")).to_contain_text(words)
+        expect(page.locator("#whatif-differs")).to_contain_text(words)
 
 
 @pytest.mark.nightly
@@ -74,9 +80,9 @@ def test_no_setting_is_lost_on_a_busy_machine(page: Page) -> None:
         open_what_if(page)
         change_settings(page)
         for words in CHANGES:
-            expect(page.locator("#whatif-banner")).to_contain_text(words, timeout=180_000)
-    page.get_by_role("button", name="Back to the run").click()
-    expect(page.locator("#whatif-banner")).to_contain_text("This is the run as it was made")
+            expect(page.locator("#whatif-differs")).to_contain_text(words, timeout=180_000)
+    page.get_by_role("button", name="Undo all").click()
+    expect(page.locator("#inside-headline")).to_contain_text("crops still fit")
     expect(page.locator("#whatif-cache_weight input[type=number]")).to_have_value("0.1")
 
 
@@ -92,12 +98,12 @@ def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
 
 def test_the_last_of_several_crops_pressed_at_once_is_chosen(page: Page) -> None:
     open_lab(page, "Inside")
-    crops = page.locator("#in-views-attacked button")
+    crops = page.locator("#in-views button")
     with answer_held_back(page, lambda event: event["event_data"] == {"view": 5}):
         for number in (5, 6, 7):
-            crops.nth(number).click()
-    expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
-    expect(page.locator("#in-views-attacked button[aria-pressed=true]")).to_have_attribute("data-view", "7")
+            crops.and_(page.locator(f"[data-view='{number}']")).click()
+    expect(page.locator("#in-crop")).to_contain_text("Crop 7")
+    expect(page.locator("#in-views button[aria-pressed=true]")).to_have_attribute("data-view", "7")
 
 
 def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page: Page) -> None:
@@ -124,7 +130,7 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
             open_tab("Memory")
             page.get_by_role("button", name="Download it").click()
             expect(message).not_to_have_attribute("data-number", before or "")
-        expect(page.locator("#whatif-banner")).to_contain_text(f"γ {limit} instead")
+        expect(page.locator("#whatif-differs")).to_contain_text(f"γ {limit} instead")
         page.wait_for_timeout(PATIENCE_MS)
         expect(message).to_contain_text("No dataset is chosen")
     set_limit("0.8")
@@ -151,7 +157,7 @@ def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was
     page.locator("#method-settings [data-press]").click()
     expect(page.locator("#status")).to_contain_text("Done in")
     for now in ("now 1.5", "now 4"):  # what was edited right before the press, too
-        expect(page.locator("#whatif-banner")).to_contain_text(now)
+        expect(page.locator("#whatif-differs")).to_contain_text(now)
     page.locator("[data-level=story]").click()
     expect(differs).to_contain_text("1.5 instead of")
     page.get_by_role("radio", name="recommended").check()

@@ -39,13 +39,13 @@ def press_and_wait(page: Page, name: str) -> None:
 def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(story: Page, tmp_path: Path) -> None:
     expect(story.get_by_role("alert")).to_be_hidden()
     open_lab(story, "Inside")
+    unfold(story, "The attack and all answers")
     rows = story.locator("#verdicts tbody tr")
     expect(rows).to_have_count(3)
     assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "Ensemble", "RITA"]
     expect(story.locator("#threat")).to_contain_text("no pixel value moves by more than")
-    unfold(story, "Along the attack")
     unfold(story, "How sure is each crop?")
-    for figure in ("steps", "in-entropies-attacked", "in-costs", "in-plan-attacked"):
+    for figure in ("steps", "in-entropies", "in-costs", "in-plan"):
         expect(story.locator(f"#{figure} .js-plotly-plot svg").first).to_be_visible()
     costs = story.locator("#in-costs .rita-figure")
     costs.focus()
@@ -93,8 +93,9 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     assert clean.shape == attacked.shape
     assert 0 < np.abs(clean.astype(int) - attacked).max() <= 4
     open_lab(page, "Inside")
+    unfold(page, "The attack and all answers")
     expect(page.locator("#verdicts")).to_contain_text("among all 4 classes")
-    page.locator("#banner").get_by_role("button", name="Choose the true class").click()
+    page.locator("#in-note").get_by_role("button", name="Choose the true class").click()
     expect(page.locator("#truth input")).to_be_focused()
     page.get_by_role("option", name="cat", exact=True).click()
     expect(page.locator(".story .headline")).to_contain_text("This is a cat.")  # again by itself
@@ -113,8 +114,10 @@ def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_
     expect(page.locator(".story .answers")).to_contain_text("(unknown word)")
     assert not re.search(r"\d %", page.locator(".story .hero").inner_text())
     open_lab(page, "Inside")
-    expect(page.locator("#banner")).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
-    for place in ("#verdicts", "#banner", "#field .chips"):
+    expect(page.locator("#in-note")).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
+    unfold(page, "The attack and all answers")
+    expect(page.locator("#field .chips")).to_contain_text("(unknown word)")
+    for place in ("#verdicts", "#inside-headline", "#in-note", "#inside-strip", "#field .chips"):
         shown = page.locator(place).inner_text()
         assert not re.search(r"\d %", shown), (place, shown)
     open_story(page)
@@ -146,7 +149,7 @@ def test_the_last_of_two_quickly_chosen_samples_runs_with_its_attack_steps(page:
     expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
     expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
     open_lab(page, "Inside")
-    page.get_by_role("button", name="Along the attack").click()
+    unfold(page, "The attack and all answers")
     note = page.locator("#steps-note")
     expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
 
@@ -156,32 +159,30 @@ def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(story: Pag
     open_lab(story, "Inside")
     story.locator("#in-class input").fill(name)
     story.get_by_role("option", name=name, exact=True).click()
-    expect(story.locator("#in-plan-attacked .rita-alt")).to_contain_text(name)
-    story.locator("#in-plan-attacked").scroll_into_view_if_needed()
-    area = story.locator("#in-plan-attacked .nsewdrag").first.bounding_box()
+    expect(story.locator("#in-plan .rita-alt")).to_contain_text(name)
+    area = story.locator("#in-plan .nsewdrag").first.bounding_box()
     assert area is not None
     story.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)
     detail = story.locator("#in-cell")
-    expect(detail).to_contain_text(re.compile(r"View \d+ → “.*anchor"))
+    expect(detail).to_contain_text(re.compile(r"Crop \d+ → “.*anchor"))
     expect(detail).to_contain_text("cosine distance")
 
 
 @pytest.mark.nightly
 def test_another_attack_step_is_shown_in_both_tabs(story: Page) -> None:
     open_lab(story, "Inside")
-    strip, plan = story.locator("#inside-strip"), story.locator("#in-plan-attacked")
+    caption, plan = story.locator("#in-scrubber-note"), story.locator("#in-plan")
     expect(plan.locator(".heatmaplayer image").first).to_be_visible()
-    unfold(story, "Along the attack")
+    unfold(story, "The attack and all answers")
     expect(story.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
     before = plan.inner_html()
     story.locator("#field input[type=range]").press("ArrowLeft")
-    expect(story.locator("#banner")).to_contain_text("Step 5 of 7.")
-    expect(strip).to_contain_text("attacked, step 5 of 7", ignore_case=True)
+    expect(caption).to_contain_text("step 5 of 7")
     expect(plan).not_to_have_js_property("innerHTML", before)
-    story.locator("#in-scrubber input[type=number]").fill("2")
-    story.locator("#in-scrubber input[type=number]").press("Enter")
-    expect(strip).to_contain_text("attacked, step 2 of 7", ignore_case=True)
+    story.locator("#in-scrubber input[type=range]").fill("2")
+    expect(caption).to_contain_text("step 2 of 7")
     expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
+    expect(story.locator("#field output")).to_have_text("step 2 of 7")
 
 
 def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(story: Page) -> None:
@@ -191,8 +192,8 @@ def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(stor
     box.press("Tab")
     expect(note).to_contain_text("Settings changed. Run it again.")
     open_lab(story, "Inside")
-    story.locator("#in-views-clean button").first.click()
-    expect(story.locator("#in-view")).to_contain_text("View")
+    story.locator("#in-views button").first.click()
+    expect(story.locator("#in-crop")).to_contain_text("Alone it says")
     open_story(story)
     expect(note).to_contain_text("Settings changed")
     box.fill(asked)
@@ -238,7 +239,7 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
     Image.new("RGB", (96, 96), "white").save(path)
     upload(page, path)
     expect(page.locator("#status")).to_contain_text("Done in")
-    edges = """() => [...document.querySelectorAll("img, .rita-view .crop, .story :is(canvas, .cell):not(.inset)")].filter((one) => one.checkVisibility()).map((one) => {
+    edges = """() => [...document.querySelectorAll("img, .story :is(canvas, .cell):not(.inset)")].filter((one) => one.checkVisibility()).map((one) => {
       const edge = getComputedStyle(one.closest(".photo, .drag") || one).boxShadow;
       return edge.replace(getComputedStyle(document.body).backgroundColor, "none") || "none";
     })"""
@@ -253,13 +254,13 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: Page) -> None:
     open_lab(story, "Inside")
-    story.wait_for_selector("#verdicts table")
-    before = story.locator("#verdicts").inner_text()
+    story.wait_for_selector("#inside-strip table")
+    before = story.locator("#inside-strip").inner_text()
     story.get_by_role("button", name="Model: Embedded model").click()
     story.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
     story.get_by_role("button", name="Use this model").click()
     expect(story.get_by_role("alert")).to_contain_text("ViT-B-32")
-    assert story.locator("#verdicts").inner_text() == before
+    assert story.locator("#inside-strip").inner_text() == before
     story.get_by_role("button", name="Dismiss this message").click()
     story.get_by_role("button", name="Model: Embedded model").click()
     expect(story.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
@@ -270,10 +271,11 @@ def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: 
 )
 def test_a_share_link_restores_the_page(page: Page) -> None:
     expect(page.get_by_role("tab", name="Inside")).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#in-views-clean button[aria-pressed=true]")).to_have_attribute("data-view", "5")
+    expect(page.locator("#in-views button[aria-pressed=true]")).to_have_attribute("data-view", "5")
     open_story(page)
     expect(page.locator(".story .claim")).to_contain_text("at most 2 of 255")
     open_lab(page, "Inside")
+    unfold(page, "The attack and all answers")
     expect(page.locator("#threat")).to_contain_text("more than 2/255, in 3 steps")
     expect(page.locator("#verdicts")).to_contain_text("among all 3 classes")
     expect(page.locator("#own-names textarea")).to_have_value("cat,crab,piano")
@@ -283,7 +285,7 @@ def test_a_share_link_restores_the_page(page: Page) -> None:
     page.get_by_role("option", name="CLIP", exact=True).click()
     press_and_wait(page, "Attack that defence")
     page.wait_for_url(re.compile(r"\?sample=cat&.*attack=adaptive"))
-    expect(page.locator("#banner")).to_contain_text("CLIP said cat and now says")
+    expect(page.locator("#inside-strip tr").first).to_contain_text(re.compile("cat .*→"))
 
 
 def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
@@ -306,6 +308,8 @@ def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", ["?sample=motorcycle&step=0&tab=run"], indirect=True)
-def test_every_part_of_this_run_shows_the_step_of_the_link(page: Page) -> None:
-    expect(page.locator("#banner")).to_contain_text("Before the attack")
+def test_every_part_of_inside_shows_the_step_of_the_link(page: Page) -> None:
+    expect(page.locator("#inside-headline")).to_contain_text("RITA agrees")
+    expect(page.locator("#in-scrubber-note")).to_contain_text("step 0 of 7")
+    unfold(page, "The attack and all answers")
     expect(page.locator(".field-bar output")).to_have_text("step 0 of 7")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import TOLD_JS, open_lab
+from tests.e2e.conftest import TOLD_JS, open_lab, unfold
 from tests.e2e.test_order import answer_held_back, open_what_if
 
 pytestmark = pytest.mark.e2e
@@ -30,7 +30,7 @@ def test_a_run_that_ends_while_the_visitor_changes_rooms_is_in_every_room(page: 
     expect(page.locator("#status")).to_contain_text("Done in")
     expect(page.locator("#happened")).to_contain_text("A cup of coffee")
     open_lab(page, "Inside")
-    expect(page.locator("#verdicts")).to_contain_text("cup")
+    expect(page.locator("#inside-strip")).to_contain_text("cup")
     page.locator("[data-level=story]").click()
     expect(page.locator(".story .headline")).to_contain_text("cup")
     expect(page.locator("html.stale")).to_have_count(0)
@@ -41,38 +41,39 @@ def test_of_two_quick_changes_of_room_the_later_one_wins(page: Page) -> None:
     with answer_held_back(page, lambda event: event["fn_index"] in memory):
         open_lab(page, "Memory")
         open_lab(page, "Inside")
-        expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
-    crop = page.locator("#in-views-attacked [data-view='5']")
+        expect(page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
+    crop = page.locator("#in-views [data-view='5']")
     crop.click()
-    expect(page.locator("#in-view")).to_contain_text("View 5 on its own")
+    expect(page.locator("#in-crop")).to_contain_text("Crop 5")
     open_lab(page, "Memory")
     expect(page.locator("#memory-shelf button").first).to_be_visible()
 
 
 def test_a_press_during_a_run_is_answered_before_it_ends(page: Page) -> None:
     open_lab(page, "Inside")
-    expect(page.locator("#in-plan-attacked .heatmaplayer image").first).to_be_visible()
+    expect(page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
+    unfold(page, "The attack and all answers")
     page.locator("#know").click()  # half a minute
     expect(page.locator("#status progress")).to_be_visible()
-    page.locator("#in-views-attacked [data-view='7']").click()
-    expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
+    page.locator("#in-views [data-view='7']").click()
+    expect(page.locator("#in-crop")).to_contain_text("Crop 7")
     expect(page.locator("#status progress")).to_be_visible()
     page.evaluate("document.querySelector('#stop').click()")  # it stands in the Story
     expect(page.locator("#status")).to_contain_text("Stopped. Nothing was lost.")
-    expect(page.locator("#in-view")).to_contain_text("View 7 on its own")
+    expect(page.locator("#in-crop")).to_contain_text("Crop 7")
 
 
 def test_a_reload_shows_the_same_room_of_the_same_run(page: Page) -> None:
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#status")).to_contain_text("Done in")
     open_lab(page, "Inside")
-    page.locator("#in-views-attacked [data-view='9']").click()
+    page.locator("#in-views [data-view='9']").click()
     expect(page).to_have_url(re.compile("view=9.*tab=inside"))
     page.reload()
     page.wait_for_function(TOLD_JS)
     expect(page.get_by_role("tab", name="Inside", exact=True)).to_have_attribute("aria-selected", "true")
-    expect(page.locator("#verdicts")).to_contain_text("cup")
-    expect(page.locator("#in-view")).to_contain_text("View 9 on its own")
+    expect(page.locator("#inside-strip")).to_contain_text("cup")
+    expect(page.locator("#in-crop")).to_contain_text("Crop 9")
 
 
 #: The next quick event is answered with an error.
@@ -91,11 +92,11 @@ FAIL_ONCE_JS = """() => {
 def test_an_event_that_fails_costs_itself_alone(page: Page) -> None:
     open_what_if(page)
     page.evaluate(FAIL_ONCE_JS)
-    page.locator("#in-views-attacked [data-view='3']").click()
+    page.locator("#in-views [data-view='3']").click()
     page.wait_for_function("window.failed")
-    page.locator("#in-views-attacked [data-view='4']").click()
-    expect(page.locator("#in-view")).to_contain_text("View 4 on its own")
+    page.locator("#in-views [data-view='4']").click()
+    expect(page.locator("#in-crop")).to_contain_text("Crop 4")
     box = page.locator("#whatif-max_entropy input[type=number]")
     box.fill("0.6")
     box.press("Enter")
-    expect(page.locator("#whatif-banner")).to_contain_text("γ 0.6 instead")
+    expect(page.locator("#whatif-differs")).to_contain_text("γ 0.6 instead")

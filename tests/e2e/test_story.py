@@ -147,7 +147,7 @@ def test_the_first_screen_says_what_the_run_says(story: Page) -> None:
     assert list(answers) == ["clip", "ensemble", "rita"]
     open_lab(story, "Inside")
     for method, title in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
-        attacked = story.locator("#verdicts tbody tr", has_text=title).first.locator("td b").nth(1).inner_text()
+        attacked = story.locator("#inside-strip tr", has_text=title).first.locator("td b").inner_text()
         assert answers[method].removesuffix(" ✗") == attacked
         assert answers[method].endswith("✗") == (attacked != "motorbike")
 
@@ -206,8 +206,8 @@ def test_every_stored_step_is_reached_with_the_keyboard_and_the_lab_follows(stor
     assert len(set(shown)) == 4
     answers = shown_answers(story)
     open_lab(story, "Inside")
-    expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
-    row = story.locator("#verdicts tbody tr").first.locator("td b").nth(1)
+    expect(story.locator("#in-steps")).to_contain_text("step 2 of 7")
+    row = story.locator("#inside-strip tr").first.locator("td b")
     expect(row).to_have_text(answers["clip"].removesuffix(" ✗"))
 
 
@@ -283,7 +283,7 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     tile.click()
     expect(handle).to_have_attribute("aria-valuenow", pressed)
     open_lab(story, "Inside")
-    expect(story.locator("#in-view")).to_contain_text(f"View {pressed} on its own")
+    expect(story.locator("#in-crop")).to_contain_text(f"Crop {pressed}")
 
 
 #: What is drawn of the plan: each thumbnail that is left out, and the width of the bars of weight above and below the bands.

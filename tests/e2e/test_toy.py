@@ -58,7 +58,7 @@ def check_sums(toy: Locator, mass: float = 1) -> None:
 @pytest.mark.parametrize("which", ["#toy", pytest.param("#toy-made-up", marks=pytest.mark.nightly)])
 def test_a_crop_is_dragged_and_the_sums_follow(page: Page, which: str) -> None:
     open_lab(page, "Inside")
-    page.locator("#toy-fold > button").click()
+    page.locator("#along-fold > button").click()
     toy = page.locator(which)
     result, regularisation = toy.locator(".result"), toy.locator("input[type=range]")
     toy.scroll_into_view_if_needed()
@@ -101,7 +101,7 @@ def phone(page: Page) -> Page:
     """*Inside* on a phone, with the small plan in sight."""
     page.set_viewport_size({"width": 390, "height": 844})
     open_lab(page, "Inside")
-    page.locator("#toy-fold > button").click()
+    page.locator("#along-fold > button").click()
     page.locator("#toy svg").scroll_into_view_if_needed()
     page.wait_for_timeout(1_000)
     return page

@@ -22,7 +22,7 @@ def test_the_story_and_the_run_are_short_and_no_tab_is_wider_than_the_window(
     open_lab(page, "Inside")
     page.wait_for_timeout(1_000)
     assert page.evaluate("document.documentElement.scrollHeight") <= run
-    for content in ("#in-views-attacked button", "#in-costs svg"):
+    for content in ("#in-views button", "#in-costs svg"):
         expect(page.locator(content).first).to_be_visible()
     tabs = page.get_by_role("tab").all()
     assert len(tabs) == 4

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from rita_demo.data.pictures import png_bytes
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline import bundle_read
-from tests.e2e.conftest import open_lab, saved, upload
+from tests.e2e.conftest import open_lab, saved, unfold, upload
 from tests.live_server import start_server
 
 pytestmark = pytest.mark.e2e
@@ -33,7 +33,9 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
     upload(page, picture)
     expect(page.locator("#status")).to_contain_text("Done in")
     open_lab(page, "Inside")
-    expect(page.locator("#in-plan-attacked .js-plotly-plot svg").first).to_be_visible()
+    expect(page.locator("#in-plan .js-plotly-plot svg").first).to_be_visible()
+    unfold(page, "The attack and all answers")
+    expect(page.locator("#verdicts tbody tr")).to_have_count(3)
     before = verdicts(page)
     path = saved(page, tmp_path, page.get_by_role("button", name="Save this run").click)
     assert path.name == "rita-run.zip"
@@ -47,6 +49,7 @@ def test_a_saved_upload_run_reopens_with_the_same_verdicts(page: Page, browser: 
         expect(again.locator("#chosen")).to_contain_text("pixel for pixel")
         assert again.evaluate("document.documentElement.scrollWidth") <= 390
         open_lab(again, "Inside")
+        unfold(again, "The attack and all answers")
         expect(again.locator("#verdicts tbody tr")).to_have_count(3)
         assert verdicts(again) == before
         assert again.evaluate("document.documentElement.scrollWidth") <= 390

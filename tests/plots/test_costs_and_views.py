@@ -20,15 +20,18 @@ def test_both_sides_show_the_same_classes_on_one_scale_with_the_numbers_and_answ
     clean, attacked = _totals(figure)
     assert [d[0] for d in clean.customdata] == [d[0] for d in attacked.customdata]
     assert clean.y == attacked.y
-    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
     for side, trace in zip(("clean", "attacked"), (clean, attacked)):
         run = getattr(example_run, side).trace
         for (k, prompt, memory, total, _), x in zip(trace.customdata, trace.x):
             assert prompt == pytest.approx(run.prompt_transport.distance[k])
             assert total == x == pytest.approx(run.total[k])
             assert memory == pytest.approx(example_run.settings.cache_weight * run.cache_distance[k])
-    words = [a.text for a in figure.layout.annotations]
-    assert [sum(method in w for w in words) for method in ("RITA", "CLIP")] == [2, 2]
+    assert (clean.name, attacked.name) == ("clean", "attacked")
+    answers = {"RITA’s answer": "rita", "CLIP’s": "clip"}
+    shown = shown_classes(example_run, None, 10)
+    for note in figure.layout.annotations:
+        assert shown[len(shown) - 1 - int(note.y)] == example_run.attacked.verdicts[answers[note.text]].label
+    assert len(figure.layout.annotations) == 2
     assert "cheapest is cup" in figure.meta["alt"]
 
 
@@ -41,17 +44,13 @@ def test_rows_are_limited_sorted_by_cost_and_include_the_true_the_selected_and_t
     assert top == 2 or example_run.attacked.verdicts["clip"].label in shown
 
 
-def test_the_true_class_is_outlined_and_the_selected_one_has_a_band(example_run: Run):
+def test_the_true_class_is_tagged_and_the_selected_one_has_a_band(example_run: Run):
     shown = shown_classes(example_run, 3, 10)
-    figure = class_costs(example_run, 3)
-    outline, band = figure.layout.shapes[:2]
-    row = len(shown) - 1 - shown.index(example_run.label)
-    assert (outline.y0 + outline.y1) / 2 == pytest.approx(row)
+    layout = class_costs(example_run, 3).layout
+    assert "(true)" in layout.yaxis.ticktext[shown.index(example_run.label)]
+    (band,) = layout.shapes
     assert (band.y0 + band.y1) / 2 == pytest.approx(len(shown) - 1 - shown.index(3))
     assert band.layer == "below"
-    for trace in _totals(figure):
-        clear = [d[0] for d, alpha in zip(trace.customdata, trace.marker.opacity) if alpha == 1]
-        assert clear == [3]
 
 
 def test_the_scale_is_that_of_the_run_whatever_steps_are_stored_and_what_lies_outside_stands_at_its_end(
@@ -65,9 +64,9 @@ def test_the_scale_is_that_of_the_run_whatever_steps_are_stored_and_what_lies_ou
         class_costs(replace(example_run, attacked=side), 3, along=(far, example_run.attacked))
         for side in (example_run.attacked, far)
     )
-    low, high = alone.layout.xaxis2.range
+    low, high = alone.layout.xaxis.range
     for figure in (first, between):
-        assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (low, high)
+        assert figure.layout.xaxis.range == (low, high)
     assert all(low < x < high for trace in _totals(first) for x in trace.x)
     outside = _totals(between)[1]
     assert set(outside.x) <= {low, high} | set(far.trace.total.tolist())

@@ -116,10 +116,9 @@ def of_engine(model: str | Backbone) -> Any:
     views = engine.encode_views(picture, SETTINGS)
     trace, memory = engine.decide(views, prompts, None, SETTINGS)
     bounds = engine.theorem_bounds(trace)
-    history = engine.sinkhorn_history(trace.prompt_transport, 0, SETTINGS)
     parts = attack.frames, attack.loss, views.features, prompts.features, trace.verdict.probability, memory.entropy
     divergence = engine.kl_to_one_hot(views.features, np.arange(len(views.features)) % len(NAMES), prompts)
-    more = bounds.lower, history.cost, divergence, engine.view_pixels(picture, SETTINGS)
+    more = bounds.lower, divergence, engine.view_pixels(picture, SETTINGS)
     return [part.tobytes() for part in (*parts, *more)]
 
 

@@ -15,8 +15,9 @@ from rita_demo.plots.theme import class_style
 from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
 from rita_demo.ui.figures import run_figures
+from rita_demo.ui.inside import crop_columns, details, headline
 from rita_demo.ui.inside.method_settings import fields_html
-from rita_demo.ui.panels import run_pills, run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.panels import run_pills, run_summary_bar, verdict_table
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
@@ -124,13 +125,12 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     assert run is not None
     for given in (True, False):
         shown = replace(run, label_given=given)
-        for panel in ("banner", "says", "table", "explanation", "threat", "times", "cache_effect"):
+        for panel in ("table", "explanation", "threat", "times", "cache_effect"):
             drawn.append(getattr(verdict_table, panel)(shown))
-    for panel in (run_summary_bar.summary_bar, run_summary_bar.says, run_pills.run_pills):
+        drawn.append(escape(wording.verdict_sentence(shown)[0]))
+    room = (crop_columns.columns_html, details.crop_details, details.class_details, headline.headline, headline.notes)
+    for panel in (run_summary_bar.summary_bar, run_pills.run_pills, *room):
         drawn.append(panel(evil_session))
-    for side in ("clean", "attacked"):
-        evil_session.select(side=side)
-        drawn.append(selection_details.view_answers(evil_session))
     drawn.append(verdict_table.cache_contents(evil_session))
     drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
     drawn.append(wording.term_html(EVIL))

@@ -27,7 +27,7 @@ EXAMPLE_JS = _SEEN_JS.replace(
 USABLE_JS = _SEEN_JS.replace(
     "READY", "!document.querySelector('#opening') && document.querySelector('.story:not([hidden]) .answers td')"
 )
-PLAN_SELECTOR = "#in-plan-attacked"
+PLAN_SELECTOR = "#in-plan"
 # Seconds from a click to the changed panel (its text or its drawing) on the screen, by the browser's clock.
 TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
   setTimeout(() => failed(new Error(`${panel} did not change`)), 60000);
@@ -95,17 +95,18 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         frame = _median_of(lambda: main_thread_seconds(step, FIELD_FRAMES_JS, FRAMES) / FRAMES)
         found["page: a frame of the Story (processor)"] = frame
         page.locator("[data-level=lab]").click()  # its first tab is the run on screen
-        page.wait_for_selector("#in-views-attacked button")
+        page.wait_for_selector("#in-views button")
         page.wait_for_timeout(2000)
+        page.locator("#along-fold > button").click()
         field = page.locator("#field input[type=range]")
         frame = _median_of(lambda: main_thread_seconds(field, FIELD_FRAMES_JS, FRAMES) / FRAMES)
         found["page: a frame of the crop field (processor)"] = frame
         page.wait_for_timeout(2000)
         views = itertools.count(1)
-        found["page: selection"] = _median_of(lambda: click("#in-views-attacked button", next(views), "#in-view"))
-        page.wait_for_selector("#in-plan-attacked .heatmaplayer image")
+        found["page: selection"] = _median_of(lambda: click("#in-views button", next(views), "#in-crop"))
+        page.wait_for_selector("#in-plan .heatmaplayer image")
         page.wait_for_timeout(2000)
-        found["page: what-if"] = _median_of(lambda: exclude("#whatif-banner"))
+        found["page: what-if"] = _median_of(lambda: exclude("#inside-headline"))
         plan = page.locator(f"{PLAN_SELECTOR} .rita-figure")
         plan.scroll_into_view_if_needed()
         found["page: what-if to plan"] = _median_of(lambda: exclude(PLAN_SELECTOR))
@@ -121,7 +122,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
             """Seconds from a change of room to the panel on the screen that another crop, chosen in the Story, changed."""
             page.locator("[data-level=story]").click()
             page.locator(".story .tile:not([hidden])").nth(next(views) % ROUNDS).click()
-            return click("[data-level=lab]", 0, "#in-view")
+            return click("[data-level=lab]", 0, "#in-crop")
 
         found["page: room changed until drawn"] = _median_of(change_room)
     return found

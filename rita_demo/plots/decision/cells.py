@@ -6,12 +6,11 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.shapes import category_axis, dim_columns, frame
-from rita_demo.plots.theme import COLOURS, DIVERGING, SIDE_STYLES, axis
+from rita_demo.plots.theme import COLOURS, DIVERGING, axis
 from rita_demo.records import ImageResult, Run
 
 COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
 PLAN_SCALE: Spec = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
-COST_COLOURS, MASS_COLOURS = ([[0.0, COLOURS["surface"]], [1.0, COLOURS[role]]] for role in ("quiet", "defence"))
 VIEWS_TITLE = "views, surest first"  # on the delivered picture, so that a column is the same crop everywhere
 
 
@@ -41,21 +40,10 @@ def plan_colours(ratio: np.ndarray) -> np.ndarray:
     return np.clip(np.log2(np.maximum(ratio, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE)
 
 
-def cost_scale(costs: list[np.ndarray]) -> Spec:
-    """The scale of both sides' costs; darker costs more."""
-    low, high = float(min(map(np.nanmin, costs))), float(max(map(np.nanmax, costs)))
-    return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": COST_COLOURS, "colorbar": colour_bar(nticks=4)}
-
-
 def colour_bar(**more: Any) -> Spec:
     """A thin colour bar at the right edge."""
     ticks = {"size": 11, "color": COLOURS["quiet"]}
     return {"thickness": 8, "x": 1.01, "outlinewidth": 0, "tickfont": ticks} | more
-
-
-#: The scale of the share of its own mass that a view moves.
-MASS_BAR = colour_bar(tickvals=[0, 0.5, 1], ticktext=["0 %", "50 %", "100 %"])
-MASS_SCALE: Spec = {"zmin": 0, "zmax": 1, "colorscale": MASS_COLOURS, "colorbar": MASS_BAR}
 
 
 def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: str = "%{text}", **trace: Any) -> None:
@@ -67,11 +55,6 @@ def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: s
 def cell_data(views: np.ndarray, rows: np.ndarray, *values: np.ndarray) -> np.ndarray:
     """``customdata`` of a heatmap: (R, V, 2 + values): the view across, the row, and values (R, V) each."""
     return np.stack([*np.meshgrid(views, rows), *values], 2)
-
-
-def side_title(side: str, words: str) -> str:
-    """The heading of a figure of one side, with the side's name in its colour."""
-    return f'<b style="color:{SIDE_STYLES[side]["colour"]}">{SIDE_STYLES[side]["title"]}</b>  {words}'
 
 
 def view_axis(count: int, title: str = VIEWS_TITLE, **more: Any) -> Spec:

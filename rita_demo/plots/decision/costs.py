@@ -1,82 +1,86 @@
-"""The cost of every class, clean beside attacked, on one scale."""
+"""The cost of every class, clean and attacked in one plot."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.plots.figure import Figure, Spec
+from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, reference_tag, sides_of
 from rita_demo.plots.shapes import category_axis, row_band, segments
-from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
+from rita_demo.plots.theme import COLOURS, SIDE_STYLES, annotation, axis, finalise
 from rita_demo.records import ImageResult, Run
 
-WIDE_DOMAINS = ((0.0, 0.485), (0.515, 1.0))  # x domains of the panels, side by side
-STACKED_DOMAINS = ((0.56, 1.0), (0.0, 0.44))  # y domains in a narrow view: clean above attacked
-TAGS_SPACE = 0.46  # space for text right of the marks, as a share of the data's range
 MAX_CLASSES = 10
 
 
-def class_costs(run: Run, selected: int | None = None, *, along: Sequence[ImageResult] = ()) -> Figure:
-    """Per class: d_OT (ring) plus alpha times d_cOT (purple line) is the total (diamond).
+def class_costs(
+    run: Run, selected: int | None = None, *, along: Sequence[ImageResult] = (), most: int = MAX_CLASSES
+) -> Figure:
+    """What RITA pays for each class: on the clean picture (ring) and on the attacked one (disc), joined by a line.
 
-    The same classes have the same rows on both sides, cheapest on the delivered picture first, and both panels share one
-    scale. The true class is outlined; RITA's and CLIP's answers are labelled. Marks carry
+    Rows are classes, the cheapest on the delivered picture first. The reference class is bold and tagged; the lowest total of the
+    picture shown is RITA's answer, which is said beside it, as is CLIP's where it is another. Marks carry
     ``customdata = (class, d_OT, alpha d_cOT, total, name)``.
 
     Args:
-        run: both sides are drawn; one panel without an attack.
-        selected: a class to mark with a band, the others are dimmed; it is always among the rows.
+        run: both sides are drawn; one without an attack.
+        selected: a class to mark with a band; it is always among the rows.
         along: the attacked side at other steps of the attack, the delivered one last. The rows are the same for all of
             them, so that they stay fixed from step to step; so is the scale, which is that of the run without them: a
             cost that lies outside is drawn at its end.
+        most: rows.
     """
-    sides, whole = sides_of(run), replace(run, attacked=along[-1]) if along else run
-    shown = shown_classes(whole, selected, MAX_CLASSES, also=along)
+    whole = replace(run, attacked=along[-1]) if along else run
+    shown = shown_classes(whole, selected, most, also=along)
     rows = {k: len(shown) - 1 - i for i, k in enumerate(shown)}
-    without = shown_classes(whole, selected, MAX_CLASSES)
-    values = np.concatenate([cost[without] for side in (whole.clean, whole.attacked) for cost in _costs(side)])
-    span = max(float(values.max()) - float(values.min()), 1e-3)
-    scale = float(values.min()) - 0.1 * span, float(values.max()) + TAGS_SPACE * span
-    figure, names, said = Figure(), run.class_prompts.names, []
-    layout: Spec = {}
-    stroke = f'<span style="color:{COLOURS["cache"]}"><b>━</b></span> '
-    held = any(np.any(getattr(run, side).trace.cache.count) for side in sides)
-    added = f"{stroke}{'memory' if held else 'mean prompt: no memory yet'}   " if _memory_counts(run, sides) else ""
-    notes, shapes = [annotation(f"○ prompts   {added}◆ total", 0, 1.0, yshift=26, xshift=-150)], []
-    narrow: Spec = {"margin": {"l": 112, "r": 8, "t": 62, "b": 40}, "annotations.0.xshift": -104}
-    for name, suffix, domain, stacked in zip(sides, ("", "2"), WIDE_DOMAINS, STACKED_DOMAINS):
-        x, y = f"x{suffix}", f"y{suffix}"
-        _draw_side(figure, run, name, rows, selected, scale, {"xaxis": x, "yaxis": y})
-        notes += _labels(run, name, rows, scale, x, y)
-        total = getattr(run, name).trace.total
-        best, true = int(total.argmin()), run.label
-        cheapest = f"{SIDE_STYLES[name]['title']} picture: cheapest is {names[best]} at {total[best]:.4f}"
-        said.append(f"{cheapest}, the true class {names[true]} costs {total[true]:.4f}")
-        row, line = rows[run.label], {"color": COLOURS["text"], "width": 1.5}  # the true class is outlined
-        outline = {"type": "rect", "x0": 0, "x1": 1, "y0": row - 0.42, "y1": row + 0.42, "line": line}
-        shapes.append(outline | {"xref": f"{x} domain", "yref": y})
-        shapes += row_band(None if selected is None else rows.get(selected), xref=f"{x} domain", yref=y)
-        across = {"anchor": y, "domain": domain if len(sides) > 1 else (0, 1), "nticks": 5}
-        layout[f"xaxis{suffix}"] = axis(range=[*scale], title="cosine distance (does not start at 0)", **across)
-        at = {"anchor": x, "domain": (0, 1), "showticklabels": not suffix}
-        labels = [class_label(run, k, 18) for k in shown]
-        layout[f"yaxis{suffix}"] = category_axis(labels, top_first=True, size=12, edge=0.1, **at)
-        narrow[f"xaxis{suffix}.title.text"] = "" if not suffix and len(sides) > 1 else "cosine distance, not from 0"
-        narrow[f"yaxis{suffix}.ticktext"] = [class_label(run, k, 13) for k in shown]
-        if len(sides) > 1:
-            narrow |= {f"xaxis{suffix}.domain": (0, 1), f"yaxis{suffix}.domain": stacked}
-            narrow[f"yaxis{suffix}.showticklabels"] = True
+    without = shown_classes(whole, selected, most)
+    values = np.concatenate([np.asarray(side.trace.total, float)[without] for side in (whole.clean, whole.attacked)])
+    span = max(float(values.max() - values.min()), 1e-3)
+    scale = float(values.min()) - 0.08 * span, float(values.max()) + 0.08 * span
+    figure, names, said = Figure(), [escaped(one) for one in run.class_prompts.names], []
+    y, sides = list(rows.values()), sides_of(run)
+    ends = {name: np.clip(np.asarray(getattr(run, name).trace.total, float)[shown], *scale).tolist() for name in sides}
+    figure.add_line(COLOURS["axis"], 2, x=segments(ends[sides[0]], ends[sides[-1]]), y=segments(y, y))
+    for name in sides:
+        trace, style = getattr(run, name).trace, SIDE_STYLES[name]
+        prompt, total = (np.asarray(costs, float).tolist() for costs in (trace.prompt_transport.distance, trace.total))
+        ring = {"color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
+        marker = {"symbol": "circle", "size": 10}
+        figure.add_marks(
+            f"%{{customdata[4]}}, {name}<br>prompts d<sub>OT</sub> %{{customdata[1]:.4f}}<br>memory α·d<sub>cOT</sub> "
+            "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)",
+            x=ends[name],
+            y=y,
+            customdata=[[k, prompt[k], total[k] - prompt[k], total[k], names[k]] for k in rows],
+            marker=marker | (ring if name == "clean" else {"color": style["colour"]}),
+            name=name,
+        )
+        best = int(np.argmin(total))
+        cheapest = f"{style['title']} picture: cheapest is {run.class_prompts.names[best]} at {total[best]:.4f}"
+        said.append(f"{cheapest}, the true class {run.class_prompts.names[run.label]} costs {total[run.label]:.4f}")
+    answers = run.attacked.verdicts["rita"].label, run.attacked.verdicts["clip"].label
+    right = np.max(list(ends.values()), 0)
+    tags = {answers[0]: ("RITA’s answer", "defence"), answers[1]: ("CLIP’s", "quiet")}
+    tags |= {answers[0]: ("RITA’s and CLIP’s", "defence")} if answers[0] == answers[1] else {}
+    notes = []
+    for (k, row), end in zip(rows.items(), right.tolist()):
+        if k in tags:
+            text, role = tags[k]
+            left = end > scale[0] + 0.6 * (scale[1] - scale[0])
+            x = float(min(one[len(rows) - 1 - row] for one in ends.values())) if left else end
+            at = {"xref": "x", "yref": "y", "yanchor": "middle", "font": {"size": 12, "color": COLOURS[role]}}
+            notes.append(annotation(text, x, row, xshift=-9 if left else 9, xanchor="right" if left else "left", **at))
     return finalise(
         figure,
         kind="class_costs",
         alt=f"Transport cost of {len(shown)} classes in cosine distance. {'. '.join(said)}.",
         marks=("k",),
-        narrow=narrow,
         annotations=notes,
-        shapes=shapes,
-        margin={"l": 158, "r": 12, "t": 62, "b": 44},
-        **layout,
+        shapes=row_band(None if selected is None else rows.get(selected)),
+        margin={"l": 118, "r": 6, "t": 4, "b": 24},
+        xaxis=axis(range=[*scale], nticks=5),
+        yaxis=category_axis([class_label(run, k, 15) for k in shown], top_first=True, size=12, edge=0.1),
     )
 
 
@@ -91,61 +95,6 @@ def shown_classes(run: Run, selected: int | None, max_classes: int, also: Sequen
     ranked = np.argsort(np.minimum(*[t.argsort().argsort() for t in totals]), kind="stable")
     chosen = list(dict.fromkeys([int(k) for k in (*wanted, *ranked)]))[: max(max_classes, 2)]
     return sorted(chosen, key=lambda k: totals[0][k])
-
-
-def _memory_counts(run: Run, sides: Sequence[str]) -> bool:
-    """Whether the memory adds to the cost of any class."""
-    return any(np.any(prompt != total) for prompt, total in (_costs(getattr(run, side)) for side in sides))
-
-
-def _costs(side: ImageResult) -> tuple[np.ndarray, np.ndarray]:
-    """d_OT and total of every class; the cache's share is their difference."""
-    return np.asarray(side.trace.prompt_transport.distance, float), np.asarray(side.trace.total, float)
-
-
-def _draw_side(
-    figure: Figure,
-    run: Run,
-    name: str,
-    rows: dict[int, int],
-    selected: int | None,
-    scale: tuple[float, float],
-    panel: dict[str, str],
-) -> None:
-    prompt, total = (costs.tolist() for costs in _costs(getattr(run, name)))
-    style, y = SIDE_STYLES[name], list(rows.values())
-    names = [escaped(one) for one in run.class_prompts.names]
-    starts, ends = (np.clip([costs[k] for k in rows], *scale).tolist() for costs in (prompt, total))
-    opacity = dim_marks(rows, selected)
-    figure.add_line(COLOURS["cache"], 4, x=segments(starts, ends), y=segments(y, y), **panel)
-    ring = {"symbol": "circle", "size": 9, "color": COLOURS["surface"], "line": {"color": style["colour"], "width": 2}}
-    ring["opacity"], title = opacity, f"{style['title']}: d_OT"
-    figure.add_scatter(x=starts, y=y, mode="markers", marker=ring, name=title, hoverinfo="skip", **panel)
-    figure.add_marks(
-        "%{customdata[4]}<br>prompts d<sub>OT</sub> %{customdata[1]:.4f}<br>memory α·d<sub>cOT</sub> "
-        "%{customdata[2]:+.4f}<br>total %{customdata[3]:.4f} (cosine distance)",
-        x=ends,
-        y=y,
-        customdata=[[k, prompt[k], total[k] - prompt[k], total[k], names[k]] for k in rows],
-        marker={"symbol": "diamond", "size": 11, "color": style["colour"], "opacity": opacity},
-        name=f"{style['title']}: total",
-        **panel,
-    )
-
-
-def _labels(run: Run, name: str, rows: dict[int, int], scale: tuple[float, float], x: str, y: str) -> list[dict]:
-    """The heading of the panel, and the answers of RITA and CLIP beside their rows."""
-    side, style = getattr(run, name), SIDE_STYLES[name]
-    font = {"size": 13, "color": style["colour"]}
-    over = {"xref": f"{x} domain", "yref": f"{y} domain", "yshift": 4, "font": font}
-    found = [annotation(f"<b>{style['title']} picture</b>", 0, 1, **over)]
-    rita = f'<span style="color:{COLOURS["defence"]}"><b>◀ RITA</b></span>'
-    for k, row in rows.items():
-        tags = [tag for method, tag in (("rita", rita), ("clip", "◁ CLIP")) if side.verdicts[method].label == k]
-        if tags:
-            at = {"xref": x, "yref": y, "xshift": 9, "yanchor": "middle"}
-            found.append(annotation("  ".join(tags), float(np.clip(side.trace.total[k], *scale)), row, **at))
-    return found
 
 
 def class_label(run: Run, k: int, letters: int) -> str:

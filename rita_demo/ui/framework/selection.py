@@ -11,7 +11,6 @@ from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.session.mark import SELECTION_TOPICS, Mark, select
 from rita_demo.ui.widgets.html_buttons import HtmlWidget, event_data, is_of
-from rita_demo.ui.widgets.views_grid import ViewsGrid
 
 
 def choose(
@@ -34,12 +33,10 @@ def bind_selection(context: AppContext, room: str, controls: Mapping[str, Any] |
     sliders, menus = dict[str, Any](), dict[str, Any]()
     for name, control in (controls or {}).items():
         (sliders if isinstance(control, gr.Slider) else menus)[name] = control
-    grids = [one for one in panels if isinstance(one, ViewsGrid)]
 
     def on_selection(visitor: str, event: gr.EventData, *values: JsonValue) -> Updates:
         chosen = {name: value for name, value in zip(menus, values, strict=True) if is_of(event, menus[name])}
-        used = next((grid for grid in grids if is_of(event, grid)), None)
-        return choose(context, room, visitor, chosen or event_data(event), used)
+        return choose(context, room, visitor, chosen or event_data(event))
 
     def slider_event(name: str) -> Callable[[str, JsonValue], Updates]:
         def on_slider(visitor: str, value: JsonValue) -> Updates:

@@ -1,6 +1,7 @@
-"""The room *Inside*: everything one decision was made from, for the clean and the attacked picture.
+"""The room *Inside*: one decision of RITA as one linked view. The crops stand where they fit; below them what each class costs,
+and the plan of the chosen one in the same order; beside them what is chosen.
 
-It shares its selection with every other room. Its figures are drawn only while it is in sight.
+It shares its selection with every other room. It is drawn only while it is in sight, and a fold only while it is open.
 """
 
 from collections.abc import Callable, Collection
@@ -8,21 +9,32 @@ from functools import partial
 from typing import Any
 
 import gradio as gr
+import numpy as np
 
+from rita_demo import plots
+from rita_demo.plots.figure import Figure
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext, immediate_event
-from rita_demo.ui.framework.panels import Parts, Updates
+from rita_demo.ui.framework.panels import PanelRegistry, Parts, Updates
+from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.selection import bind_selection
-from rita_demo.ui.inside import what_if
-from rita_demo.ui.inside.layout import build_section
+from rita_demo.ui.inside import details, what_if
+from rita_demo.ui.inside.crop_columns import CropColumns, columns_html, fit_of, shown_view
+from rita_demo.ui.inside.folds import EMPTY_TEXT, build_folds
+from rita_demo.ui.inside.headline import effect, headline, notes
 from rita_demo.ui.inside.method_settings import build_method_settings
-from rita_demo.ui.inside.run_panels import build_answers, build_head, build_rest
-from rita_demo.ui.inside.sections import SECTIONS
-from rita_demo.ui.panels import run_summary_bar
 from rita_demo.ui.panels.attack_sliders import build_step_slider
+from rita_demo.ui.panels.run_pills import run_pills
+from rita_demo.ui.panels.run_summary_bar import clean_picture, summary_bar
+from rita_demo.ui.panels.selection_details import class_choices
 from rita_demo.ui.session.session import SIDES, Session, WhatIf
-from rita_demo.ui.widgets.html_buttons import is_of
+from rita_demo.ui.widgets.blocks import build_menu
+from rita_demo.ui.widgets.html_buttons import HtmlButtons, is_of
+from rita_demo.ui.widgets.plotly_view import PlotlyView
+from rita_demo.ui.widgets.views_grid import sprite_value
+
+MAX_CLASSES = 6  # rows of costs
 
 
 class InsideTab:
@@ -32,33 +44,45 @@ class InsideTab:
 
     def __init__(self, context: AppContext, of_form: Collection[str]) -> None:
         self.context, panels = context, context.panels
-        build_head(panels)
-        panels.add(gr.HTML(elem_id="inside-says"), run_summary_bar.says, "inside", "step")
-        panels.add(gr.HTML(elem_id="inside-strip"), run_summary_bar.summary_bar, "inside")
-        self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
-        self.parts: Parts = build_answers(panels) | what_if.build_what_if(panels)
-        for section in SECTIONS:
-            self.parts |= build_section(context, section)
-        self.parts |= build_rest(panels)
-        build_method_settings(context, of_form)
+        layout = build_room(panels, self.room, headline, "inside", "step")
+        with layout.pills:
+            panels.add(HtmlButtons(elem_id="inside-run-pills"), run_pills, "run")
+            with build_drawer(self.room):
+                self.parts: Parts = what_if.build_what_if(panels)
+                build_method_settings(context, of_form)
+        with layout.figure:
+            panels.add(gr.HTML(elem_id="in-note", elem_classes="note"), notes, "inside")
+            with gr.Row(elem_id="in-strip"):
+                panels.add(gr.HTML(elem_id="in-clean"), clean_picture)
+                with gr.Column(elem_id="in-steps", min_width=200):
+                    self.step_slider = build_step_slider(panels, "in-scrubber", "inside")
+                panels.add(gr.HTML(elem_id="inside-strip"), summary_bar, "inside", "step")
+            self.parts |= _build_figure(panels)
+        with layout.details:
+            panels.add(gr.HTML(elem_id="in-crop"), details.crop_details, "view", "class", "inside", "crops", first=True)
+            with gr.Row(elem_id="in-buttons"):
+                self.parts |= {"view": what_if.build_leave_out(panels, "view"), "back": what_if.build_back(panels)}
+            panels.add(gr.HTML(elem_id="in-effect"), effect, "inside")
+            panels.add(gr.HTML(elem_id="in-cell"), details.class_details, "view", "class", "inside", first=True)
+        with layout.folds:
+            self.folds, parts = build_folds(panels)
+        self.parts |= parts
         panels.prepare(self.room, self.prepare)
 
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
         p, visitor = self.parts, self.context.visitor
-        controls = {"step": self.step_slider, "side": p["side"], "k": p["class_menu"], "atom": p["prompt_menu"]}
-        bind_selection(self.context, self.room, controls)
+        bind_selection(self.context, self.room, {"step": self.step_slider, "side": p["side"], "k": p["class_menu"]})
         self._bind_what_if()
         self.context.bind_room(own_tab)
         banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
-        folds = [section for section in SECTIONS if section.fold]
-        figures = [p[name] for section in folds for name in section.components]
-        for kind, handler, outputs in (("expand", self.on_expand, figures), ("collapse", self.on_collapse, [])):
-            events = [getattr(p[section.fold], kind) for section in folds]
+        shown = [one for fold in self.folds for one in dict.fromkeys(fold.shown)]
+        for kind, handler, outputs in (("expand", self.on_expand, shown), ("collapse", self.on_collapse, [])):
+            events = [getattr(fold.accordion, kind) for fold in self.folds]
             gr.on(events, safe(handler), visitor, [banner, *outputs], **immediate_event(handler))
         # To encode sentences again takes seconds: one at a time, through the engine's queue. The room then draws itself.
-        shown: dict[str, Any] = {"show_progress": "minimal", "show_progress_on": p["steps"]}
-        queued = ENGINE_QUEUE | shown | {"trigger_mode": "always_last", "api_visibility": "private"}
+        busy: dict[str, Any] = {"show_progress": "minimal", "show_progress_on": p["steps"]}
+        queued = ENGINE_QUEUE | busy | {"trigger_mode": "always_last", "api_visibility": "private"}
         p["steps"].input(safe(self.on_steps), [visitor, p["steps"]], self.context.outputs(), **queued)
 
     def _bind_what_if(self) -> None:
@@ -69,6 +93,7 @@ class InsideTab:
             bind(p[kind].click, self.on_toggle(kind), [visitor], "inside")
         bind(p["truth"].input, self.on_truth, [visitor, p["truth"]], "inside")
         bind(p["back"].click, self.on_back, [visitor], "inside", "what_if_settings")
+        bind(p["undo"].click, self.on_undo, [visitor], "inside", "what_if_settings")
 
     def prepare(self, session: Session) -> None:
         """Cut the views of both pictures for the screen, and repeat a what-if for the selected attack step."""
@@ -76,15 +101,15 @@ class InsideTab:
         what_if.follow_selection(self.context.engine_of(session), session)
 
     def on_expand(self, visitor: str, event: gr.EventData) -> Updates:
-        """A fold was opened: its figures are drawn."""
+        """A fold was opened: it is drawn."""
         session = self.context.sessions.get(visitor)
-        used = [one for one in SECTIONS if one.fold and is_of(event, self.parts[one.fold])]
-        session.inside.open_folds |= {one.fold for one in used}
-        return self.context.panels.draw_only(session, [self.parts[name] for one in used for name in one.components])
+        used = [one for one in self.folds if is_of(event, one.accordion)]
+        session.inside.open_folds |= {one.name for one in used}
+        return self.context.panels.draw_only(session, [part for one in used for part in one.shown])
 
     def on_collapse(self, visitor: str, event: gr.EventData) -> Updates:
         inside = self.context.sessions.get(visitor).inside
-        inside.open_folds -= {one.fold for one in SECTIONS if one.fold and is_of(event, self.parts[one.fold])}
+        inside.open_folds -= {one.name for one in self.folds if is_of(event, one.accordion)}
         return {}
 
     # --- what if
@@ -131,6 +156,65 @@ class InsideTab:
             inside.what_if, inside.undone = (inside.undone if left.run is None else WhatIf()), left
             what_if.follow_selection(self.context.engine_of(session), session)
         return self.on_changed(visitor, "what_if_settings")
+
+    def on_undo(self, visitor: str) -> Updates:
+        """Back to the run."""
+        here = self.context.sessions.get(visitor).inside.what_if.run is not None
+        return self.on_back(visitor) if here else {}
+
+
+def _build_figure(panels: PanelRegistry) -> Parts:
+    """The crops as a histogram, and below it the costs of the classes and the plan of the chosen one."""
+    columns = CropColumns("", view=-1, elem_id="in-views")
+    panels.add(gr.HTML(elem_classes="sheet"), lambda s: sprite_value(s.crops_of("attacked"), "in-views"), "crops")
+    panels.add(columns, lambda s: gr.update(value=columns_html(s)), "inside", first=True)
+    panels.add(columns, lambda s: gr.update(view=_number(shown_view(s))), "view", first=True)
+    with gr.Row(elem_id="in-figures"):
+        with gr.Column(scale=40, min_width=280):
+            gr.HTML(
+                "<h3>Cost of each class <span class='of clean'>○ clean</span> <span class='of attacked'>● attacked</span></h3>"
+            )
+            costs = PlotlyView(
+                height=182, aria="Cost of every class, clean and attacked", empty=EMPTY_TEXT, elem_id="in-costs"
+            )
+            panels.add(costs, _costs, "class", "inside", first=True)
+        with gr.Column(scale=60, min_width=280):
+            with gr.Row(elem_id="in-plan-of"):
+                gr.HTML("<h3>Plan of</h3>")
+                menu = build_menu(
+                    [],
+                    label="Chosen class",
+                    allow_custom_value=True,
+                    elem_id="in-class",
+                    min_width=120,
+                    container=False,
+                )
+                gr.HTML("<h3>crops onto sentences</h3>")
+            panels.add(menu, class_choices, "class", "inside")
+            plan = PlotlyView(height=158, aria="Plan of the chosen class", empty=EMPTY_TEXT, elem_id="in-plan")
+            panels.add(plan, _plan, "class", "view", "inside", first=True)
+    return {"columns": columns, "costs": costs, "plan": plan, "class_menu": menu}
+
+
+def _number(view: int | None) -> int:
+    """Gradio does not tell the browser that a property became None."""
+    return -1 if view is None else view
+
+
+def _costs(session: Session) -> Figure | None:
+    run, at = session.displayed_run, session.selection
+    along = () if session.inside.what_if.run else session.attacked_by_step
+    return None if run is None else plots.class_costs(run, at.k, along=along, most=MAX_CLASSES)
+
+
+def _plan(session: Session) -> Figure | None:
+    run, at = session.displayed_run, session.selection
+    if run is None or at.k is None:
+        return None
+    fit, names = fit_of(session, run), run.class_prompts.names
+    order = np.argsort(fit.margins, kind="stable")
+    ends = names[fit.rival], names[fit.reference]
+    return plots.plan_matrix(run, at.k, shown_view(session), at.atom, order=order, ends=ends)
 
 
 def _with_setting(name: str, value: JsonValue) -> Callable[[Session], dict[str, Any]]:

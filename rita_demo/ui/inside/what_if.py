@@ -1,7 +1,7 @@
 """What if: decide again with another setting or true class, or without a view, a prompt or a cached view.
 
 The run itself is never changed. A visitor's :class:`WhatIf` is kept beside it and is shown in *Inside* only,
-with a banner that says what differs and a button that goes back.
+with a headline that says what differs and a button that goes back.
 """
 
 import math
@@ -10,20 +10,19 @@ from typing import Any
 
 import gradio as gr
 from gradio.components import Component
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline.export import notes, used_settings
-from rita_demo.plots.labels import reference_class, sides_of
 from rita_demo.records import Exclusions, Run
 from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import PRESETS, SETTINGS, Settings
 from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.inside.cache_used import selected_slot
+from rita_demo.ui.inside.crop_columns import shown_view
 from rita_demo.ui.session.session import Session, WhatIf
-from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_menu
 from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_of, value_of
 
@@ -32,8 +31,8 @@ OF_TRANSPORT = ("step_back", "cost", "entropy_weight", "transported_mass", "obje
 ADJUSTABLE = (*OF_TRANSPORT, "cache_weight", "empty_class", "order", "max_entropy", "slots")
 #: What can be left out: a field of :class:`Exclusions`, the name of one, and where to choose one.
 EXCLUDABLE = {
-    "view": ("views", "view", "Choose one of the crops first."),
-    "prompt": ("prompts", "prompt", "Choose a cell of the plan first."),
+    "view": ("views", "crop", "Choose one of the crops first."),
+    "prompt": ("prompts", "sentence", "Choose a cell of the plan first."),
     "item": ("cache_items", "stored view", "Choose one that this picture was decided from."),
 }
 
@@ -83,8 +82,8 @@ def _chosen(session: Session, kind: str) -> tuple[int | tuple[int, int], int] | 
     """What of a ``kind`` of ``EXCLUDABLE`` is selected: as :class:`Exclusions` holds it, and its number; or None."""
     at, slot = session.selection, selected_slot(session)
     prompt = None if at.k is None or at.atom is None else ((at.k, at.atom), at.atom + 1)
-    view = None if at.view is None else (at.view, at.view)
-    return {"view": view, "prompt": prompt, "item": slot and (slot, slot[1])}[kind]
+    view = shown_view(session)
+    return {"view": None if view is None else (view, view), "prompt": prompt, "item": slot and (slot, slot[1])}[kind]
 
 
 def toggled(session: Session, kind: str) -> Exclusions:
@@ -96,30 +95,18 @@ def toggled(session: Session, kind: str) -> Exclusions:
     return replace(out, **{field: getattr(out, field) ^ {chosen[0]}})
 
 
-def banner(session: Session) -> str:
-    """HTML: what differs from the run and from the preset, and what that does to RITA's answer."""
-    run, now = session.run_at_step, session.inside.what_if.run
-    if session.inside.awaited:
-        return f"<div class='whatif' role='status'><p>{escape(session.inside.awaited)} is being computed …</p></div>"
+def changes_from_preset_html(session: Session) -> Markup:
+    """HTML: what a what-if changes, and every setting of the defence that differs from the nearest preset, its value there and
+    now, as it acts."""
+    run = session.displayed_run
     if run is None:
-        return ""
-    if now is None:
-        text = "This is the run as it was made. Change a setting or leave something out: RITA decides again at once."
-        return f"<div class='whatif'><p>{text}</p>{changes_from_preset_html(run)}</div>"
-    said = escape("; ".join(differing(session)))
-    return (
-        f"<div class='whatif changed' role='status'><p><b>What if:</b> {said}. "
-        f"</p><p>{effect(run, now)}</p>{changes_from_preset_html(now)}</div>"
-    )
-
-
-def changes_from_preset_html(run: Run) -> Markup:
-    """Every setting of the defence that differs from the nearest preset, its value there and now, as it acts."""
+        return Markup("")
     settings = used_settings(run)
     name, changed = changes_from_preset(run.settings)
     each = "; ".join(f"{label_of(n)}: {value_of(n, PRESETS[name])} → now {value_of(n, settings)}" for n in changed)
     said = f"Other than in “{name}”: {each}." if changed else f"Every setting of the defence is as in “{name}”."
-    return Markup("<p class='quiet small'>{}</p>").format(" ".join([said, *notes(run)]))
+    changed_here = [f"What if: {'; '.join(differing(session))}."] if session.inside.what_if.run else []
+    return Markup("<p class='note'>{}</p>").format(" ".join([*changed_here, said, *notes(run)]))
 
 
 def differing(session: Session) -> list[str]:
@@ -131,54 +118,44 @@ def differing(session: Session) -> list[str]:
         for n in settings.differs_from(run.settings)
     ]
     if out.views:
-        found.append(f"without view {', '.join(str(n) for n in sorted(out.views))}")
-    found += [f"without the prompt “{run.class_prompts.prompts[k][m]}”" for k, m in sorted(out.prompts)]
-    found += [f"without slot {slot} of the memory of {names[k]}" for k, slot in sorted(out.cache_items)]
+        found.append(f"without crop {', '.join(str(n) for n in sorted(out.views))}")
+    found += [f"without “{run.class_prompts.prompts[k][m]}”" for k, m in sorted(out.prompts)]
+    found += [f"without stored view {slot} of {names[k]}" for k, slot in sorted(out.cache_items)]
     if what.label is not None:
         found.append(f"the true class is {names[what.label]}")
     return found
 
 
-def effect(before: Run, after: Run) -> str:
-    """HTML: RITA's answer and margin before and after, on both pictures, and by how much the reference class is further ahead."""
-    parts = []
-    for side in sides_of(before):
-        old, new = (getattr(s, side).verdicts["rita"] for s in (before, after))
-        one, two = (escape(before.class_prompts.names[v.label]) for v in (old, new))
-        answer = f"still <b>{two}</b>" if one == two else f"{one} → <b>{two}</b>"
-        parts.append(f"{side}: {answer}, margin {old.margin:.4f} → {new.margin:.4f}")
-    ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
-    moved = abs(ahead - then) >= wording.MIN_CHANGE
-    by = f"changes by <b>{wording.signed(ahead - then)}</b>" if moved else "does not change"
-    return (
-        f"RITA, {'; '.join(parts)} ({wording.term_html('margin')} in cosine distance). "
-        f"The lead of {reference_class(after)} on the {sides_of(before)[-1]} picture {by}."
-    )
-
-
 def build_what_if(panels: PanelRegistry) -> Parts:
-    """The banner, the buttons and the controls; returns those with events by name."""
-    panels.add(gr.HTML(elem_id="whatif-banner"), banner, "inside", first=True)
-    with gr.Row(elem_id="whatif-buttons"):
-        back = gr.Button("Back to the run", size="sm", elem_id="whatif-back")
-        panels.add(back, _back, "inside")
-        parts: Parts = {kind: _build_button(panels, kind) for kind in EXCLUDABLE}
-    fold = gr.Accordion("Change a setting", open=False, elem_classes="fold", elem_id="whatif-fold")
-    with fold, gr.Row(elem_id="whatif-settings"):
+    """What the drawer has of a what-if; returns what has events by name."""
+    panels.add(gr.HTML(elem_id="whatif-differs"), changes_from_preset_html, "inside")
+    parts: Parts = {"undo": gr.Button("Undo all", size="sm", elem_id="whatif-undo")}
+    with gr.Column(elem_id="whatif-settings"):
         controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
+        parts["steps"] = build_setting(panels, "tuning_steps")
         info = "What counts as right; it changes no cost."
         truth = build_menu([], label="True class", allow_custom_value=True, info=info, elem_id="whatif-truth")
-    return parts | {"back": back, "settings": controls, "truth": panels.add(truth, _truth, "inside")}
+    gr.HTML(
+        "<h3>Leave out</h3><p class='note'>A sentence is chosen in the plan, a stored view in “The memory of this class”.</p>"
+    )
+    parts |= {kind: build_leave_out(panels, kind) for kind in ("prompt", "item")}
+    return parts | {"settings": controls, "truth": panels.add(truth, _truth, "inside")}
+
+
+def build_back(panels: PanelRegistry) -> gr.Button:
+    """The button that goes back to the run, and again to the what-if that was left; hidden where there is none."""
+    back = gr.Button("Back to the run", size="sm", elem_id="whatif-back", visible=False)
+    return panels.add(back, _back, "inside")
 
 
 def _back(session: Session) -> PanelValue:
     """At the run the button leads to the what-if that was left."""
     at_run, left = session.inside.what_if.run is None, session.inside.undone.run is not None
     name = "Show the what-if again" if at_run and left else "Back to the run"
-    return gr.update(value=name, interactive=left or not at_run)
+    return gr.update(value=name, visible=left or not at_run)
 
 
-def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
+def build_leave_out(panels: PanelRegistry, kind: str) -> gr.Button:
     """Leaves the selected one of ``EXCLUDABLE`` out, or puts it back; disabled while none is selected."""
     field, name, _ = EXCLUDABLE[kind]
 
@@ -188,7 +165,8 @@ def _build_button(panels: PanelRegistry, kind: str) -> gr.Button:
             return gr.update(value=f"Leave out the chosen {name}", interactive=False)
         key, number = chosen
         excluded = key in getattr(session.inside.what_if.exclusions, field)
-        return gr.update(value=f"{'Put back' if excluded else 'Leave out'} {name} {number}", interactive=True)
+        which = f"{name} {number}" if kind != "view" or number else "the whole picture"
+        return gr.update(value=f"{'Put back' if excluded else 'Leave out'} {which}", interactive=True)
 
     button = gr.Button(f"Leave out the chosen {name}", size="sm", elem_id=f"whatif-{kind}")
     return panels.add(button, draw, "view", "class", "memory", "inside")

@@ -10,15 +10,13 @@ from rita_demo.ui.framework.panels import PanelRegistry, PanelValue
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.setting_controls import LenientSlider
 
-STEP_INFO = "0 is before the first step. All rooms except Memory follow."
-
 
 def build_step_slider(panels: PanelRegistry, name: str, topic: str) -> gr.Slider:
     """The slider of steps and a sentence below it; ``name`` is its element id, ``topic`` what the tab's panels depend
     on when the step changes."""
-    step = LenientSlider(0, 7, value=7, step=1, label="Attack step shown", info=STEP_INFO, elem_id=name, visible=False)
+    step = LenientSlider(0, 7, value=7, step=1, label="Attack step shown, 0 is clean", elem_id=name, visible=False)
     panels.add(step, _step_slider, topic)
-    panels.add(gr.HTML(elem_id=f"{name}-note"), stored_steps_note, topic, "attack_steps")
+    panels.add(gr.HTML(elem_id=f"{name}-note"), step_caption, topic, "attack_steps")
     return step
 
 
@@ -26,6 +24,21 @@ def _step_slider(session: Session) -> PanelValue:
     last = 0 if session.run is None else last_step(session.run)
     value = last if session.selection.step is None else session.selection.step
     return gr.update(maximum=max(last, 1), value=value, visible=last > 0)
+
+
+def step_caption(session: Session) -> str:
+    """HTML below the slider: the step that is shown, where another one is asked for which; and how many are still computed."""
+    now, asked = session.run_at_step, session.selection.step
+    if now is None or now.attack is None:
+        return "<p class='note'>not attacked</p>" if now else ""
+    last = last_step(now)
+    shown = last if now.step is None else now.step
+    said = f"step {shown} of {last}"
+    if asked is not None and asked != shown:
+        said = f"no step {asked} yet: step {shown}" if session.pending_steps else f"step {shown}, nearest to {asked}"
+    elif session.pending_steps:
+        said += " …"
+    return f"<p class='note ends'><span>clean</span><span role='status'>{said}</span></p>"
 
 
 def stored_steps_note(session: Session) -> str:

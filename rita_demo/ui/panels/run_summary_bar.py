@@ -1,9 +1,6 @@
-"""The bar on top of the other tabs: small pictures of the displayed run, and every method's answer."""
+"""The displayed run in a strip: the picture before, the picture after, and what every method answers, before → after."""
 
 from functools import partial
-
-import numpy as np
-from markupsafe import Markup
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.outcome import outcome
@@ -11,44 +8,34 @@ from rita_demo.process.templates import html
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri
-from rita_demo.ui.widgets.views_grid import magnified_perturbation
 
-PIXELS = 96  # edge of a small picture as sent; shown at 64
+PIXELS = 128  # edge of a small picture as sent; shown at 64
+IN_SIGHT = 3  # methods; one scrolls to the others
+
+
+def clean_picture(session: Session) -> str:
+    """HTML: the picture before the attack; "" before there is a run."""
+    run = session.run
+    if run is None:
+        return ""
+    return (
+        f"<img src='{jpeg_uri(run.clean.picture.pixels, side=PIXELS)}' alt='The clean picture' width='64' height='64'>"
+    )
 
 
 def summary_bar(session: Session) -> str:
-    """HTML: the clean picture, the perturbation, the attacked picture, and the answers on both."""
-    run, added = session.displayed_run, ""
-    if run is None:
-        return "<p class='empty'>There is no run yet: run a picture in the Story.</p>"
-    if run.attack is not None:
-        # single pixels of it, not a smaller picture, which would average the perturbation to grey
-        before, after = run.clean.picture.pixels, run.attacked.picture.pixels
-        step = -(-min(before.shape[:2]) // PIXELS)
-        added = jpeg_uri(magnified_perturbation(before[::step, ::step], after[::step, ::step]))
-    said = {"outcomes": outcome(run), "defences": DEFENCES, "wording": wording}
-    shown = {"added": added, "what_if": session.inside.what_if.run, "thumbnail": partial(jpeg_uri, side=PIXELS)}
-    return html("summary_bar", run=run, **said, **shown)
-
-
-def says(session: Session) -> str:
-    """HTML: which decision is on screen, and what it says, in two sentences with numbers."""
+    """HTML: the attacked picture at the step shown, and the answer of every method on the clean picture and on it."""
     run = session.displayed_run
     if run is None:
-        return ""
-    names, trace, verdict = run.class_prompts.names, run.attacked.trace, run.attacked.verdicts["rita"]
-    kind = "attacked" if run.attack is not None else "clean"
-    crops, what_if = len(run.attacked.encoded_views.features), session.inside.what_if
-    crops -= len(what_if.exclusions.views) if what_if.run else 0
-    what = (
-        f"One decision of RITA, step by step: {crops} crops of the {kind} picture against {len(names)} class names"
-        f"{', what if' if what_if.run else ''}."
+        return "<p class='empty'>There is no run yet: run a picture in the Story.</p>"
+    outcomes = outcome(run)
+    return html(
+        "summary_bar",
+        run=run,
+        outcomes=outcomes,
+        defences=DEFENCES,
+        wording=wording,
+        what_if=session.inside.what_if.run,
+        scrolls=len(outcomes) + len(run.faults) > IN_SIGHT,
+        thumbnail=partial(jpeg_uri, side=PIXELS),
     )
-    second = int(np.argsort(np.asarray(trace.total), kind="stable")[1])
-    found = f"It answers {names[verdict.label]}, {verdict.margin:.4f} cosine distance ahead of {names[second]}"
-    if run.label_given:
-        rita = outcome(run)["rita"]
-        found += f", which is {'right' if rita.right else f'wrong: it is {names[run.label]}'}"
-        if run.attack is not None and rita.wrong_before:
-            found += "; before the attack it was wrong" + ("" if rita.right else ", too")
-    return Markup("<p class='says'>{} {}.</p>").format(what, found)

@@ -12,40 +12,6 @@ from rita_demo.process.templates import html
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import place_link
-
-
-def banner(run: Run) -> Markup:
-    """The result in one sentence."""
-    sentence, kind = wording.verdict_sentence(run)
-    if run.step:
-        sentence = f"{wording.step_suffix(run)[2:].capitalize()}. {sentence}"
-    result, reason, why = sentence.partition(wording.LEFT_OUT)  # the second half of a long sentence
-    before, asks, after = (f"{result}." if reason else result).partition(wording.ASK)
-    smalls = (reason[2:] + why, wording.unknown_words(run.class_prompts.unknown), run.class_prompts.warning)
-    link = Markup(place_link(asks, "#truth input")) if asks else ""
-    return html("banner", kind=kind, before=before, link=link, after=after, smalls=list(filter(None, smalls)))
-
-
-def says(run: Run) -> Markup:
-    """What is on screen, and how many of the methods are right; of how many the answer changed where that is not known."""
-    what, count = f"One picture among {len(run.class_prompts.names)} class names", len(run.answered)
-    if run.attack is not None:
-        row = get_attack(run.settings.attack)
-        strength = f" {run.settings.budget}/255" if row.bounded else ""
-        what += f"; attack: {row.column_title}{strength}{wording.step_suffix(run)}"
-    outcomes = outcome(run).values()
-    right = [sum(found.right_before is True for found in outcomes), sum(found.right is True for found in outcomes)]
-    answers = len({found.now for found in outcomes})
-    if not run.label_given and run.attack is None:
-        said = f"{count} methods give {answers} answer{'s' * (answers > 1)}"
-    elif not run.label_given:
-        said = f"{sum(found.before != found.now for found in outcomes)} of {count} methods change their answer"
-    elif run.attack is None:
-        said = f"{right[1]} of {count} methods have it right"
-    else:
-        said = f"{right[1]} of {count} methods have the attacked picture right, {right[0]} the clean one"
-    return Markup("<p class='says'>{}. {}.</p>").format(what, said)
 
 
 def table(run: Run) -> Markup:

@@ -136,7 +136,7 @@ function paint() {
   const high = Math.max(height, meta.height || 0);
   figure.style.height = high > height ? `${high}px` : "";
   fit({ data, layout }, width / LARGER, high);
-  if (narrow) layout.margin.t += 26; // Plotly's buttons stand above the legend
+  if (narrow && layout.margin.t > 10) layout.margin.t += 26; // Plotly's buttons stand above the legend, where there is one
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };
   const config = meta.select

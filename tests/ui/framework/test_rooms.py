@@ -34,7 +34,7 @@ def test_panels_of_several_clicks_are_drawn_once(inside_tab: InsideTab, session:
     context, panels = inside_tab.context, inside_tab.context.panels
     context.answer(session, "inside", "view"), context.answer(session, "inside", "class")
     late = {c.elem_id for c in panels.draw(session, "inside")}
-    assert {"in-entropies-attacked", "in-class"} <= late
+    assert {"in-entropies", "in-class"} <= late
     assert panels.draw(session, "inside") == {}
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from rita_demo.ui.framework.panels import Updates
-from rita_demo.ui.inside.sections import prompt_choices
 from rita_demo.ui.inside.tab import InsideTab
 from rita_demo.ui.panels.selection_details import class_choices
 from tests.ui.conftest import open_room
@@ -24,11 +23,11 @@ class Room:
         while page.parent is not None:
             page = page.parent
         self.events = [one for one in page.fns.values() if one.name in ("on_selection", "on_slider")]
-        grid = tab.parts["grid_clean"]._id
+        grid = tab.parts["columns"]._id
         (self.event,) = (one for one in self.events if (grid, "click") in one.targets)
 
     def click(self, target: Any, *values: Any, **named: Any) -> Updates:
-        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(values or (None,) * 3))
+        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(values or (None,) * 2))
 
 
 @pytest.fixture
@@ -36,29 +35,21 @@ def room(inside_tab: InsideTab, example_run) -> Room:
     return Room(inside_tab, example_run)
 
 
-def test_a_grid_shows_its_own_press_and_every_answer_is_among_the_outputs(room: Room) -> None:
-    parts, panels = room.tab.parts, room.tab.context.panels
-    for grid, other in (("grid_clean", "grid_attacked"), ("grid_attacked", "grid_clean")):
-        answer = room.click(parts[grid], view=3)
-        assert {one.elem_id for one in answer} == {"field", "in-view", "in-plan-attacked", "in-cell", "signal"}
-        assert answer.keys() <= set(room.event.outputs)
-        redrawn = panels.draw(room.session, "inside")
-        assert parts[grid] not in redrawn
-        assert parts[other] in redrawn
+def test_a_crop_is_chosen_without_its_tiles_being_sent_again_and_every_answer_is_among_the_outputs(room: Room) -> None:
+    parts = room.tab.parts
+    answer = room.click(parts["columns"], view=3)
+    assert {one.elem_id for one in answer} == {"in-views", "in-crop", "in-plan", "in-cell", "signal"}
+    assert (answer[parts["columns"]]["view"], "value" in answer[parts["columns"]]) == (3, False)
+    assert answer.keys() <= set(room.event.outputs)
 
 
 def test_a_menu_selects_what_its_value_is_and_only_the_one_that_was_used(room: Room) -> None:
     parts, at = room.tab.parts, lambda: room.session.selection
-    values = ["clean", 2, 1]
-    for menu, selected in (
-        ("class_menu", ("attacked", 2, None)),
-        ("side", ("clean", 2, None)),
-        ("prompt_menu", ("clean", 2, 1)),
-    ):
+    values = ["clean", 2]
+    for menu, selected in (("class_menu", ("attacked", 2, None)), ("side", ("clean", 2, None))):
         room.click(parts[menu], *values)
         assert (at().side, at().k, at().atom) == selected
         assert class_choices(room.session)["value"] == at().k
-        assert prompt_choices(room.session)["value"] == (-1 if at().atom is None else at().atom)
 
 
 def test_a_slider_is_not_moved_by_its_own_answer(room: Room) -> None:

@@ -13,7 +13,8 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.ui.figures import run_figures
-from rita_demo.ui.inside import sections, what_if
+from rita_demo.ui.inside import details, what_if
+from rita_demo.ui.inside.headline import effect, headline
 from rita_demo.ui.panels.transport_toy import toy_value
 from rita_demo.ui.session.session import Selection, Session
 from rita_demo.ui.widgets import wording
@@ -45,7 +46,7 @@ def test_an_excluded_view_has_no_mass_and_putting_it_back_equals_the_run(engine,
     moved = session.displayed_run.attacked.trace.prompt_transport
     assert not moved.plan[:, 5].any()
     assert moved.plan.shape == session.run.attacked.trace.prompt_transport.plan.shape
-    assert "without view 5" in what_if.banner(session)
+    assert "Without crop 5 RITA" in headline(session)
     toggle(engine, session, "prompt")
     assert session.inside.what_if.exclusions == Exclusions(frozenset({5}), frozenset({(0, 1)}))
     toggle(engine, session, "prompt")
@@ -72,25 +73,24 @@ def test_another_label_changes_correctness_and_no_cost_and_needs_a_picture(engin
     assert np.allclose(session.displayed_run.attacked.trace.total, session.run.attacked.trace.total)
 
 
-def test_the_banner_names_what_differs_from_the_run_and_the_preset_until_a_new_picture(engine, session) -> None:
+def test_what_differs_from_the_run_and_from_the_preset_is_said_until_a_new_picture(engine, session) -> None:
     what_if.change(engine, session, settings=session.run.settings.replace(cache_weight=2.0))
-    said, now = what_if.banner(session), session.displayed_run
-    for side in ("clean", "attacked"):
-        old, new = (getattr(one, side).verdicts["rita"].margin for one in (session.run, now))
-        assert f"{side}: still <b>motorbike</b>, margin {old:.4f} → {new:.4f}" in said
-    assert old != new
-    verdicts = now.attacked.verdicts
-    other = verdicts | {"rita": replace(verdicts["rita"], label=1)}
-    moved = replace(now, attacked=replace(now.attacked, verdicts=other))
-    assert f"attacked: motorbike → <b>crab</b>, margin {old:.4f} → {new:.4f}" in what_if.effect(session.run, moved)
-    assert "Weight of the memory α 2 instead of 0.1" in said
+    assert "Weight of the memory α 2 instead of 0.1: RITA still answers" in headline(session)
+    said = what_if.changes_from_preset_html(session)
     assert "Other than in “recommended”: Weight of the memory α: 0.1 → now 2." in said
     assert "descriptions=built_in_mean was asked for, but there are no class descriptions for these classes" in said
-    paper = replace(session.run, settings=session.run.settings.replace(descriptions="built_in"))
-    assert "Class descriptions: their mean as one prompt → now none" in what_if.changes_from_preset_html(paper)
+    now = session.displayed_run
+    verdicts = now.attacked.verdicts | {"rita": replace(now.attacked.verdicts["rita"], label=1)}
+    session.inside.what_if = replace(
+        session.inside.what_if, run=replace(now, attacked=replace(now.attacked, verdicts=verdicts))
+    )
+    assert "RITA now answers <b class='wrong'>crab ✗</b>, ahead by" in headline(session)
+    assert headline(session).endswith("; before it was <b class='truth'>motorbike</b>.")
     session.show(session.run)
     assert session.displayed_run is session.run
-    assert "Every setting of the defence is as in “recommended”" in what_if.banner(session)
+    assert "Every setting of the defence is as in “recommended”" in what_if.changes_from_preset_html(session)
+    session.show(replace(session.run, settings=session.run.settings.replace(descriptions="built_in")))
+    assert "Class descriptions: their mean as one prompt → now none" in what_if.changes_from_preset_html(session)
 
 
 @pytest.mark.parametrize("value", ["abc", None, float("nan"), 1e300, -400, [1]])
@@ -152,13 +152,12 @@ def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_withou
         assert np.allclose(now.total, less.total, atol=1e-5)
         assert np.allclose(now.cache_distance, less.cache_distance, atol=1e-5)
         assert now.verdict.label == less.verdict.label
-        said = what_if.banner(session)
-        assert f"without slot {slot} of the memory of {names[k]}" in said
+        assert f"Without stored view {slot} of {names[k]} RITA" in headline(session)
         changes.append(lead(now.total) - lead(full.total))
         assert changes[-1] == pytest.approx(lead(less.total) - lead(full.total), abs=1e-5)
         felt = abs(changes[-1]) >= MIN_CHANGE
-        by = f"changes by <b>{wording.signed(changes[-1])}</b>" if felt else "does not change"
-        assert f"The lead of the true class on the attacked picture {by}." in said
+        by = f"changes by {wording.signed(changes[-1])}" if felt else "does not change"
+        assert f"The lead of the true class {by} (cosine distance)." in effect(session)
         toggle(engine, session, "item")
         assert session.displayed_run is run, "put back"
     assert max(map(abs, changes)) > MIN_CHANGE, "leaving one out is felt"
@@ -197,14 +196,14 @@ def test_with_the_likelihood_cost_the_page_says_what_a_view_costs_and_draws_dist
 ) -> None:
     before = toy_value(session), run_figures.bounds_by_side(engine, session.run)["attacked"]
     what_if.change(engine, session, settings=session.run.settings.replace(cost="loglik"))
-    assert "Cost of a view" in what_if.banner(session)
+    assert "Cost of a view" in headline(session)
     run = session.displayed_run
     moved, sure = run.attacked.trace.prompt_transport, run.attacked.trace.confidence
     session.selection = Selection(k=1, view=5, atom=0)
     cost = moved.cost[1, 5, 0]
     assert np.allclose(moved.cost[1, 5], cost), "the same for every sentence of a class"
     p = np.exp(-cost / run.class_prompts.temperature)
-    assert f"The cost is {cost:.4f}: −τ log p of the class on this view" in sections.cell_text(session)
+    assert f"The cost is {cost:.4f}: −τ log p of the class on this crop" in details.class_details(session)
     assert np.isclose(-run.class_prompts.temperature * np.log(p), cost)
     again = analysis.entropies(run.attacked, run.class_prompts.temperature)[0]
     np.testing.assert_allclose(again, sure.entropy, atol=1e-4)

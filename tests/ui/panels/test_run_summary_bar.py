@@ -1,28 +1,41 @@
-"""The bar on top of the Lab's tabs: small pictures of the run."""
+"""The strip of the run: what every method answers, before → after."""
 
-import base64
-import io
 import re
+from dataclasses import replace
 
-import numpy as np
-from PIL import Image
-
-from rita_demo.ui.panels.run_summary_bar import summary_bar
+from rita_demo.records import DefenceFault, Run
+from rita_demo.ui.panels.run_summary_bar import clean_picture, summary_bar
 from rita_demo.ui.session.session import Session
-from tests.toy_model import ToyEngine
-from tests.ui.conftest import completed_run
 
 
-def box(changed: np.ndarray) -> np.ndarray:
-    """(H, W) bool -> first and last changed row and column, as shares of the edge."""
-    rows, columns = np.nonzero(changed)
-    return np.array([rows.min(), rows.max() + 1, columns.min(), columns.max() + 1]) / len(changed)
+def lines(session: Session) -> list[str]:
+    """The answers in words, a line for each method."""
+    rows = re.findall("<tr.*?</tr>", summary_bar(session))
+    return [" ".join(re.sub("<[^>]*>|&gt;", " ", row).split()) for row in rows]
 
 
-def test_the_small_perturbation_shows_a_patch_where_it_lies() -> None:
-    run = completed_run(ToyEngine(spread=0.2), attack="patch", views=8)
-    found = re.search(r"class='added'><img src='data:image/jpeg;base64,([^']+)'", summary_bar(Session(run=run)))
-    assert found is not None
-    shown = np.asarray(Image.open(io.BytesIO(base64.b64decode(found[1]))), int)
-    clean, attacked = run.clean.picture.pixels, run.attacked.picture.pixels
-    assert np.allclose(box((abs(shown - 128) > 40).any(-1)), box((clean != attacked).any(-1)), atol=0.06)
+def test_every_method_has_a_line_with_its_answer_before_and_after(session: Session, example_run: Run) -> None:
+    names, clip = example_run.class_prompts.names, example_run.attacked.verdicts["clip"]
+    assert [line.split()[0] for line in lines(session)] == ["CLIP", "Ensemble", "RITA"]
+    assert re.fullmatch(rf"CLIP motorbike \d+ % → {names[clip.label]} \d+ % ✗ wrong", lines(session)[0])
+    assert re.fullmatch(r"RITA \d+ % → motorbike \d+ % ✓ right", lines(session)[2]), "the same class is said once"
+    assert "tabindex" not in summary_bar(session)
+    assert clean_picture(session).count("<img") == summary_bar(session).count("<img") == 1
+    session.show(replace(example_run, label_given=False))
+    assert not re.search("[✓✗]", summary_bar(session)), "nobody knows who is right"
+
+
+def test_without_an_attack_there_is_one_answer_and_one_picture(defend_only_run: Run) -> None:
+    session = Session()
+    assert "There is no run yet" in summary_bar(session)
+    assert clean_picture(session) == ""
+    session.show(defend_only_run)
+    assert "→" not in summary_bar(session)
+    assert "<img" not in summary_bar(session)
+
+
+def test_many_methods_are_scrolled_to_and_one_without_an_answer_says_so(session: Session, example_run: Run) -> None:
+    fault = {"mta": DefenceFault("mine.py, line 3: ZeroDivisionError")}
+    session.show(replace(example_run, attacked=replace(example_run.attacked, faults=fault)))
+    assert lines(session)[3] == "MTA No answer. mine.py, line 3: ZeroDivisionError"
+    assert "tabindex='0'" in summary_bar(session)

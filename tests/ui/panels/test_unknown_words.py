@@ -13,7 +13,8 @@ from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.framework.form import names_note
 from rita_demo.ui.header.standalone_page import standalone
-from rita_demo.ui.panels import run_summary_bar, selection_details, verdict_table
+from rita_demo.ui.inside import details, headline
+from rita_demo.ui.panels import run_summary_bar, verdict_table
 from rita_demo.ui.panels.crop_field import crop_field_value
 from rita_demo.ui.session.run_request import OWN_CLASSES
 from rita_demo.ui.session.session import Session
@@ -37,10 +38,10 @@ def verdicts_of(run: Run) -> dict[str, str]:
     field = json.loads(crop_field_value(session) or "")
     return {
         "table": re.sub("<span class=.tip.*?</span>", "", verdict_table.table(run)),
-        "banner": verdict_table.banner(run),
+        "headline": headline.headline(session) + headline.notes(session),
         "chips": " ".join(says["text"] for step in field["steps"] for says in step["says"].values()),
         "strip": run_summary_bar.summary_bar(session),
-        "answers of a view": selection_details.view_answers(session),
+        "answers of a view": re.sub("What it counts.*", "", re.sub("style='[^']*'", "", details.crop_details(session))),
         "terminal": run_table(run, "A picture"),
     }
 
@@ -50,22 +51,25 @@ def test_no_answer_has_a_percentage_and_the_unknown_word_stands_in_its_place() -
     for place, text in unknown.items():
         assert "%" not in text, place
         assert not re.search(r"\d points", text), place
-    assert all("%" in known[place] for place in known if place != "banner")
+    assert all("%" in known[place] for place in known if place != "headline")
     for place in ("table", "chips", "strip"):
         assert "(unknown word)" in unknown[place], place
         assert "unknown" not in known[place], place
-    for place in ("banner", "terminal"):
+    for place in ("headline", "terminal"):
         assert "Pferd" in unknown[place]
         assert "not trained with" in unknown[place], place
         assert "not trained with" not in known[place], place
 
 
-def test_names_that_are_cut_to_the_same_prompt_are_said_to_be_where_they_are_typed_and_in_the_verdict() -> None:
+def test_names_that_are_cut_to_the_same_prompt_are_said_to_be_where_they_are_typed_and_in_the_room() -> None:
     names = ("motorbike", f"{LONG}first", f"{LONG}second", "cup")
     sentence = "are cut at 77 tokens, and their prompts are the same"
-    assert sentence in verdict_table.banner(run_of(*names))
+    session = Session()
+    session.show(run_of(*names))
+    assert sentence in headline.notes(session)
     assert sentence in names_note(ToyEngine(seen_words=SEEN), OWN_CLASSES, format_names(names))
-    assert sentence not in verdict_table.banner(run_of("motorbike", "crab"))
+    session.show(run_of("motorbike", "crab"))
+    assert headline.notes(session) == ""
 
 
 def test_the_saved_page_says_it_as_well() -> None:

@@ -1,0 +1,245 @@
+"""The folds below *Inside*: how sure the crops are, the prompt update, the memory of the chosen class, and the attack."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+import numpy as np
+from gradio.components import Component
+
+from rita_demo import analysis, plots
+from rita_demo.data import shipped_results
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.plots.labels import sides_of
+from rita_demo.records import Run
+from rita_demo.records.errors import DataError
+from rita_demo.ui.background import attack_steps as background
+from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
+from rita_demo.ui.inside import cache_used
+from rita_demo.ui.panels import verdict_table
+from rita_demo.ui.panels.attack_sliders import stored_steps_note
+from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
+from rita_demo.ui.panels.transport_toy import MADE_UP, TransportToy, toy_value
+from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets import wording
+from rita_demo.ui.widgets.blocks import build_fold, build_menu
+from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.html_buttons import MarkButtons
+from rita_demo.ui.widgets.plotly_view import PlotlyView
+from rita_demo.ui.widgets.views_grid import magnified_perturbation
+
+EMPTY_TEXT = "Drawn once a picture has been defended."
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A figure of a fold: its element id without "in-", its accessible name, by which it is saved, its height in pixels, what draws it
+    of the session and the run (or the what-if) on screen, and the topics that redraw it."""
+
+    name: str
+    aria: str
+    height: int
+    draw: Callable[[Session, Run], PanelValue]
+    topics: tuple[str, ...]
+
+
+class Fold:
+    """A fold whose content is drawn while it is open. ``shown``: what is drawn when it opens."""
+
+    def __init__(self, panels: PanelRegistry, name: str) -> None:
+        self.panels, self.name = panels, name
+        self.shown: list[Component] = []
+        self.accordion: Any = None
+
+    @contextmanager
+    def built(self, title: str, lead: str = "") -> Iterator["Fold"]:
+        """Build its content inside ``with``."""
+        with build_fold(title, lead, elem_id=self.name) as self.accordion:
+            yield self
+
+    def add(
+        self, component: Any, draw: Callable[[Session, Run], PanelValue], *topics: str, empty: PanelValue = None
+    ) -> Any:
+        """A panel of the run or the what-if on screen; ``empty`` before there is one."""
+
+        def drawn(session: Session) -> PanelValue:
+            run = session.displayed_run
+            if session.run is not None and self.name not in session.inside.open_folds:
+                return gr.update()
+            return empty if run is None else draw(session, run)
+
+        self.shown.append(component)
+        return self.panels.add(component, drawn, *topics)
+
+    def add_figures(self, rows: Iterable[FigureRow]) -> None:
+        """One figure below the other."""
+        for row in rows:
+            figure = PlotlyView(height=row.height, aria=row.aria, empty=EMPTY_TEXT, elem_id=f"in-{row.name}")
+            self.add(figure, row.draw, *row.topics)
+
+
+def build_folds(panels: PanelRegistry) -> tuple[list[Fold], Parts]:
+    """The four folds, and by name the components with events."""
+    built = [_build_sure(panels), _build_update(panels), _build_memory(panels)]
+    last, parts = _build_attack(panels)
+    return [*built, last], parts
+
+
+def _entropies(session: Session, run: Run) -> PanelValue:
+    side = "clean" if run.attack is None or run.step == 0 else "attacked"
+    return plots.view_entropies(run, side, session.selection.view)
+
+
+def _entropy_change(session: Session, run: Run) -> PanelValue:
+    tau = run.class_prompts.temperature
+    changes = {side: analysis.entropies(getattr(run, side), tau) for side in sides_of(run)}
+    return plots.entropy_change(run, changes, view=session.selection.view)
+
+
+def _cost_change(session: Session, run: Run) -> PanelValue:
+    return plots.cost_change(run, k=session.selection.k)
+
+
+#: The figures of the first two folds.
+SURE = (FigureRow("entropies", "Entropy of every crop", 230, _entropies, ("view", "inside")),)
+UPDATE = (
+    FigureRow("entropy-change", "Entropy before and after the prompt update", 260, _entropy_change, ("view", "inside")),
+    FigureRow("before-after", "Costs before and after the prompt update", 300, _cost_change, ("class", "inside")),
+)
+
+
+def _build_sure(panels: PanelRegistry) -> Fold:
+    with Fold(panels, "entropy-fold").built("How sure is each crop?") as fold:
+        fold.add_figures(SURE)
+    return fold
+
+
+def _build_update(panels: PanelRegistry) -> Fold:
+    lead = "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart."
+    with Fold(panels, "tuning-fold").built("The prompt update", lead) as fold:
+        fold.add_figures(UPDATE)
+    return fold
+
+
+def _build_memory(panels: PanelRegistry) -> Fold:
+    lead = "As it was before this picture. Choose a stored view to see it in Memory, or to leave it out (in “Change”)."
+    with Fold(panels, "memory-fold").built("The memory of this class", lead) as fold:
+        topics = ("class", "memory", "inside")
+        fold.add(
+            MarkButtons(elem_id="in-items"),
+            lambda s, _: cache_used.class_cards(s),
+            *topics,
+            empty=cache_used.class_cards(Session()),
+        )
+    return fold
+
+
+def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
+    with Fold(panels, "along-fold").built("The attack and all answers") as fold:
+        with gr.Row(elem_id="answers"):
+            with gr.Column(scale=2, min_width=320, elem_id="who"):
+                empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
+                fold.add(
+                    gr.HTML(elem_id="verdicts"), lambda s, _: verdict_table.table(_as_made(s)), "step", empty=empty
+                )
+                fold.add(gr.HTML(elem_id="in-added"), lambda _, run: added_html(run), "inside", empty="")
+            with gr.Column(scale=1, min_width=320, elem_id="along"):
+                fold.add(gr.HTML(elem_id="why"), lambda s, _: verdict_table.explanation(_as_made(s)), "step", empty="")
+                fold.add(gr.HTML(elem_id="threat"), lambda s, _: verdict_table.threat(_as_made(s)), empty="")
+                fold.add(gr.HTML(elem_id="times"), lambda s, _: verdict_table.times(_as_made(s)), empty="")
+                parts = _build_knowing_attacker()
+        steps = PlotlyView(
+            aria="Loss and every verdict, by attack step",
+            height=290,
+            narrow_height=360,
+            empty=EMPTY_TEXT,
+            elem_id="steps",
+        )
+        fold.add(steps, _steps, "step", "attack_steps")
+        fold.add(gr.HTML(elem_id="steps-note"), lambda s, _: stored_steps_note(s), "step", "attack_steps", empty="")
+        follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)
+        panels.add(follow, _background_button, "attack_steps")
+        field = CropField(None, step=None, view=NO_VIEW, elem_id="field")
+        fold.add(field, lambda s, _: gr.update(value=crop_field_value(s)), "attack_steps")
+        fold.add(field, lambda s, _: gr.update(step=shown_step(s.run_at_step)), "step")
+        fold.add(field, lambda s, _: gr.update(view=NO_VIEW if s.selection.view is None else s.selection.view), "view")
+        gr.HTML("<h3>Three crops and two sentences of each class: a plan to drag</h3>")
+        label = "Crops of which picture"
+        side = gr.Radio(
+            ["attacked", "clean"],
+            value="attacked",
+            label=label,
+            show_label=False,
+            elem_id="side",
+            elem_classes="switch",
+        )
+        fold.add(TransportToy(None, elem_id="toy"), lambda s, _: toy_value(s), "step", "side")
+        TransportToy(MADE_UP, elem_id="toy-made-up")
+    panels.add(side, lambda s: gr.update(value=s.selection.side, visible=bool(s.run and s.run.attack)), "side")
+    return fold, parts | {"field": field, "steps_figure": steps, "background_button": follow, "side": side}
+
+
+def _as_made(session: Session) -> Run:
+    """The run at the step shown, without a what-if."""
+    assert session.run_at_step is not None
+    return session.run_at_step
+
+
+def _steps(session: Session, run: Run) -> PanelValue:
+    now = _as_made(session)
+    return plots.attack_steps(now, session.attack_steps, shown_step(now)) if run.attack else None
+
+
+def added_html(run: Run) -> str:
+    """HTML: what the defences that change pixels added to each picture; "" where none of them was asked."""
+    parts = ""
+    for side in sides_of(run):
+        for name, verdict in getattr(run, side).verdicts.items():
+            if verdict.added is not None:
+                levels, title = 255 * np.moveaxis(verdict.added, 0, 2), DEFENCES[name].title
+                pixels = magnified_perturbation(np.zeros_like(levels), levels)
+                parts += (
+                    f"<figure><img src='{jpeg_uri(pixels)}' alt='What {title} added to the {side} picture'>"
+                    f"<figcaption>{title}, {side}: at most {abs(levels).max():.1f}/255</figcaption></figure>"
+                )
+    heading = "<h3>What the defence added, 20 times magnified; grey means unchanged</h3>"
+    return f"{heading}<div class='cells'>{parts}</div>" if parts else ""
+
+
+def _background_button(session: Session) -> PanelValue:
+    """The button for background work that is too slow to start by itself."""
+    run = session.run
+    if run is None or session.pending_steps:
+        return gr.update(visible=False)
+    seconds = 0.0 if session.attack_steps else background.attack_steps_seconds(run)
+    name = f"Compute the steps between (about {wording.format_seconds(seconds)})"
+    return gr.update(visible=seconds > background.AUTO_STEPS_SECONDS, value=name)
+
+
+def _build_knowing_attacker() -> Parts:
+    gr.HTML("<h3>What if the attacker knows the defence?</h3>")
+    with gr.Row(elem_id="push"):
+        choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
+        options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}
+        known = build_menu(choices, value="rita", label="The attacker knows", **options)
+        push = gr.Button("Attack that defence", elem_id="know")
+    gr.HTML(
+        "<p class='lead'>30 steps against the defence, each on new crops, 30 more if it holds: half a minute."
+        f"{knowing_attacker_text()}</p>"
+    )
+    return {"known_defence": known, "knowing_button": push}
+
+
+def knowing_attacker_text() -> str:
+    """What RITA keeps of many pictures against the attacker who knows it; "" where that was not measured."""
+    try:
+        counts = analysis.attacker_table(shipped_results.read(shipped_results.ATTACKERS)).get("adaptive", {})
+    except DataError:
+        return ""
+    rita = counts.get("rita")
+    if rita is None:
+        return ""
+    form = "an earlier form of this attacker" if rita.earlier else "this attacker"
+    return f" Of {rita.n} test pictures RITA keeps {rita.percent:.0f} % right against {form}."
