@@ -83,7 +83,7 @@ class LoadClient(HttpClient):
 
     def select_view(self, view: int) -> str:
         """Choose a view; what the address bar shows then, "" where the picture is an upload."""
-        answer = self.press("in-views-attacked", data={"view": view})
+        answer = self.press("in-views", data={"view": view})
         found = re.findall(r'"(sample=[^"\\]*)', answer)  # JSON within JSON
         return found[-1] if found else ""
 

@@ -4,7 +4,6 @@ from markupsafe import Markup
 
 from rita_demo.pipeline import rerun
 from rita_demo.plots.labels import reference_class, truncated
-from rita_demo.plots.memory.cache import MIN_CHANGE
 from rita_demo.records import Run
 from rita_demo.ui.inside.crop_columns import fit_of
 from rita_demo.ui.inside.what_if import differing
@@ -94,5 +93,5 @@ def effect(session: Session) -> str:
     if before is None or after is None:
         return ""
     ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
-    moved = f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= MIN_CHANGE else "does not change"
+    moved = f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= wording.MIN_CHANGE else "does not change"
     return f"<p class='note'>The lead of {reference_class(after)} {moved} (cosine distance).</p>"
