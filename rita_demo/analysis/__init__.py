@@ -23,6 +23,7 @@ from rita_demo.analysis.measured import (
     by_backbone,
     components,
     non_recommended,
+    one_memory,
     pooled,
     sweeps,
 )

@@ -44,15 +44,27 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
 
 
+def one_memory(lines: Sequence[AblationSweep]) -> tuple[AblationSweep, ...]:
+    """Of sweeps that differ in what became of the memory alone the first by ``PROTOCOL_ORDER``."""
+    fields = [name for name in MATCHED_FIELDS if name != "protocol"]
+
+    def place(line: AblationSweep) -> int:
+        return [*PROTOCOL_ORDER, line.cells[0].protocol].index(line.cells[0].protocol)
+
+    def alike(line: AblationSweep) -> tuple:
+        return (*(getattr(line.cells[0], name) for name in fields), line.values, line.others)
+
+    return tuple(min(same, key=place) for same in group_by(lines, alike).values())
+
+
 @dataclass(frozen=True)
 class Pooled:
-    """RITA's ``shares`` of right answers for each of ``values`` of a setting, of ``n`` pictures of ``where`` under ``attack``."""
+    """RITA's ``shares`` of right answers for each of ``values`` of a setting, of ``n`` pictures under ``attack``."""
 
     values: tuple[JsonValue, ...]
     shares: tuple[float, ...]
     n: int
     attack: str
-    where: str
 
 
 def pooled(lines: Sequence[AblationSweep]) -> Pooled | None:
@@ -75,9 +87,8 @@ def pooled(lines: Sequence[AblationSweep]) -> Pooled | None:
     if not n:
         return None
     shares = tuple(sum(cell.accuracy * cell.n for cell in row) / sum(100 * cell.n for cell in row) for row in cells)
-    where = ", ".join(dict.fromkeys(f"{line.cells[0].dataset} ({line.cells[0].split})" for line in alike))
     attack = f"{get_attack(first.cells[0].attack).short_title} {first.cells[0].budget}/255"
-    return Pooled(tuple(values), shares, n, attack, where)
+    return Pooled(tuple(values), shares, n, attack)
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.

@@ -116,7 +116,7 @@ def test_a_line_leads_from_the_clean_to_the_attacked_picture_and_its_crops_are_r
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
     one = analysis.kl_to_one_hot(CLOUD, ToyEngine().kl_to_one_hot)
     figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
-    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
+    (scatter,) = traces(figure, "crops in the memory, as filed", "x2")
     ks = [k for k, _ in scatter.customdata]
     assert ks == sorted((0, 1), key=lambda k: -one.original[k])
     assert np.allclose(scatter.x, one.cached[ks])
@@ -147,7 +147,7 @@ def test_two_classes_have_a_row_each_over_the_whole_width_and_no_empty_density()
     figure = plots.kl_to_one_hot(one, analysis.density)
     assert {trace.xaxis for trace in figure.data} == {"x2"}
     assert "domain" not in figure.to_json().partition('"xaxis2"')[2].partition("}")[0]
-    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
+    (scatter,) = traces(figure, "crops in the memory, as filed", "x2")
     assert sorted(scatter.x) == [0.5, 1.0]
     assert "1.50 nats" in figure.layout.annotations[0].text
 
@@ -205,7 +205,8 @@ def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
 def test_what_the_paper_prints_stands_beside_what_was_measured() -> None:
     printed = PaperResult("main", "ViT-B/32", "RITA", "DTD", "PGD", 1, 40.1)
     figure = plots.printed_beside_measured([(printed, measured_cell(70))], "nothing")
-    paper, here = figure.data
+    paper, here, intervals = figure.data
+    assert list(intervals.error_y.array) == [4]
     assert (paper.y, here.y) == ((40.1,), (70,))
     assert paper.x[0] < here.x[0]
     assert paper.error_y.array is None

@@ -319,7 +319,7 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
         assert "PGD 4/255" in feature_cloud.cloud_caption(session)
         assert "the attacker does not know the crops" in feature_cloud.cloud_caption(session)
         assert feature_cloud.draw_cloud(session) is not None
-        assert "KL to one-hot, median over 6 classes" in feature_cloud.kl_details(session, tab.folders)
+        assert "closer in 100 % of 6 classes" in feature_cloud.kl_details(session, tab.folders)
     assert [title.split(",")[0] for title in titles] == [
         "36 drawn textures",
         "36 pictures of dtd (test)",

@@ -50,7 +50,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "facts": [EVIL],
     },
     "wall_caption": {"text": EVIL, "cloud": True},
-    "wall_tiles": {"tiles": [(0, EVIL)]},
+    "wall_tiles": {"tiles": [(0, EVIL, EVIL)]},
     "table": {"columns": [EVIL], "rows": [(EVIL, [EVIL])], "css": EVIL, "scrolls": EVIL, "kinds": [EVIL]},
 }
 

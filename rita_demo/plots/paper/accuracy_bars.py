@@ -64,15 +64,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         entries.append(f"{mark}{NBSP}{escaped(title).replace(' ', NBSP)}")
         parts += [f"{title}, {chart.groups[at].replace('<br>', ' ')}: {cell.accuracy:.1f} %" for at, cell in shown]
     every = [cell for _, cell in middles]
-    figure.add_scatter(  # above all bars: a line on the light one of each bar is seen on any colour
-        mode="markers",
-        name="intervals",
-        hoverinfo="skip",
-        x=[x for x, _ in middles],
-        y=[cell.accuracy for cell in every],
-        marker={"size": 1, "opacity": 0},
-        error_y=accuracy_bars(every, COLOURS["text"]) | {"thickness": 1.3, "width": 3},
-    )
+    _add_intervals(figure, [x for x, _ in middles], every)
     return finalise(
         figure,
         kind=f"bars {chart.axis}",
@@ -83,6 +75,19 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         margin={"l": 58, "r": 12, "t": 48, "b": 64},
         xaxis=axis(title=chart.axis, range=[-0.5, count - 0.5], showgrid=False, **ticks(range(count), chart.groups)),
         yaxis=accuracy_axis(every, from_zero=True),
+    )
+
+
+def _add_intervals(figure: Figure, places: list[float], cells: Sequence[MeasuredCell]) -> None:
+    """The intervals above all bars: a line on the light one of each bar is seen on any colour."""
+    figure.add_scatter(
+        mode="markers",
+        name="intervals",
+        hoverinfo="skip",
+        x=places,
+        y=[cell.accuracy for cell in cells],
+        marker={"size": 1, "opacity": 0},
+        error_y=accuracy_bars(cells, COLOURS["text"]) | {"thickness": 1.3, "width": 3},
     )
 
 

@@ -11,8 +11,8 @@ from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, points_csv
 from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import percent
 from rita_demo.plots.paper.feature_cloud import kind_titles, kinds_legend
-from rita_demo.plots.paper.kl_to_one_hot import kl_summary
 from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import FeatureCloud, PlacedCloud
@@ -21,7 +21,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
-NO_CLOUD = "No pictures yet: open Change and press “Collect pictures”."
+NO_CLOUD = "The wall opens with the feature cloud of stored pictures."
 PICTURE_SIDE = 224  # pixels of the chosen picture, twice as many as it is shown with
 
 
@@ -72,20 +72,20 @@ def cloud_headline(session: Session) -> str:
 
 
 def cloud_caption(session: Session) -> str:
-    """Which pictures they are, the threat model, and what is drawn of the crops."""
+    """Which pictures they are, and the threat model."""
     one = session.figures.placed_cloud
     if one is None:
         return ""
     settings, stored = one.cloud.settings, "Stored example: " * one.stored
-    title, _, crops = one.cloud.title.partition("; ")
+    title = one.cloud.title.partition("; ")[0]
     attack = (
         get_attack(settings.attack) if settings is not None and one.cloud.pictures_name != "clean pictures" else None
     )
-    knows = f"; the attacker does not know {attack.does_not_know[0]}" if attack and attack.does_not_know else ""
+    knows = f"; the attacker does not know {attack.does_not_know[0].removesuffix(' of the defence')}" if attack and attack.does_not_know else ""
     if attack is not None:
         title = title.replace(attack.title, attack.short_title)
-    drawn = projection_shown(session) if session.figures.shown == "cloud" else f"Its crops: {crops.partition('; ')[2]}"
-    return f"{stored}{title}{knows}. {drawn}."
+    how = f" {projection_shown(session)}." if session.figures.shown == "cloud" else ""
+    return f"{stored}{title}{knows}.{how}"
 
 
 def cloud_details(session: Session, folders: DataFolders) -> str:
@@ -216,15 +216,16 @@ def kl_headline(session: Session) -> str:
 
 
 def kl_details(session: Session, folders: DataFolders) -> str:
-    """HTML: the medians, and how to read the figure."""
+    """HTML: both ways of counting, and what the first one owes to how crops are chosen."""
     one = session.figures.placed_cloud
-    if one is None:
+    if one is None or not one.kl_to_one_hot.classes:
         return ""
+    kl = one.kl_to_one_hot
+    true = f" Counted by the true class of their pictures: in {percent(kl.improved_true)} of {kl.classes_true}."
     return Markup(
-        "<h3>How to read it</h3><p>{}</p><p class='note'>KL(one-hot ‖ mean answer of a class) = −log of the mean answer’s true "
-        "entry: our formula for the paper’s words. A crop is stored under the class that it answers with, so a low value is "
-        "partly due to how crops are chosen; counted by true class, a crop under a wrong one counts against the memory.</p>"
-    ).format(kl_summary(one.kl_to_one_hot))
+        "<p>The crops in the memory are closer in {} of {} classes.{}</p><p class='note'>A crop is stored under the class that "
+        "it answers with: the first number is partly due to how crops are chosen.</p>"
+    ).format(percent(kl.improved), kl.classes, true if kl.classes_true else "")
 
 
 def is_chosen(session: Session) -> bool:

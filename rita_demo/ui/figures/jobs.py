@@ -75,7 +75,7 @@ class FigureJobs:
         with session.lock:
             session.figures = with_cloud(session.figures, placed)
         context.sessions.evict()
-        yield context.done("Measuring how far the classes are apart") | context.changed(session, "cloud")
+        yield context.done("Measuring how far the classes are apart") | context.changed(session, "cloud", "figures")
         measured = replace(placed, separability=analysis.separabilities(placed.cloud))
         session.figures = replace(session.figures, placed_cloud=measured)
         yield Finished(context.done(text) | context.changed(session, "cloud"))

@@ -1,5 +1,6 @@
 """Measurements: ablations of stored runs, the component table, and the paper's tables beside measured cells."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
@@ -9,6 +10,7 @@ from rita_demo import analysis, plots
 from rita_demo.data import paper_results, shipped_results
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.evaluation.report import paper_tables
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import printable
 from rita_demo.process.templates import html
@@ -20,7 +22,6 @@ from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.setting_controls import setting_title
-from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
 MAX_ROWS = 150
 MAX_MEASURED_CELLS = 3  # measured cells beside a printed one
@@ -53,7 +54,7 @@ def draw_settings(session: Session) -> Figure:
     charts = analysis.budget_by_steps(points) if setting == GRID_SETTING else ()
     if charts:
         return plots.grouped_accuracy(charts[0], "")
-    lines = _lines(points, setting)
+    lines = analysis.one_memory(_lines(points, setting))
     return plots.sweep_lines(lines, setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting))
 
 
@@ -71,7 +72,7 @@ def settings_headline(session: Session) -> str:
     if found is None:
         return "0 runs vary this setting here: measure it, or run evaluate with --sweep."
     low, high = (f"{100 * share:.0f}" for share in (min(found.shares), max(found.shares)))
-    return f"{SETTINGS[setting].label}: RITA keeps {low} to {high} of 100 under {found.attack}, by its value."
+    return f"{SETTINGS[setting].label}: RITA keeps {low} to {high} of 100 under {found.attack}."
 
 
 def settings_details(session: Session, folders: DataFolders) -> str:
@@ -84,11 +85,11 @@ def settings_details(session: Session, folders: DataFolders) -> str:
     if not spans:
         return ""
     spans.sort(key=lambda one: -one[0])
-    rows = Markup("").join(
-        Markup("<dt>{}</dt><dd>{}</dd>").format(SETTINGS[setting].label, span) for span, setting, _ in spans
-    )
+    texts = [(SETTINGS[setting].label, span) for span, setting, _ in spans if span]
+    texts += [("the others", 0)] * (len(texts) < len(spans))
+    rows = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(*text) for text in texts)
     found = spans[0][2]
-    said = f"Points of 100 between its best and its worst value under {found.attack}; {found.where}, n = {found.n}."
+    said = f"Points of 100 between best and worst value, n = {found.n}."
     note = STEP_BACK_NOTE if session.figures.setting == "step_back" else ""
     return Markup("<h3>How far each setting moves RITA</h3><dl>{}</dl><p class='note'>{} {}</p>").format(
         rows, said, note
@@ -98,14 +99,11 @@ def settings_details(session: Session, folders: DataFolders) -> str:
 def settings_caption(session: Session) -> str:
     """Which run it is, and who attacked."""
     points, run = session.figures.ablation_points, session.figures.run_folder
-    split = ", ".join(dict.fromkeys(f"{point.cell.dataset} ({point.cell.split})" for point in points))
-    stored = f"Run {run}" if run else "Stored: measured for this copy"
-    seen = f" {NOT_ZERO_SHOT}" if any(point.cell.backbone.startswith("embedded") for point in points) else ""
-    return (
-        f"{stored}, {split}. PGD knows CLIP, not the defence. Bars: Wilson’s 95 % intervals.{seen}"
-        if points
-        else stored
-    )
+    stored = f"Run {run}" if run else "Stored measurements"
+    splits = ", ".join(dict.fromkeys(point.cell.split for point in points))
+    embedded = any(point.cell.backbone.startswith("embedded") for point in points)
+    seen = " The embedded model is trained on both datasets’ training splits." * embedded
+    return f"{stored} ({splits}); PGD knows CLIP, not the defence.{seen}" if points else f"{stored}: none."
 
 
 def component_table(session: Session) -> str:
@@ -142,17 +140,19 @@ def dataset_choices() -> list[str]:
 
 
 def paper_pairs(session: Session) -> list[tuple[PaperResult, MeasuredCell]]:
-    """The printed accuracies of ``PAPER_TABLE`` on the chosen dataset that were measured here, without an attack first; of
-    several measured cells the one with most pictures on the same backbone."""
-    index = evaluation_page.index_cells(measured_cells(session))
-    pairs = []
+    """The printed accuracies of ``PAPER_TABLE`` on the chosen dataset that were measured here with one model, without an attack
+    first: the paper's where it was measured, else the one with most cells; of several cells the one with most pictures."""
+    index, found = evaluation_page.index_cells(measured_cells(session)), []
     for cell in paper_results.paper_results():
         if (cell.table, cell.backbone, cell.dataset) == (*PAPER_TABLE, session.figures.dataset):
-            found = evaluation_page.measured_for(cell, index)
-            same = [one for one in found if evaluation_page.same_backbone(cell.backbone, one)] or found
-            if same:
-                pairs.append((cell, max(same, key=lambda one: one.n)))
-    return sorted(pairs, key=lambda pair: pair[0].attack != "none")
+            found.append((cell, evaluation_page.measured_for(cell, index)))
+    counts = Counter(name for _, cells in found for name in {one.backbone for one in cells})
+    model = max(
+        counts, key=lambda name: (paper_tables.is_printed_backbone(PAPER_TABLE[1], name), counts[name]), default=""
+    )
+    pairs = [(cell, [one for one in cells if one.backbone == model]) for cell, cells in found]
+    best = [(cell, max(cells, key=lambda one: one.n)) for cell, cells in pairs if cells]
+    return sorted(best, key=lambda pair: pair[0].attack != "none")
 
 
 def draw_paper(session: Session) -> Figure:
@@ -166,29 +166,31 @@ def paper_headline(session: Session) -> str:
     """RITA's accuracy under an attack in the paper and here."""
     for cell, one in paper_pairs(session):
         if cell.method == "RITA" and cell.attack != "none":
-            attack = f"{cell.attack} {cell.budget}/255"
-            return f"Under {attack} the paper prints {cell.accuracy:.0f} % for RITA; here it keeps {one.accuracy:.0f} of 100."
+            other = "" if evaluation_page.same_backbone(cell.backbone, one) else ", with another model,"
+            first = f"Under {cell.attack} {cell.budget}/255 the paper prints {cell.accuracy:.0f} % for RITA"
+            return f"{first}; here{other} it keeps {one.accuracy:.0f} of 100."
     return f"0 attacked cells of RITA on {session.figures.dataset} were measured here."
 
 
 def paper_details(session: Session, folders: DataFolders) -> str:
-    """HTML: both numbers of every pair."""
+    """HTML: both numbers of every pair, and how many pictures were measured."""
     rows = Markup("").join(
-        Markup("<tr><th scope='row'>{}, {}</th><td>{}</td><td>{}</td></tr>").format(
-            *(cell.method, "clean" if cell.attack == "none" else cell.attack),
-            *(f"{cell.accuracy:.1f}", f"{one.accuracy:.1f} (n = {one.n})"),
+        Markup("<tr><th scope='row'>{}{}</th><td>{}</td><td>{}</td><td>{}</td></tr>").format(
+            *(cell.method, "" if cell.attack == "none" else f", {cell.attack}"),
+            *(f"{cell.accuracy:.1f}", f"{one.accuracy:.1f}", one.n),
         )
         for cell, one in paper_pairs(session)
     )
-    head = Markup("<tr><td></td><th scope='col'>paper</th><th scope='col'>here</th></tr>")
+    columns = Markup("").join(Markup("<th scope='col'>{}</th>").format(name) for name in ("paper", "here", "n"))
+    head = Markup("<tr><td></td>{}</tr>").format(columns)
     return Markup("<table class='two-numbers'><thead>{}</thead><tbody>{}</tbody></table>").format(head, rows)
 
 
 def paper_caption(session: Session) -> str:
     """What differs."""
     models = ", ".join(dict.fromkeys(one.backbone for _, one in paper_pairs(session)))
-    here = f"here {models}, fewer pictures and, for RITA, another order of them" if models else "nothing here"
-    return f"Printed: {PAPER_TABLE[1]}; {here}: this does not reproduce a cell. PGD knows CLIP, not the defence."
+    here = f"here {models} and fewer pictures" if models else "nothing here"
+    return f"Printed with {PAPER_TABLE[1]}; {here}, which reproduces no cell. PGD knows CLIP, not the defence."
 
 
 def filters() -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from rita_demo import analysis, plots
+from rita_demo.attacks import get_attack
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots.figure import Figure
@@ -13,7 +14,6 @@ from rita_demo.plots.labels import sides_of
 from rita_demo.plots.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
 from rita_demo.process.templates import html
 from rita_demo.records import Run, TheoremBounds
-from rita_demo.ui.panels.figure_caption import caption
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.views_grid import tiled
@@ -96,7 +96,8 @@ def theorem_details(session: Session, folders: DataFolders) -> Markup:
         return Markup()
     run, bounds = known
     k = shown_classes(run)[0] if at is None else at
-    return html("theorem", bounds=bounds, k=k, names=run.class_prompts.names, finite=np.isfinite)
+    columns = {side: vars(one) for side, one in bounds.items()}
+    return html("theorem", bounds=columns, k=k, names=run.class_prompts.names, finite=np.isfinite)
 
 
 def overview_headline(session: Session) -> str:
@@ -112,14 +113,21 @@ def overview_headline(session: Session) -> str:
 
 
 def overview_details(session: Session, folders: DataFolders) -> str:
-    """HTML: the four steps."""
-    return (
-        "<h3>From left to right, line by line</h3><p>The picture is cut into random crops. The crops that answer surely count "
-        "most. For every class a plan moves the crops to its sentences as cheaply as it can. The class with the lowest cost is "
-        "the answer.</p>"
+    """HTML: how the steps hang together."""
+    return Markup(
+        "<p>For every class a plan moves the crops to its sentences as cheaply as it can. The lowest cost is the answer.</p>"
     )
 
 
 def run_caption(session: Session) -> str:
     """The run on screen in a line; a saved figure of it has the page's own caption."""
-    return caption(session).removeprefix("RITA demo. ")
+    run = session.run
+    if run is None:
+        return ""
+    attack = "not attacked"
+    if run.attack is not None:
+        threat, made = run.threat_model, get_attack(run.threat_model.attack)
+        strength = f" {threat.budget}/255" if threat.budget else ""
+        knows = f"; the attacker does not know {made.does_not_know[0]}" if made.does_not_know else ""
+        attack = f"{made.short_title}{strength}, {threat.steps} steps{knows}"
+    return f"One picture (n = 1), {len(run.class_prompts.names)} class names, {attack}; {run.backbone.title}."

@@ -127,7 +127,7 @@ class FiguresTab:
         p, panels = self.parts, self.context.panels
         with layout.figure:
             aria = "The large figure of the wall"
-            large = PlotlyView(elem_id="fig-large", aria=aria, height=610, narrow_height=480, empty=run_figures.NO_RUN)
+            large = PlotlyView(elem_id="fig-large", aria=aria, height=610, narrow_height=480)
             p["large"] = panels.add(large, wall.draw, *TOPICS, first=True)
             p["chips"] = panels.add(
                 MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud", first=True
@@ -142,7 +142,7 @@ class FiguresTab:
                 *("points.csv", "Selected points as CSV"),
             )
             p["lasso_buttons"] = ChosenButtons(self.context, self.folders, choice, "cloud")
-            panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "cloud", first=True)
+            panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "figures")
 
     def _build_folds(self, layout: RoomLayout) -> None:
         p, panels = self.parts, self.context.panels
@@ -210,7 +210,7 @@ class FiguresTab:
             (p["large"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
             (
                 *(p["shown"].input, self.pick_pictures, [visitor, p["shown"]]),
-                [*of("cloud"), p["drawer"], p["source"], *live],
+                [*of("cloud", "figures"), p["drawer"], p["source"], *live],
             ),
             (sources_chosen, self.pick_source, [visitor, p["source"], p["attack"]], live),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
@@ -346,7 +346,7 @@ class FiguresTab:
         session, example = self.context.sessions.get(visitor), example_of(name)
         if example is not None:
             self._show_example(session, example)
-            return self.context.answer(session, self.room, "cloud")
+            return self.context.answer(session, self.room, "cloud", "figures")
         shown = {self.parts["shown"]: self._shown(session)}
         if name not in [known for _, known in self.sources]:
             return shown

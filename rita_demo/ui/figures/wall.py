@@ -1,4 +1,4 @@
-"""The figures of the wall: one is large, with its headline, caption and details; the others are tiles that cost nothing."""
+"""The figures of the wall: one is large, with its headline, caption and details; the others are tiles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,11 +7,14 @@ from markupsafe import Markup
 
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots.figure import Figure
+from rita_demo.plots.labels import sides_of
 from rita_demo.process.templates import html
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures
+from rita_demo.ui.figures.small_picture import small_picture
 from rita_demo.ui.panels.figure_caption import with_caption
 from rita_demo.ui.session.figures_state import FIGURES
 from rita_demo.ui.session.session import Session
+from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,18 @@ def caption(session: Session) -> Markup:
 
 
 def tiles(session: Session) -> Markup:
-    """HTML: the other figures as buttons."""
-    others = [(FIGURES.index(name), one.title) for name, one in WALL.items() if name != session.figures.shown]
-    return html("wall_tiles", tiles=others)
+    """HTML: the other figures as buttons, those with a small picture first."""
+    names = [name for name in FIGURES if name != session.figures.shown]
+    pictures = {name: _small_picture(session, name) for name in names}
+    names.sort(key=lambda name: not pictures[name])
+    return html("wall_tiles", tiles=[(FIGURES.index(name), WALL[name].title, pictures[name]) for name in names])
+
+
+def _small_picture(session: Session, name: str) -> Markup:
+    """From what is stored or known already; nothing is computed for a tile. Of the method it is the picture on screen."""
+    if name == "overview":
+        run = session.run
+        uri = jpeg_uri(getattr(run, sides_of(run)[-1]).picture.pixels, 96) if run is not None else ""
+        return Markup("<img src='{}' alt=''>").format(uri) if uri else Markup()
+    figure = WALL[name].draw(session)
+    return Markup() if figure is None else small_picture(figure)

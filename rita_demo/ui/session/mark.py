@@ -14,7 +14,7 @@ from rita_demo.ui.widgets.plotly_view import parse_int
 #: What another step changes.
 STEP_TOPICS = ("step", "inside", "crops")
 #: What a selection may change.
-SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "stream", "cloud")
+SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "stream", "cloud", "figures")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
             return ("cloud",)
         case Mark(figure=int(n)):
             session.figures = replace(session.figures, shown=FIGURES[n])
-            return ("cloud",)
+            return ("cloud", "figures")
         case Mark(chip=int(k)):
             return _select_in_cloud(session, k, None)
         case Mark(cloud_k=int(k)):
