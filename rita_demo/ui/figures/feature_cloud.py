@@ -81,7 +81,11 @@ def cloud_caption(session: Session) -> str:
     attack = (
         get_attack(settings.attack) if settings is not None and one.cloud.pictures_name != "clean pictures" else None
     )
-    knows = f"; the attacker does not know {attack.does_not_know[0].removesuffix(' of the defence')}" if attack and attack.does_not_know else ""
+    knows = (
+        f"; the attacker does not know {attack.does_not_know[0].removesuffix(' of the defence')}"
+        if attack and attack.does_not_know
+        else ""
+    )
     if attack is not None:
         title = title.replace(attack.title, attack.short_title)
     how = f" {projection_shown(session)}." if session.figures.shown == "cloud" else ""
