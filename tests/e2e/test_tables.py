@@ -90,7 +90,7 @@ def test_rows_are_filtered_by_words_and_stay_so_when_the_table_is_drawn_anew(pag
 
 def test_what_is_missing_comes_last_and_numbers_are_no_words(page: Page) -> None:
     open_lab(page, "Figures")
-    page.get_by_role("button", name="What does the paper print").click()
+    page.get_by_role("button", name="Every accuracy the paper prints").click()
     table = page.locator("#fig-printed table")
     button = table.get_by_role("button", name="Sort by printed")
     expect(button).to_be_visible()

@@ -127,10 +127,9 @@ def printed_beside_measured(pairs: Sequence[tuple[PaperResult, MeasuredCell]], m
             marker=look,
             customdata=[[text] for text in hover],
             hovertemplate="%{customdata[0]}<extra></extra>",
-            error_y=accuracy_bars(measured, COLOURS["axis"]) | {"thickness": 1.6, "width": 3}
-            if name == "measured"
-            else None,
+            error_y=accuracy_bars(measured, COLOURS["surface"]) | {"thickness": HALO} if name == "measured" else None,
         )
+    _add_intervals(figure, [place + 0.2 for place in places], measured)
     titles = [text.replace(", ", "<br>") for text in texts]
     words = legend(
         (("other", "■", "printed in the paper"), ("text", "■", "measured here, with Wilson’s 95 % interval"))

@@ -113,10 +113,10 @@ def feature_cloud(
         kind=f"cloud {projection[:4]}",
         marks=("point",),
         select=True,
-        legend_below=f"{kinds_legend(points)}   {below}",
+        legend_below=f"{legend(('text', SIGNS[kind], title) for kind, title in kind_titles(points).items())}   {below}",
         alt=f"{projection} {counts['clean']} clean pictures of {len(present)} classes, the same as delivered "
         f"({points.pictures_name}), and {counts['view']} crops of these.{selected}",
-        narrow=_smaller(figure),
+        narrow=_smaller(figure) | {f"annotations.{n}.visible": False for n in range(len(notes))},
         annotations=notes,
         images=images,
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
@@ -140,11 +140,6 @@ def kind_titles(points: CloudPoints) -> dict[str, str]:
     if points.pictures_name == "attacked pictures":
         return {"clean": "clean", "attacked": "attacked", "view": "crop of the attacked picture"}
     return {"clean": "clean", "attacked": "as delivered", "view": "crop of the delivered picture"}
-
-
-def kinds_legend(points: CloudPoints) -> str:
-    """The legend of what a mark is of, as markup."""
-    return legend(("text", SIGNS[kind], title) for kind, title in kind_titles(points).items())
 
 
 def _add_story(

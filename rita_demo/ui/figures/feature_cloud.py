@@ -12,7 +12,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, points_csv
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import percent
-from rita_demo.plots.paper.feature_cloud import kind_titles, kinds_legend
+from rita_demo.plots.paper.feature_cloud import SIGNS, kind_titles
 from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import FeatureCloud, PlacedCloud
@@ -163,7 +163,8 @@ def class_chips(session: Session) -> str:
     if one is None or session.figures.shown not in ("cloud", "kl"):
         return ""
     classes, here = np.unique(one.cloud.label).tolist(), selected_class(session)
-    signs = Markup(kinds_legend(one.points)) if session.figures.shown == "cloud" else ""
+    signs = [(SIGNS[kind], title) for kind, title in kind_titles(one.points).items()]
+    signs = signs if session.figures.shown == "cloud" else []
     return html("chips", classes=classes, names=one.cloud.names, here=here, style=plots.class_style, signs=signs)
 
 
