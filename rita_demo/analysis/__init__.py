@@ -5,8 +5,10 @@ from rita_demo.analysis.crop_field import entropies
 from rita_demo.analysis.exact_transport import with_exact
 from rita_demo.analysis.feature_cloud import (
     KlFunction,
+    clearest_picture,
     density,
     kl_to_one_hot,
+    nearest_classes,
     of_classes,
     placed_cloud,
     separabilities,
@@ -21,6 +23,8 @@ from rita_demo.analysis.measured import (
     by_backbone,
     components,
     non_recommended,
+    one_memory,
+    pooled,
     sweeps,
 )
 from rita_demo.analysis.projection import captioned_pca, centre_by_kind, pca, umap, umap_caption

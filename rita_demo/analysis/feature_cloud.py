@@ -12,6 +12,7 @@ from rita_demo.records.measurement import CloudPoints, FeatureCloud, KlToOneHot,
 #: Kinds of points: the picture before and after the attack, a view of the attacked one, a cached view, a mean prompt.
 KINDS = ("clean", "attacked", "view", "cached", "prompt")
 NEIGHBOURS = 5
+FEWEST = 7  # values of a density
 KlFunction = Callable[..., np.ndarray]  # (features, labels, class prompts) -> (K,)
 
 
@@ -111,6 +112,25 @@ def separability(
     return Separability(what, len(label), score, purity, enough, chance)
 
 
+def nearest_classes(cloud: FeatureCloud, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the attack led picture ``n``: the classes of the ``NEIGHBOURS`` clean pictures nearest to it by cosine, and for each of
+    its V crops the class of the one nearest clean picture. Its own clean picture is no neighbour."""
+    others = np.delete(np.arange(len(cloud.ids)), n)
+    clean, label = cloud.clean[others], cloud.label[others]
+    near = np.argsort(-(clean @ cloud.attacked[n]), kind="stable")[:NEIGHBOURS]
+    return label[near], label[(cloud.views[n] @ clean.T).argmax(1)]
+
+
+def clearest_picture(cloud: FeatureCloud) -> int:
+    """The first picture that the attack moves furthest from its class while most of its crops stay."""
+
+    def moved(n: int) -> float:
+        picture, crops = nearest_classes(cloud, n)
+        return float((picture != cloud.label[n]).mean() + (crops == cloud.label[n]).mean())
+
+    return max(range(len(cloud.ids)), key=moved)
+
+
 def _unit(x: np.ndarray) -> np.ndarray:
     return x / np.linalg.norm(x, axis=-1, keepdims=True).clip(1e-12)
 
@@ -145,11 +165,12 @@ def kl_to_one_hot(cloud: FeatureCloud, measure: KlFunction) -> KlToOneHot:
 
 
 def density(values: np.ndarray, at: np.ndarray) -> np.ndarray | None:
-    """Gaussian kernel density of the finite values at ``at`` (Scott's width); None for fewer than 3 different values."""
+    """Gaussian kernel density of the finite values at ``at`` (Scott's width); None for fewer than ``FEWEST`` values, which are
+    better seen as points, or fewer than 3 different ones."""
     from scipy.stats import gaussian_kde  # late: the page opens without it
 
     finite = values[np.isfinite(values)]
-    return gaussian_kde(finite)(at) if len(np.unique(finite)) >= 3 else None
+    return gaussian_kde(finite)(at) if len(finite) >= FEWEST and len(np.unique(finite)) >= 3 else None
 
 
 def _or_nan(summary: Callable[[np.ndarray], float], values: np.ndarray) -> float:

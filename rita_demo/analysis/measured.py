@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.grouping import group_by
@@ -41,6 +42,53 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
         for cells, kept in lines
     ]
     return tuple(sorted(found, key=lambda one: (-len(one.values), str(one.others))))
+
+
+def one_memory(lines: Sequence[AblationSweep]) -> tuple[AblationSweep, ...]:
+    """Of sweeps that differ in what became of the memory alone the first by ``PROTOCOL_ORDER``."""
+    fields = [name for name in MATCHED_FIELDS if name != "protocol"]
+
+    def place(line: AblationSweep) -> int:
+        return [*PROTOCOL_ORDER, line.cells[0].protocol].index(line.cells[0].protocol)
+
+    def alike(line: AblationSweep) -> tuple:
+        return (*(getattr(line.cells[0], name) for name in fields), line.values, line.others)
+
+    return tuple(min(same, key=place) for same in group_by(lines, alike).values())
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """RITA's ``shares`` of right answers for each of ``values`` of a setting, of ``n`` pictures under ``attack``."""
+
+    values: tuple[JsonValue, ...]
+    shares: tuple[float, ...]
+    n: int
+    attack: str
+
+
+def pooled(lines: Sequence[AblationSweep]) -> Pooled | None:
+    """The sweeps of one setting over all datasets together: those under the strongest attack, of two memories the first of
+    ``PROTOCOL_ORDER``, on the model of the first; only values that all of them have. None without a sweep under an attack."""
+    attacked = [line for line in lines if line.cells[0].attack != "none"]
+    if not attacked:
+        return None
+
+    def kind(line: AblationSweep) -> tuple:
+        cell = line.cells[0]
+        protocol = [*PROTOCOL_ORDER, cell.protocol].index(cell.protocol)
+        return -cell.budget, protocol, cell.backbone, cell.attack, cell.steps, line.others
+
+    first = min(attacked, key=lambda line: kind(line)[:2])
+    alike = [line for line in attacked if kind(line) == kind(first)]
+    values = [value for value in first.values if all(value in line.values for line in alike)]
+    cells = [[line.cells[line.values.index(value)] for line in alike] for value in values]
+    n = sum(cell.n for cell in cells[0]) if cells else 0
+    if not n:
+        return None
+    shares = tuple(sum(cell.accuracy * cell.n for cell in row) / sum(100 * cell.n for cell in row) for row in cells)
+    attack = f"{get_attack(first.cells[0].attack).short_title} {first.cells[0].budget}/255"
+    return Pooled(tuple(values), shares, n, attack)
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.

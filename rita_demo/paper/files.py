@@ -116,10 +116,12 @@ def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report
     for part, (placed, projection) in (("", by_umap), ("-pca", analysis.captioned_pca(centred))):
         figure = plots.feature_cloud(points, placed, names, projection=projection, ids=cloud.ids)
         text = f"Features of {cloud.title}, by true class. {projection}"
-        yield Item(f"{catalogue.CLOUD}{end}{part}", text, figure, 480, 760)
+        figure.meta["square"] = True  # in print it is no higher than wide
+        yield Item(f"{catalogue.CLOUD}{end}{part}", text, figure, 480, 480)
     figure = plots.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
     caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
-    yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420, 700)
+    narrow = 700 if "yaxis3" in figure.layers else 360  # without a density one panel
+    yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420, narrow)
 
 
 def _overview(asked: Namespace, report: Report) -> Item:
@@ -134,7 +136,7 @@ def _overview(asked: Namespace, report: Report) -> Item:
     engine, run = explain(RunRequest(sample.load().pixels, sample.names, RECOMMENDED, label), asked.backbone)
     figure = overview_of(run, engine.view_pixels(run.attacked.picture, run.settings))
     caption = f"The method on one picture: {sample.title} ({sample.credit}), {attack_text(run.settings)}; "
-    return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 300, 560)
+    return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 560, 560)
 
 
 def _write_item(out: Path, one: Item, width: int, kind: str) -> str:

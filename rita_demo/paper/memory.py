@@ -9,6 +9,7 @@ from rita_demo.evaluation.store.stream_runs import StreamRun, traffic_words
 from rita_demo.evaluation.stored_views import streams_of
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_views, trajectory_of
 from rita_demo.paper.catalogue import MEMORY_TABLE, STREAM_FIGURES, Item
+from rita_demo.paper.stream_accuracy import stream_accuracy
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped
 from rita_demo.records.measurement import StreamTrajectory
@@ -22,7 +23,7 @@ HEAD = (
 #: What a figure shows, how it is drawn, and its heights on a page and in a column.
 Drawing = Callable[[StreamTrajectory], Figure]
 DRAWN: tuple[tuple[str, Drawing, int, int], ...] = (
-    ("Accuracy after every picture", lambda s: plots.running_accuracy(s, len(s.pictures)), 360, 420),
+    ("Accuracy after every picture", stream_accuracy, 360, 420),
     (
         "Share of the memory's places that hold a view, and share of the views held that are under their true class",
         lambda s: plots.cache_growth(s, len(s.pictures)),

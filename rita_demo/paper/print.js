@@ -7,6 +7,7 @@ async function print({ figure, width, height, perMm, font }) {
   fit(figure, width, height);
   const { data, layout } = figure;
   if (layout.meta.below) addBelow(layout, layout.meta.below, { bottom: layout.margin.b, left: layout.margin.l });
+  if (layout.meta.square) layout.height = Math.min(layout.height, width); // the plot gives way to the words below it
   const text = await Plotly.toImage({ data, layout }, { width, height: layout.height, format: "svg", imageDataOnly: true });
   const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   svg.setAttribute("viewBox", `0 0 ${width} ${layout.height}`);

@@ -13,7 +13,7 @@ from rita_demo.plots.memory.stream import (
     running_accuracy,
 )
 from rita_demo.plots.paper.ablations import sweep_lines
-from rita_demo.plots.paper.accuracy_bars import grouped_accuracy, run_times
+from rita_demo.plots.paper.accuracy_bars import grouped_accuracy, printed_beside_measured, run_times
 from rita_demo.plots.paper.feature_cloud import feature_cloud
 from rita_demo.plots.paper.kl_to_one_hot import kl_to_one_hot
 from rita_demo.plots.paper.theorem import theorem_bounds

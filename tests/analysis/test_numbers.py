@@ -50,14 +50,15 @@ def test_kl_of_pictures_and_memory_agrees_with_the_definition_in_loops() -> None
 
 
 def test_a_density_is_the_sum_of_gaussians_and_integrates_to_one() -> None:
-    values = np.array([1.0, 2.0, 2.5, 4.0, np.nan])
+    values = np.array([1.0, 2.0, 2.5, 4.0, 4.5, 5.0, 7.0, np.nan])
     at = np.linspace(-10, 20, 4001)
     curve = analysis.density(values, at)
-    finite = values[:4]
-    width = finite.std(ddof=1) * 4 ** (-1 / 5)  # Scott
-    slow = sum(np.exp(-((at - v) ** 2) / (2 * width**2)) for v in finite) / (4 * width * (2 * np.pi) ** 0.5)
+    finite = values[:7]
+    width = finite.std(ddof=1) * 7 ** (-1 / 5)  # Scott
+    slow = sum(np.exp(-((at - v) ** 2) / (2 * width**2)) for v in finite) / (7 * width * (2 * np.pi) ** 0.5)
     assert np.allclose(curve, slow)
     assert np.trapezoid(curve, at) == pytest.approx(1)
+    assert analysis.density(values[1:], at) is None, "six values are better seen as points"
 
 
 def test_exact_transport_agrees_with_an_assignment_and_with_pot() -> None:
@@ -107,3 +108,18 @@ def test_entropies_before_and_after_equal_row_8_with_the_prompts_of_that_time(st
     assert after == pytest.approx(by_hand(x, trace.prompt_features, p.weight, 0.05), abs=1e-4)
     assert after == pytest.approx(np.asarray(trace.confidence.entropy), abs=1e-4)
     assert np.allclose(before, after) == (steps == 0)
+
+
+def test_the_neighbours_of_a_picture_and_of_its_crops_are_those_of_a_slow_search() -> None:
+    cloud = make_cloud()
+    for n in range(len(cloud.ids)):
+        others = [i for i in range(len(cloud.ids)) if i != n]
+        picture, crops = analysis.nearest_classes(cloud, n)
+        near = sorted(others, key=lambda i: -float(cloud.clean[i] @ cloud.attacked[n]))[:5]
+        assert picture.tolist() == cloud.label[near].tolist()
+        assert crops.tolist() == [
+            cloud.label[max(others, key=lambda i, view=view: float(cloud.clean[i] @ view))] for view in cloud.views[n]
+        ]
+    shown = analysis.clearest_picture(cloud)
+    picture, crops = analysis.nearest_classes(cloud, shown)
+    assert (picture != cloud.label[shown]).mean() > 0.5 < (crops == cloud.label[shown]).mean()

@@ -28,7 +28,7 @@ def column(table: Locator, number: int) -> list[str]:
 
 def test_what_is_missing_comes_last_and_numbers_are_no_words(page: Page) -> None:
     open_lab(page, "Figures")
-    page.get_by_role("button", name="What does the paper print").click()
+    page.get_by_role("button", name="Every accuracy the paper prints").click()
     table = page.locator("#fig-printed table")
     button = table.get_by_role("button", name="Sort by printed")
     expect(button).to_be_visible()

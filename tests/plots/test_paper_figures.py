@@ -1,13 +1,14 @@
 """The paper's figures as data against their records (TEST DATA)."""
 
 import html
+from dataclasses import replace
 
 import numpy as np
 
 from rita_demo import analysis, plots
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records import TheoremBounds
-from rita_demo.records.measurement import AblationSweep, KlToOneHot
+from rita_demo.records.measurement import AblationSweep, KlToOneHot, PaperResult
 from tests.plots.clouds import NAMES, VIEWS_SHOWN, make_cloud
 from tests.plots.synthetic import measured_cell
 from tests.toy_model import ToyEngine
@@ -25,29 +26,30 @@ def traces(figure, name: str, x: str):
     return [t for t in figure.data if t.name == name and (t.xaxis or "x") == x]
 
 
-def test_pictures_are_left_views_right_at_the_positions_of_the_record() -> None:
+def test_clean_pictures_attacked_ones_and_their_crops_are_at_the_positions_of_the_record() -> None:
     figure = cloud(ids=CLOUD.ids)
-    shown = (("attacked", "x"), ("view", "x2"), ("cached", "x2"))
-    (left,), (right,), (held,) = (traces(figure, kind, panel) for kind, panel in shown)
-    assert not traces(figure, "view", "x")
-    assert len(right.x) == len(left.x) * VIEWS_SHOWN
-    for trace in (left, right, held):
+    (clean,), (attacked,), (crops,) = (traces(figure, kind, "x") for kind in ("clean", "attacked", "view"))
+    assert len(clean.x) == len(attacked.x) == len(CLOUD.ids)
+    assert len(crops.x) == len(CLOUD.ids) * VIEWS_SHOWN
+    for trace in (clean, attacked, crops):
         for x, y, (i, words) in zip(trace.x, trace.y, trace.customdata):
             assert (x, y) == tuple(POSITIONS[i])
             assert POINTS.kind[i] == trace.name
             assert CLOUD.ids[POINTS.picture[i]] in words
-    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+    assert not traces(figure, "cached", "x")
+    assert not traces(figure, "prompt", "x")
     assert figure.layout.meta["select"] is True
 
 
-def test_clean_pictures_are_hollow_marks_beside_the_attacked_ones_in_the_colour_and_shape_of_their_class() -> None:
+def test_attacked_pictures_are_hollow_marks_in_the_colour_and_shape_of_their_class() -> None:
     figure = cloud()
     (clean,), (attacked,) = traces(figure, "clean", "x"), traces(figure, "attacked", "x")
-    assert not traces(figure, "clean", "x2")
-    assert len(clean.x) == len(attacked.x) == len(CLOUD.ids)
     assert clean.marker.color == attacked.marker.color
-    assert clean.marker.symbol == tuple(f"{symbol}-open" for symbol in attacked.marker.symbol)
-    assert "hollow: the clean ones" in figure.layout.annotations[0].text
+    assert attacked.marker.symbol == tuple(f"{symbol}-open" for symbol in clean.marker.symbol)
+    assert "attacked" in figure.layout.meta["below"]
+    assert "clean pictures" not in figure.layout.meta["below"]
+    delivered = replace(POINTS, pictures_name="clean pictures")
+    assert "attacked" not in cloud(delivered).layout.meta["below"], "nothing was attacked"
 
 
 def test_the_points_of_some_classes_are_their_pictures_views_and_prompts() -> None:
@@ -66,67 +68,55 @@ def _class_of(i: int) -> int:
     return int(POINTS.label[i] if picture < 0 else CLOUD.label[picture])
 
 
-def test_the_same_class_has_the_same_colour_and_shape_in_both_panels_and_no_other_class_has() -> None:
-    figure = cloud()
-    looks = {}
-    for trace in traces(figure, "attacked", "x") + traces(figure, "view", "x2"):
-        for (i, _), colour, symbol in zip(trace.customdata, trace.marker.color, trace.marker.symbol):
-            looks.setdefault(int(POINTS.label[i]), set()).add((colour, symbol))
+def test_a_class_has_one_colour_and_shape_and_no_other_class_has() -> None:
+    looks: dict[int, set] = {}
+    for kind in ("clean", "view"):
+        for trace in traces(cloud(), kind, "x"):
+            for (i, _), colour, symbol in zip(trace.customdata, trace.marker.color, trace.marker.symbol):
+                looks.setdefault(int(POINTS.label[i]), set()).add((colour, symbol))
     assert all(len(look) == 1 for look in looks.values())
     assert len({next(iter(look)) for look in looks.values()}) == 3
     assert len({plots.class_style(k)[1:3] for k in range(100)}) == 100
 
 
-def test_pictures_lie_under_their_points_and_those_of_other_classes_are_pale() -> None:
-    sources = [f"data:image/jpeg;base64,{n}" for n in range(len(CLOUD.ids))]
+def test_class_names_stand_beside_their_points_with_a_picture_and_cover_each_other_nowhere() -> None:
     assert not cloud().layout.images
-    figure = cloud(pictures=sources, k=1)
-    (left,) = traces(figure, "attacked", "x")
-    drawn = {(image.x, image.y): image for image in figure.layout.images}
-    assert len(drawn) == len(left.x) == len(CLOUD.ids)
-    for x, y, (i, _) in zip(left.x, left.y, left.customdata):
-        image = drawn[x, y]
-        assert image.source == sources[POINTS.picture[i]]
-        assert (image.xref, image.yref, image.layer) == ("x", "y", "below")
-        assert (image.opacity == 1) == (POINTS.label[i] == 1)
-        assert 0 < image.sizex < np.ptp(figure.layout.xaxis.range) / 8
+    assert not cloud().layout.annotations, "in print no words stand inside the plot"
+    figure = cloud(pictures=["data:image/jpeg;base64,0", "", "data:image/jpeg;base64,2", ""])
+    assert [image.source[-1] for image in figure.layout.images] == ["0", "2"]
+    names = [note.text for note in figure.layout.annotations]
+    assert names == [f"<b>{html.escape(name)}</b>" for name in NAMES[:3]]
+    places = [(note.x, note.y) for note in figure.layout.annotations]
+    assert len(set(places)) == 3
+    assert all(0 < x < 1 and 0 < y < 1 for x, y in places)
 
 
 def test_unselected_classes_are_grey_not_removed() -> None:
     figure = cloud(k=1)
-    (left,) = traces(figure, "attacked", "x")
-    grey = [c == COLOURS["faint"] for c in left.marker.color]
-    assert grey == [POINTS.label[i] != 1 for i, _ in left.customdata]
+    (clean,) = traces(figure, "clean", "x")
+    grey = [c == COLOURS["faint"] for c in clean.marker.color]
+    assert grey == [POINTS.label[i] != 1 for i, _ in clean.customdata]
     assert NAMES[1] in figure.meta["alt"]
 
 
-def test_a_line_connects_clean_attacked_and_cached_views() -> None:
+def test_a_line_leads_from_the_clean_to_the_attacked_picture_and_its_crops_are_ringed() -> None:
+    mine = POINTS.picture == 2
+    at = {kind: POSITIONS[(POINTS.kind == kind) & mine] for kind in ("clean", "attacked", "view")}
     figure = cloud(picture=2)
-    at = {kind: POSITIONS[(POINTS.kind == kind) & (POINTS.picture == 2)][0] for kind in ("clean", "attacked", "cached")}
-    for panel in ("x", "x2"):
-        first, second = traces(figure, "path", panel)
-        assert np.allclose(np.stack([first.x, first.y], 1), [at["clean"], at["attacked"]])
-        assert np.allclose(np.stack([second.x, second.y], 1), [at["attacked"], at["cached"]])
-    assert len(traces(cloud(picture=1), "path", "x")) == 1  # none of its views is in the memory
-
-
-def test_the_cloud_names_every_shape_it_draws_and_no_other() -> None:
-    without = analysis.to_points(make_cloud(cached=False))
-    for figure, signs in (
-        (cloud(), "○⋈"),
-        (cloud(picture=2), "○⋈━┅"),
-        (cloud(picture=1), "○⋈━"),  # none of its views is in the memory
-        (cloud(without), "⋈"),
-    ):
-        key = figure.layout.annotations[figure.layout.meta["wrap"][-1]].text
-        assert [sign for sign in "○⋈━┅" if sign in key] == list(signs)
-        assert ("━" in signs) == (f'{COLOURS["attack"]}">━' in key)
+    (path,), (rings,), (chosen,) = (traces(figure, name, "x") for name in ("path", "its crops", "chosen"))
+    assert np.allclose(np.stack([path.x, path.y], 1), [at["clean"][0], at["attacked"][0]])
+    assert np.allclose(np.stack([rings.x, rings.y], 1), at["view"])
+    assert np.allclose([chosen.x[0], chosen.y[0]], at["attacked"][0])
+    point = int(np.flatnonzero(mine & (POINTS.kind == "view"))[1])
+    (chosen,) = traces(cloud(picture=2, point=point), "chosen", "x")
+    assert np.allclose([chosen.x[0], chosen.y[0]], POSITIONS[point])
+    assert not traces(cloud(), "path", "x")
 
 
 def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> None:
     one = analysis.kl_to_one_hot(CLOUD, ToyEngine().kl_to_one_hot)
     figure = plots.kl_to_one_hot(one, analysis.density, selected=1)
-    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
+    (scatter,) = traces(figure, "crops in the memory, as filed", "x2")
     ks = [k for k, _ in scatter.customdata]
     assert ks == sorted((0, 1), key=lambda k: -one.original[k])
     assert np.allclose(scatter.x, one.cached[ks])
@@ -134,12 +124,21 @@ def test_the_kl_figure_draws_every_class_the_record_has_and_its_medians() -> Non
     rows = figure.layout.yaxis2.ticktext  # bottom row first
     assert [NAMES[k] in rows[round(y)] for k, y in zip(ks, scatter.y)] == [k != 1 for k in ks]
     assert f"<b>{html.escape(NAMES[1])}</b>" in rows
-    (curve,) = [t for t in figure.data if t.name == "attacked pictures" and t.mode == "lines"]
-    raw = analysis.density(one.original, np.array(curve.x))
-    assert np.allclose(curve.y, raw / raw.max())
     assert f"{one.medians[0]:.2f} nats" in figure.meta["alt"]
     none = analysis.kl_to_one_hot(make_cloud(cached=False), lambda *_: np.full(4, np.nan))
     assert "nothing" in plots.kl_to_one_hot(none, analysis.density).meta["alt"]
+
+
+def test_seven_classes_have_a_density_and_six_have_points() -> None:
+    for n in (6, 7):
+        values = np.linspace(1, 4, n)
+        one = KlToOneHot(("a",) * n, values, values / 2, values / 3, (2.5, 1.2, 0.8), 1.0, 1.0, n, n)
+        figure = plots.kl_to_one_hot(one, analysis.density)
+        curves = [t for t in figure.data if t.mode == "lines" and t.name != "change"]
+        assert len(curves) == 3 * (n == 7)
+        if curves:
+            raw = analysis.density(values, np.array(curves[0].x))
+            assert np.allclose(curves[0].y, raw / raw.max())
 
 
 def test_two_classes_have_a_row_each_over_the_whole_width_and_no_empty_density() -> None:
@@ -148,7 +147,7 @@ def test_two_classes_have_a_row_each_over_the_whole_width_and_no_empty_density()
     figure = plots.kl_to_one_hot(one, analysis.density)
     assert {trace.xaxis for trace in figure.data} == {"x2"}
     assert "domain" not in figure.to_json().partition('"xaxis2"')[2].partition("}")[0]
-    (scatter,) = traces(figure, "views in the memory, as filed", "x2")
+    (scatter,) = traces(figure, "crops in the memory, as filed", "x2")
     assert sorted(scatter.x) == [0.5, 1.0]
     assert "1.50 nats" in figure.layout.annotations[0].text
 
@@ -201,3 +200,16 @@ def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
     assert list(exact.y) == sorted(exact.y, reverse=True)
     assert figure.layout.yaxis.ticktext[0].endswith("✓")
     assert "&lt;b&gt;" in figure.layout.yaxis.ticktext[0]
+
+
+def test_what_the_paper_prints_stands_beside_what_was_measured() -> None:
+    printed = PaperResult("main", "ViT-B/32", "RITA", "DTD", "PGD", 1, 40.1)
+    figure = plots.printed_beside_measured([(printed, measured_cell(70))], "nothing")
+    paper, here, intervals = figure.data
+    assert list(intervals.error_y.array) == [4]
+    assert (paper.y, here.y) == ((40.1,), (70,))
+    assert paper.x[0] < here.x[0]
+    assert paper.error_y.array is None
+    assert list(here.error_y.array) == [4]
+    assert "printed 40.1 % (ViT-B/32), measured 70.0 %" in figure.meta["alt"]
+    assert plots.printed_beside_measured([], "nothing").meta["alt"] == "nothing"

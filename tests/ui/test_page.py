@@ -83,7 +83,7 @@ def test_every_click_is_answered_and_a_long_event_leaves_the_what_if_to_a_quick_
         and any(parts.get(i, {}).get("type") == "html" and kind not in ("submit", "undo") for i, kind in one["targets"])
     ]
     selecting = [names for one in clicks if len(names := about[one["id"]]) > 1]
-    for names, name in zip(selecting, ("in-plan", "memory-shelf", "fig-cloud"), strict=True):
+    for names, name in zip(selecting, ("in-plan", "memory-shelf", "fig-large"), strict=True):
         assert name in names, "one event of each room"
     once = {name for one in clicks if one["trigger_mode"] != "multiple" for name in about[one["id"]]}
     assert {"save-run", "views-export"} <= once, "what saves a file answers the first of several clicks"

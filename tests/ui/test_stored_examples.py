@@ -306,22 +306,25 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
     name, session = visitor(tab, "figures")
     titles = [session.figures.placed_cloud.cloud.title]
     for dataset in ("dtd", "caltech101"):
-        tab.pick_source(name, f"example:{dataset}", "pgd")
+        tab.pick_pictures(name, f"example:{dataset}")
         placed = session.figures.placed_cloud
         titles.append(placed.cloud.title)
         assert feature_cloud.projection_shown(session) == "UMAP"
-        assert "Stored example." in feature_cloud.says(session)
+        assert feature_cloud.cloud_caption(session).startswith("Stored example: 36 ")
+        assert "PGD 4/255" in feature_cloud.cloud_caption(session)
+        assert "the attacker does not know the crops" in feature_cloud.cloud_caption(session)
         assert feature_cloud.draw_cloud(session) is not None
-        assert "KL to one-hot, median over 6 classes" in feature_cloud.kl_text(session)
+        assert "closer in 100 % of 6 classes" in feature_cloud.kl_details(session, tab.folders)
     assert [title.split(",")[0] for title in titles] == [
         "36 drawn textures",
         "36 pictures of dtd (test)",
         "36 pictures of caltech101 (test)",
     ]
     with pytest.raises(DemoError, match="no stored example"):
-        tab.pick_source(name, "example:../x", "pgd")
-    list(tab.jobs.collect(name, "dataset:textures", 2, 1, "pgd", 4, 8))
-    assert "Stored example." not in feature_cloud.says(session)
+        tab.pick_pictures(name, "example:../x")
+    list(tab.jobs.collect(name, "dataset:textures", 1, "pgd", 4, 8, ["banded", "marbled"]))
+    assert "Stored example" not in feature_cloud.cloud_caption(session)
+    assert tab._shown(session)["value"] == "collected"
 
 
 def test_points_inside_the_lasso_leave_as_a_csv_file_and_their_pictures_as_a_folder(tabs: dict[type[Any], Any]) -> None:

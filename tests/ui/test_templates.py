@@ -11,6 +11,7 @@ import pytest
 from markupsafe import escape
 
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots.theme import class_style
 from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
@@ -56,7 +57,8 @@ SMALL: dict[str, dict[str, Any]] = {
         ],
     },
     "arrivals": {"about": EVIL, "pictures": [(0, 0, True, EVIL, [(EVIL, 0)])], "shown": 1, "names": [EVIL]},
-    "chips": {"classes": [0], "names": [EVIL], "here": 0, "style": class_style},
+    "chips": {"classes": [0], "names": [EVIL], "here": 0, "style": class_style, "signs": [(EVIL, EVIL)]},
+    "cloud_story": {"n": 0, **dict.fromkeys(("name", "kind", "picture", "colour", "said", "missing"), EVIL)},
     "differs": {"settings": [(EVIL, EVIL, EVIL, EVIL)]},
     "gallery": {
         "samples": [(EVIL, SimpleNamespace(title=EVIL, credit=EVIL), EVIL, EVIL, EVIL)],
@@ -64,6 +66,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "legend": EVIL,
     },
     "measured": {"cells": [(SimpleNamespace(accuracy=1, low=0, high=2, n=EVIL), EVIL)], "more": 1},
+    "neighbours": {"rows": [(EVIL, EVIL, 5)], "chance": 1, "n": 3, "said": EVIL},
     "open_picture": {"n": 0, "name": EVIL, "image": EVIL},
     "effect": {"image": EVIL, "lead": EVIL, "text": EVIL, "offer": EVIL, "offered": EVIL},
     "film": {"pictures": [(1, "", 0, True, EVIL)], "t": 1, "places": 1, "before": 0, "after": 1},
@@ -80,6 +83,8 @@ SMALL: dict[str, dict[str, Any]] = {
         "frame": EVIL,
         "facts": [(EVIL, EVIL, EVIL)],
     },
+    "wall_caption": {"text": EVIL, "cloud": True},
+    "wall_tiles": {"tiles": [(0, EVIL, EVIL)]},
     "table": {"columns": [EVIL], "rows": [(EVIL, [EVIL])], "css": EVIL, "scrolls": EVIL, "kinds": [EVIL]},
 }
 
@@ -137,7 +142,7 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     bounds = run_figures.bounds_by_side(ToyEngine(spread=0.2), run)
     evil_session.figures = replace(evil_session.figures, theorem_bounds=(run, bounds))
     evil_session.attack_defend.settings = {"hand_prompt": EVIL, "typographic.word": EVIL}
-    drawn += [run_figures.theorem_text(evil_session), fields_html((), evil_session)]
+    drawn += [run_figures.theorem_details(evil_session, DataFolders()), fields_html((), evil_session)]
     drawn += [html(name, **values) for name, values in SMALL.items()]
     tested_elsewhere = {"page.html"}  # it has scripts: test_standalone_page
     assert used == set(TEMPLATES.list_templates()) - tested_elsewhere, "a new template gets its line here"

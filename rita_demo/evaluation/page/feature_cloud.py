@@ -115,6 +115,7 @@ def collect_steps(
         views=np.stack(views),
         cache=cache,
         thumbs=np.stack(thumbs),
+        pictures_name="clean pictures" if settings.attack == "none" else "attacked pictures",
     )
 
 

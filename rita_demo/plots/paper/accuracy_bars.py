@@ -5,10 +5,18 @@ from collections.abc import Sequence
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, legend, method_colour
-from rita_demo.plots.shapes import accuracy_axis, accuracy_bars, accuracy_text, category_axis, label_width, ticks
+from rita_demo.plots.shapes import (
+    accuracy_axis,
+    accuracy_bars,
+    accuracy_text,
+    category_axis,
+    label_width,
+    percent_ticks,
+    ticks,
+)
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
-from rita_demo.records.measurement import AccuracyChart, RunTime
+from rita_demo.records.measurement import AccuracyChart, PaperResult, RunTime
 
 GAP = 0.2  # of a group's width, between groups
 #: Patterns of bars in one colour, and the same as characters.
@@ -56,15 +64,7 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         entries.append(f"{mark}{NBSP}{escaped(title).replace(' ', NBSP)}")
         parts += [f"{title}, {chart.groups[at].replace('<br>', ' ')}: {cell.accuracy:.1f} %" for at, cell in shown]
     every = [cell for _, cell in middles]
-    figure.add_scatter(  # above all bars: a line on the light one of each bar is seen on any colour
-        mode="markers",
-        name="intervals",
-        hoverinfo="skip",
-        x=[x for x, _ in middles],
-        y=[cell.accuracy for cell in every],
-        marker={"size": 1, "opacity": 0},
-        error_y=accuracy_bars(every, COLOURS["text"]) | {"thickness": 1.3, "width": 3},
-    )
+    _add_intervals(figure, [x for x, _ in middles], every)
     return finalise(
         figure,
         kind=f"bars {chart.axis}",
@@ -78,6 +78,19 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
     )
 
 
+def _add_intervals(figure: Figure, places: list[float], cells: Sequence[MeasuredCell]) -> None:
+    """The intervals above all bars: a line on the light one of each bar is seen on any colour."""
+    figure.add_scatter(
+        mode="markers",
+        name="intervals",
+        hoverinfo="skip",
+        x=places,
+        y=[cell.accuracy for cell in cells],
+        marker={"size": 1, "opacity": 0},
+        error_y=accuracy_bars(cells, COLOURS["text"]) | {"thickness": 1.3, "width": 3},
+    )
+
+
 def _style(name: str, cells: Sequence[MeasuredCell | None], number: int, count: int) -> tuple[str, str, float]:
     if name in DEFENCES:
         return DEFENCES[name].title, method_colour(name), 1.0
@@ -85,6 +98,53 @@ def _style(name: str, cells: Sequence[MeasuredCell | None], number: int, count: 
     if own:  # a user's own method, which is not loaded
         return own, method_colour(name), 1.0
     return name, COLOURS["defence"], PALEST + (1 - PALEST) * (number / max(count - 1, 1))
+
+
+def printed_beside_measured(pairs: Sequence[tuple[PaperResult, MeasuredCell]], missing: str) -> Figure:
+    """Two bars a pair: what the paper prints, pale, and what was measured, in the colour of its method with its interval.
+    ``missing``: the sentence shown without a pair."""
+    if not pairs:
+        return message_figure(missing)
+    figure, measured = Figure(), [one for _, one in pairs]
+    places, texts = list(range(len(pairs))), []
+    for cell, _ in pairs:
+        attack = "no attack" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
+        texts.append(f"{cell.method}, {attack}")
+    hover = [
+        f"{text}: printed {cell.accuracy:.1f} % ({cell.backbone}), measured {accuracy_text(one)} ({escaped(one.backbone)})"
+        for text, (cell, one) in zip(texts, pairs)
+    ]
+    colours = [method_colour(one.method) for one in measured]
+    for name, shift, values, look in (
+        ("printed", -0.2, [cell.accuracy for cell, _ in pairs], {"color": COLOURS["other"]}),
+        ("measured", 0.2, [one.accuracy for one in measured], {"color": colours}),
+    ):
+        figure.add_bar(
+            x=[place + shift for place in places],
+            y=values,
+            width=0.36,
+            name=name,
+            marker=look,
+            customdata=[[text] for text in hover],
+            hovertemplate="%{customdata[0]}<extra></extra>",
+            error_y=accuracy_bars(measured, COLOURS["surface"]) | {"thickness": HALO} if name == "measured" else None,
+        )
+    _add_intervals(figure, [place + 0.2 for place in places], measured)
+    titles = [text.replace(", ", "<br>") for text in texts]
+    words = legend(
+        (("other", "■", "printed in the paper"), ("text", "■", "measured here, with Wilson’s 95 % interval"))
+    )
+    return finalise(
+        figure,
+        kind="paper",
+        alt=f"Accuracy, printed beside measured. {'; '.join(hover)}.",
+        annotations=[annotation(words, 0, 1, yshift=8, xshift=-48)],
+        narrow_top=64,
+        narrow={"xaxis.tickangle": -60, "xaxis.tickfont.size": 11, "margin.b": 110, "xaxis.ticktext": texts},
+        margin={"l": 58, "r": 12, "t": 40, "b": 56},
+        xaxis=axis(range=[-0.6, len(pairs) - 0.4], showgrid=False, **ticks(places, titles)),
+        yaxis=axis(range=[0, 100.5], title="accuracy (right of n)", **percent_ticks(*range(0, 101, 25))),
+    )
 
 
 def time_text(seconds: float) -> str:

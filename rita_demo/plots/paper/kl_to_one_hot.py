@@ -13,7 +13,7 @@ from rita_demo.records.measurement import KlToOneHot
 #: field of the record -> title (empty: the record's name of the pictures), colour, dash, marker.
 LINES = {
     "original": ("", COLOURS["attack"], "solid", "x"),
-    "cached": ("views in the memory, as filed", COLOURS["cache"], "dash", "circle"),
+    "cached": ("crops in the memory, as filed", COLOURS["cache"], "dash", "circle"),
     "cached_true": ("the same by true class", COLOURS["cache"], "dot", "circle-open"),
 }
 CURVE_POINTS = 160  # of a density curve
@@ -144,10 +144,10 @@ def _nats(value: float) -> str:
 def kl_summary(one: KlToOneHot) -> str:
     """The comparison in one sentence per way of counting."""
     if not one.classes:
-        return "No class has both a picture and a view in the memory."
+        return "No class has both a picture and a crop in the memory."
     pictures, filed, true = map(_nats, one.medians)
     summary = (
-        f"KL to one-hot, median over {one.classes} classes: {pictures} for the {one.pictures_name}, {filed} for the views "
+        f"KL to one-hot, median over {one.classes} classes: {pictures} for the {one.pictures_name}, {filed} for the crops "
         f"in the memory; closer in {percent(one.improved)} of the classes."
     )
     if one.classes_true:

@@ -12,8 +12,7 @@ from rita_demo.records import ImageResult, Run
 CROPS_SHOWN = 16  # the surest, in four rows
 VIEWS_IN_PLAN, PROMPTS_IN_PLAN, CLASSES = 8, 4, 4
 THICKEST = 7.0  # pixels of the heaviest line of the plan
-WIDE = ((0.0, 0.2), (0.23, 0.43), (0.46, 0.7), (0.82, 1.0))  # domains of the four panels, side by side
-NARROW_COLUMNS, NARROW_ROWS = ((0.0, 0.4), (0.62, 1.0)), ((0.58, 0.92), (0.06, 0.4))
+COLUMNS, ROWS = ((0.0, 0.4), (0.62, 1.0)), ((0.58, 0.92), (0.06, 0.4))  # domains of the four panels
 
 
 def shown_views(run: Run, side: str) -> np.ndarray:
@@ -57,22 +56,18 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     entries = (("defence", "■", "crops to sentences"), ("cache", "■", "crops to the memory"))
     picture_axis: Spec = {"visible": False, "range": [0, 1]}
     layout: Spec = {}
-    narrow: Spec = {"margin": {"l": 8, "r": 8, "t": 24, "b": 62}}
-    for number, ((at, *_), domain) in enumerate(zip(notes, WIDE, strict=True)):
-        layout[f"xaxis{at}"] = axis(**picture_axis, domain=domain, anchor=f"y{at}")
-        layout[f"yaxis{at}"] = axis(**picture_axis, domain=[0.1, 0.84], anchor=f"x{at}")
-        narrow[f"xaxis{at}.domain"] = NARROW_COLUMNS[number % 2]
-        narrow[f"yaxis{at}.domain"] = NARROW_ROWS[number // 2]
-    place = {"range": [0, 1.05 * float(total.max())], "nticks": 3, "domain": WIDE[3], "anchor": "y4"}
+    for number, (at, *_) in enumerate(notes):
+        layout[f"xaxis{at}"] = axis(**picture_axis, domain=COLUMNS[number % 2], anchor=f"y{at}")
+        layout[f"yaxis{at}"] = axis(**picture_axis, domain=ROWS[number // 2], anchor=f"x{at}")
+    place = {"range": [0, 1.05 * float(total.max())], "nticks": 3, "domain": COLUMNS[1], "anchor": "y4"}
     layout["xaxis4"] = axis(visible=True, title="cosine distance", **place)
     costs = [f"{names[k]} {trace.total[k]:.3f}" for k in order]
     titles = [escaped(names[k], 14) for k in reversed(order)]
-    layout["yaxis4"] = category_axis(titles, size=12, domain=[0.1, 0.84], anchor="x4")
+    layout["yaxis4"] = category_axis(titles, size=12, domain=ROWS[1], anchor="x4")
     return finalise(
         figure,
         kind="overview",
         alt=f"{' '.join(f'{title} {note}.' for _, title, note in notes)} Costs: {', '.join(costs)}.",
-        narrow=narrow,
         images=[_image(picture, ""), _image(crops, "2")],
         annotations=[
             *(_panel_text(at, text, 20) for at, text, _ in notes),
@@ -80,7 +75,7 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
             annotation(legend(entries), 1, 0, xanchor="right", yanchor="top", yshift=-28),
         ],
         barmode="overlay",
-        margin={"l": 8, "r": 12, "t": 10, "b": 50},
+        margin={"l": 8, "r": 12, "t": 24, "b": 62},
         **layout,
     )
 

@@ -62,9 +62,8 @@ def theorem_bounds(
         marks=("k",),
         annotations=[annotation("   ".join(legend), 0, 1, yshift=8, xshift=-120)],
         narrow_top=76,
-        narrow={"xaxis.title.text": "squared distance (0 to 4)"},
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 40, "b": 46},
-        xaxis=axis(title="squared distance between unit vectors (0 to 4)", nticks=6),
+        xaxis=axis(title="squared distance (0 to 4)", nticks=6),
         yaxis=category_axis(titles),
     )

@@ -1,37 +1,52 @@
-"""The features of many pictures: projected to a plane, their separability, and their KL to one-hot."""
+"""The features of many pictures: in the plane, their separability, and their KL to one-hot."""
 
-import gradio as gr
+from collections import Counter
+
 import numpy as np
-from markupsafe import escape
+from markupsafe import Markup
 
 from rita_demo import analysis, plots
-from rita_demo.evaluation.page import ChosenPictures, points_csv
+from rita_demo.attacks import get_attack
+from rita_demo.data.datasets import DATASETS
+from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.page import ChosenPictures, DataFolders, points_csv
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.paper.kl_to_one_hot import kl_summary
+from rita_demo.plots.labels import percent
+from rita_demo.plots.paper.feature_cloud import SIGNS, kind_titles
 from rita_demo.process.templates import html
-from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import PlacedCloud, Separability
-from rita_demo.ui.framework.panels import PanelValue
-from rita_demo.ui.panels.figure_caption import with_caption
+from rita_demo.records.errors import DataError, DemoError
+from rita_demo.records.measurement import FeatureCloud, PlacedCloud
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import table
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 
-EMPTY_TEXT = "No pictures yet. Press “Collect pictures”: they are attacked, decided and stored one after another."
-MAX_LASSO_ROWS = 40
-KIND_TEXT = {"attacked": "as delivered", "view": "views", "cached": "in the memory"}  # kind of point -> column
+NO_CLOUD = "The wall opens with the feature cloud of stored pictures."
+PICTURE_SIDE = 224  # pixels of the chosen picture, twice as many as it is shown with
 
 
-def says(session: Session) -> str:
-    """HTML: which pictures are on screen, and how far their classes are apart."""
-    one = session.figures.placed_cloud
+def draw_cloud(session: Session) -> Figure | None:
+    """Clean and attacked pictures and their crops, or None while there is no cloud. With a chosen picture no class is grey: one
+    sees among which others it went."""
+    one, how = session.figures.placed_cloud, projection_shown(session)
     if one is None:
-        return ""
-    mark = wording.STORED_MARK if one.stored else ""
-    found = separability_text(one.separability) if one.separability else "Measuring how far the classes are apart …"
-    return f"<p class='says'>{mark}{escape(one.cloud.title)}. {escape(found)}</p>"
+        return None
+    at, thumbs, label = session.figures, one.cloud.thumbs, one.cloud.label.tolist()
+    of_class = [
+        jpeg_uri(thumbs[label.index(k)]) if thumbs is not None and k in label else ""
+        for k in range(len(one.cloud.names))
+    ]
+    return plots.feature_cloud(
+        one.points,
+        one.coordinates[how],
+        one.cloud.names,
+        projection=one.captions[how],
+        k=selected_class(session) if at.picture is None else None,
+        picture=at.picture,
+        point=at.point,
+        ids=one.cloud.ids,
+        pictures=of_class,
+    )
 
 
 def projection_shown(session: Session) -> str:
@@ -40,47 +55,117 @@ def projection_shown(session: Session) -> str:
     return how if one is not None and how in one.coordinates else "PCA"
 
 
-def draw_cloud(session: Session) -> Figure | None:
-    """The attacked pictures and their views, or None while there is no cloud."""
-    one, how = session.figures.placed_cloud, projection_shown(session)
+def cloud_headline(session: Session) -> str:
+    """How many neighbours of a picture and of its crops have its class."""
+    one = session.figures.placed_cloud
     if one is None:
-        return None
-    selected = {"k": selected_class(session), "picture": session.figures.picture}
-    names, caption = one.cloud.names, one.captions[how]
-    shown = pictures_of(one) if session.figures.pictures else ()
-    figure = plots.feature_cloud(
-        one.points, one.coordinates[how], names, projection=caption, ids=one.cloud.ids, pictures=shown, **selected
+        return NO_CLOUD
+    if not one.separability:
+        return f"{len(one.cloud.ids)} pictures are placed; how far their classes are apart is being measured."
+    _, attacked, crops, _ = one.separability
+    if not np.isfinite([attacked.purity, crops.purity]).all():
+        return "1 picture of a class has no neighbours of its class: collect at least 2 of each."
+    begin = {"attacked pictures": "Under attack", "clean pictures": "Without an attack"}
+    first = begin.get(one.cloud.pictures_name, "As delivered")
+    p, q = (round(100 * row.purity) for row in (attacked, crops))
+    return f"{first} {p} of 100 neighbours share a picture’s class; among its crops {q} do."
+
+
+def cloud_caption(session: Session) -> str:
+    """Which pictures they are, and the threat model."""
+    one = session.figures.placed_cloud
+    if one is None:
+        return ""
+    settings, stored = one.cloud.settings, "Stored example: " * one.stored
+    title = one.cloud.title.partition("; ")[0]
+    attack = (
+        get_attack(settings.attack) if settings is not None and one.cloud.pictures_name != "clean pictures" else None
     )
-    return with_caption(figure, one.cloud.title)
+    knows = (
+        f"; the attacker does not know {attack.does_not_know[0].removesuffix(' of the defence')}"
+        if attack and attack.does_not_know
+        else ""
+    )
+    if attack is not None:
+        title = title.replace(attack.title, attack.short_title)
+    how = f" {projection_shown(session)}." if session.figures.shown == "cloud" else ""
+    return f"{stored}{title}{knows}.{how}"
 
 
-def pictures_of(one: PlacedCloud) -> tuple[str, ...]:
-    """Addresses of the cloud's small pictures; () if it has none."""
-    return () if one.cloud.thumbs is None else tuple(map(jpeg_uri, one.cloud.thumbs))
-
-
-def picture_switch(session: Session) -> PanelValue:
-    """The switch from points to pictures, which rests where the pictures are not at hand."""
+def cloud_details(session: Session, folders: DataFolders) -> str:
+    """HTML: what became of the chosen picture, and the shares of neighbours of the same class."""
     one = session.figures.placed_cloud
-    return gr.update(interactive=one is not None and one.cloud.thumbs is not None)
+    return "" if one is None else _story(session, one, folders) + _neighbours(one)
 
 
-def draw_kl_to_one_hot(session: Session) -> Figure | None:
-    """Densities and classes, or None while there is no cloud."""
-    one = session.figures.placed_cloud
-    if one is None:
-        return None
-    figure = plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session))
-    return with_caption(figure, one.cloud.title)
+def _story(session: Session, one: PlacedCloud, folders: DataFolders) -> Markup:
+    """The chosen picture, where its attacked feature went and where its crops stayed."""
+    cloud, n, point = one.cloud, session.figures.picture, session.figures.point
+    if n is None:
+        return Markup("<h3>Choose a point</h3><p>Its picture is shown here, and where its attack led.</p>")
+    name = cloud.names[int(cloud.label[n])]
+    kind = "attacked" if point is None else str(one.points.kind[point])
+    what = (
+        f"crop {int(one.points.index[point or 0]) + 1}" if kind == "view" else kind_titles(one.points).get(kind, kind)
+    )
+    place = np.unique(cloud.label).tolist().index(int(cloud.label[n]))
+    return html(
+        "cloud_story",
+        name=name,
+        kind=what,
+        n=n,
+        picture=_picture(cloud, n, folders),
+        colour=plots.class_style(place)[0],
+        said=_went(cloud, n, name),
+        missing=f"Its picture is not here: “python -m rita_demo datasets” says where {_dataset_title(cloud.dataset)} belongs.",
+    )
+
+
+def _went(cloud: FeatureCloud, n: int, name: str) -> str:
+    """Two sentences from the feature space, not from the plane."""
+    picture, crops = (Counter(some.tolist()) for some in analysis.nearest_classes(cloud, n))
+    (led, near), (stayed, count) = picture.most_common(1)[0], crops.most_common(1)[0]
+    its = "attacked picture" if cloud.pictures_name == "attacked pictures" else "delivered picture"
+    to, among = (cloud.names[k] for k in (led, stayed))
+    first = f"{near} of the {picture.total()} clean pictures nearest to the {its} are {to}."
+    own = f"{count} of its {crops.total()} crops lie nearest to {among}"
+    return f"{first} {own}{'' if among == name else f', {crops[int(cloud.label[n])]} to {name}'}."
+
+
+def _picture(cloud: FeatureCloud, n: int, folders: DataFolders) -> str:
+    """The address of a picture: from the data folder, else the small one that the cloud has, else ""."""
+    try:
+        return jpeg_uri(evaluation_page.cloud_picture(folders, cloud, n, PICTURE_SIDE).pixels)
+    except (DemoError, AttributeError):  # a cloud without settings has no place to look
+        return "" if cloud.thumbs is None else jpeg_uri(cloud.thumbs[n])
+
+
+def _dataset_title(dataset: str) -> str:
+    return DATASETS[dataset].title if dataset in DATASETS else dataset
+
+
+def _neighbours(one: PlacedCloud) -> Markup:
+    """The shares of neighbours that have the same class, as bars; nothing where they cannot be counted."""
+    rows = one.separability[:3]
+    if not rows or not np.isfinite([row.purity for row in rows]).all():
+        return Markup()
+    titles = ("clean", kind_titles(one.points)["attacked"], "its crops")
+    kinds, shares = ("clean", "attacked", "defence"), [round(100 * row.purity) for row in rows]
+    chance = round(100 * rows[1].chance)
+    said = ", ".join(f"{title} {share} of 100" for title, share in zip(titles, shares)) + f", by chance {chance}"
+    bars = list(zip(kinds, titles, shares, strict=True))
+    return html("neighbours", rows=bars, chance=chance, said=said, n=len(one.cloud.ids))
 
 
 def class_chips(session: Session) -> str:
     """HTML: the classes with their colour and shape, as buttons; that of the selected class is pressed."""
     one = session.figures.placed_cloud
-    if one is None:
+    if one is None or session.figures.shown not in ("cloud", "kl"):
         return ""
-    classes = np.unique(one.cloud.label).tolist()
-    return html("chips", classes=classes, names=one.cloud.names, here=selected_class(session), style=plots.class_style)
+    classes, here = np.unique(one.cloud.label).tolist(), selected_class(session)
+    signs = [(SIGNS[kind], title) for kind, title in kind_titles(one.points).items()]
+    signs = signs if session.figures.shown == "cloud" else []
+    return html("chips", classes=classes, names=one.cloud.names, here=here, style=plots.class_style, signs=signs)
 
 
 def separability_table(session: Session) -> str:
@@ -92,15 +177,16 @@ def separability_table(session: Session) -> str:
     nearest = f"{near} nearest points" if near > 1 else "nearest point"
     columns = ["in the original space", "points", "silhouette (−1 to 1)"]
     columns += [f"of the {nearest} of other pictures, the same class", "by chance"]
+    titles = ("clean pictures", one.cloud.pictures_name, "their crops", "the mean of each picture’s crops")
     rows = []
-    for row in one.separability:
+    for title, row in zip(titles, one.separability, strict=True):
         shares = (f"{_number(100 * share, 0)} %" for share in (row.purity, row.chance))
-        rows.append((row.points_name, row.count, _number(row.silhouette, 3), *shares))
+        rows.append((title, row.count, _number(row.silhouette, 3), *shares))
     return (
         f"{table(columns, rows, 'separation')}"
-        "<p class='quiet small'>Cosine distance between features as the model gives them, not the plane above. Crops of one "
-        "picture lie close together whatever it shows: the silhouette of the views counts them, the neighbours do not, and "
-        f"the last line has one point per picture like (a). {_neighbour_note(one.cloud.label)}</p>"
+        "<p class='note'>Cosine distance between features as the model gives them, not in the plane, where distances between "
+        "islands mean nothing. Crops of one picture lie close together whatever it shows: the silhouette counts them, the "
+        f"neighbours do not. {_neighbour_note(one.cloud.label)}</p>"
     )
 
 
@@ -112,64 +198,39 @@ def _neighbour_note(label: np.ndarray) -> str:
     return "Every class has at least as many other pictures as there are neighbours: 100 % can be reached."
 
 
-def separability_text(rows: tuple[Separability, ...]) -> str:
-    """One sentence on the attacked pictures against the mean of their views, one point per picture each."""
-    attacked, mean = rows[1], rows[3]
-    if not np.isfinite([attacked.purity, mean.purity]).all():
-        return "Cannot be measured: one picture per class. Collect at least two of each."
-    change = 100 * (mean.purity - attacked.purity)
-    if abs(change) < 0.5:
-        finding = "The views bring the classes neither closer together nor further apart here"
-    elif change > 0:
-        finding = "In the views the classes come apart again"
-    else:
-        finding = "In the views the classes do not come apart again here"
-    return (
-        f"{finding}: {100 * attacked.purity:.0f} % of a picture’s neighbours have its class as it was delivered, "
-        f"{100 * mean.purity:.0f} % with the mean of its views (n = {attacked.count} pictures)."
-    )
-
-
 def _number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
-def kl_text(session: Session) -> str:
-    """HTML: medians, the share of classes that improved, and how to read the figure."""
+def draw_kl_to_one_hot(session: Session) -> Figure | None:
+    """Densities or points, and classes; None while there is no cloud."""
     one = session.figures.placed_cloud
-    if one is None:
-        return ""
-    return (
-        f"<p class='says'>{escape(kl_summary(one.kl_to_one_hot))}</p><p class='quiet small'>Left a density over the classes "
-        "(Gaussian kernel, Scott’s width), each curve drawn to its own height: compare where they lie, not how high they "
-        "are. Right each class by itself. KL(one-hot ‖ mean answer of a class) = −log of the mean answer’s true entry, our "
-        "formula for the paper’s words. A view is stored under the class it answers with, so a low value there is partly due "
-        "to how views are chosen; by true class, a view under a wrong class counts against the memory.</p>"
-    )
+    return None if one is None else plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session))
 
 
-def point_html(session: Session, i: int) -> str:
-    """HTML: the thumbnail of point ``i`` and what it stands for."""
+def kl_headline(session: Session) -> str:
+    """In how many classes the stored views are closer to a one-hot answer."""
     one = session.figures.placed_cloud
     if one is None:
+        return NO_CLOUD
+    kl = one.kl_to_one_hot
+    if not kl.classes:
+        return "0 classes have both a picture and a crop in the memory."
+    closer = round(kl.improved * kl.classes)
+    return f"Stored crops are closer to a one-hot answer than pictures in {closer} of {kl.classes} classes."
+
+
+def kl_details(session: Session, folders: DataFolders) -> str:
+    """HTML: both ways of counting, and what the first one owes to how crops are chosen."""
+    one = session.figures.placed_cloud
+    if one is None or not one.kl_to_one_hot.classes:
         return ""
-    points, names, kind, picture = (one.points, one.cloud.names, str(one.points.kind[i]), int(one.points.picture[i]))
-    name = escape(names[int(points.label[i])])
-    if picture < 0:
-        return f"<div class='touched'><div><h3>{name}</h3><p>Mean prompt of this class.</p></div></div>"
-    true = escape(names[int(one.cloud.label[picture])])
-    what = {
-        "clean": "the clean picture",
-        "attacked": "the picture as it was delivered",
-        "view": f"view {int(points.index[i]) + 1} of it",
-        "cached": f"a view of it in the memory, stored under {name}",
-    }[kind]
-    held = int(((points.kind == "cached") & (points.picture == picture)).sum())
-    stored = f"{held or 'None'} of its views {'is' if held < 2 else 'are'} in the memory."
-    image = ""
-    if one.cloud.thumbs is not None:
-        image = f'<img src="{jpeg_uri(one.cloud.thumbs[picture])}" alt="" width="84" height="84">'
-    return f"<div class='touched'>{image}<div><h3>{true}</h3><p>{escape(one.cloud.ids[picture])}: {what}. {stored}</p></div></div>"
+    kl = one.kl_to_one_hot
+    true = f" Counted by the true class of their pictures: in {percent(kl.improved_true)} of {kl.classes_true}."
+    return Markup(
+        "<p>The crops in the memory are closer in {} of {} classes.{}</p><p class='note'>A crop is stored under the class that "
+        "it answers with: the first number is partly due to how crops are chosen.</p>"
+    ).format(percent(kl.improved), kl.classes, true if kl.classes_true else "")
 
 
 def is_chosen(session: Session) -> bool:
@@ -201,27 +262,10 @@ def _lassoed(session: Session) -> tuple[PlacedCloud | None, list[int]]:
     return one, np.unique(owners[owners >= 0]).tolist()
 
 
-def lasso_table(session: Session) -> str:
-    """HTML: the pictures whose points are selected with the lasso, most points first; each opens by its button."""
-    one, chosen = session.figures.placed_cloud, np.array(session.figures.lasso_points, int)
-    if one is None:
+def lasso_says(session: Session) -> str:
+    """HTML: how many points are inside the lasso, and of how many pictures."""
+    one, pictures = _lassoed(session)
+    points = len(session.figures.lasso_points)
+    if one is None or not points:
         return ""
-    if not len(chosen):
-        return (
-            "<p class='quiet small'>Select points with the lasso in the figure’s tool bar to list their pictures.</p>"
-        )
-    owners, kinds = one.points.picture[chosen], one.points.kind[chosen]
-    pictures, counts = np.unique(owners[owners >= 0], return_counts=True)
-    order, rows = pictures[np.argsort(-counts, kind="stable")].tolist(), []
-    for n in order[:MAX_LASSO_ROWS]:
-        name, true = one.cloud.ids[n], one.cloud.names[int(one.cloud.label[n])]
-        image = "" if one.cloud.thumbs is None else jpeg_uri(one.cloud.thumbs[n])
-        counted = (int(((owners == n) & (kinds == kind)).sum()) or "–" for kind in KIND_TEXT)
-        rows.append((html("open_picture", n=n, name=name, image=image), name, true, *counted))
-    more = f"<p class='quiet small'>and {len(order) - MAX_LASSO_ROWS} more</p>" if len(order) > MAX_LASSO_ROWS else ""
-    columns = ("", "picture", "true class", *KIND_TEXT.values())
-    return (
-        f"<h3>Selected: {len(chosen)} points of {len(order)} pictures</h3>"
-        f"<p class='quiet small'>Press a picture: it is attacked again as here, and opens in all rooms.</p>"
-        f"{table(columns, rows, 'lassoed', 'Selected pictures')}{more}"
-    )
+    return f"<p>{points} points of {len(pictures)} pictures are inside the lasso.</p>"

@@ -17,18 +17,21 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
-from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import PlacedCloud
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.framework.stoppable import Finished
+from rita_demo.ui.session.figures_state import FiguresState
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 DATASET_PREFIX = "dataset:"  # of a source that needs no stored run
 EXAMPLE_PREFIX = "example:"  # of the name of a stored example
+CLASSES = 6  # of a cloud, unless some are named
+UMAP_NEIGHBOURS = 15
 
 
 class FigureJobs:
@@ -42,25 +45,22 @@ class FigureJobs:
         self,
         visitor: str,
         source: str,
-        classes: JsonValue,
         each: JsonValue,
         attack: JsonValue,
         budget: JsonValue,
         views: JsonValue,
         names: JsonValue = None,
     ) -> Iterator[Updates]:
-        """Attack and decide pictures of a dataset one after another, or load a stored stream. ``names`` of classes, if there
-        are any, come before their number."""
+        """Attack and decide pictures of a dataset one after another, or load a stored stream. ``names`` of classes; none:
+        ``CLASSES`` of them."""
         context, session, time_left = self._context, self._context.sessions.get(visitor), TimeLeft()
         engine = context.engine_of(session)
-        if example_of(source) is not None:
-            raise DataError("A stored example is on screen already.", "Choose pictures to collect.")
         if is_stored(source):
             yield context.progress("Reading the stored stream", 0.1)
             steps = Steps(evaluation_page.load_cloud_steps(self._folders, source, engine))
             text = "Encoding clean picture {} of {}"
         else:
-            asked = (parse_names(names) or parse_number(classes, "classes"), parse_number(each, "pictures"))
+            asked = (parse_names(names) or CLASSES, parse_number(each, "pictures"))
             collection = evaluation_page.live_set(self._folders, str(source).removeprefix(DATASET_PREFIX), *asked)
             steps = Steps(evaluation_page.collect_steps(engine, collection, _cloud_settings(attack, budget, views)))
             text = "Attacking and deciding picture {} of {}"
@@ -73,29 +73,20 @@ class FigureJobs:
         """A new cloud, then how far its classes are apart."""
         context = self._context
         with session.lock:
-            session.figures = replace(
-                session.figures, placed_cloud=placed, projection="UMAP", k=None, picture=None, lasso_points=()
-            )
+            session.figures = with_cloud(session.figures, placed)
         context.sessions.evict()
-        yield context.done("Measuring how far the classes are apart") | context.changed(session, "cloud")
+        yield context.done("Measuring how far the classes are apart") | context.changed(session, "cloud", "figures")
         measured = replace(placed, separability=analysis.separabilities(placed.cloud))
         session.figures = replace(session.figures, placed_cloud=measured)
         yield Finished(context.done(text) | context.changed(session, "cloud"))
 
-    def run_umap_for_new(self, visitor: str, neighbours: JsonValue) -> Iterator[Updates]:
-        """UMAP for the cloud that was just collected; nothing if collecting failed, which has its own message."""
-        one = self._context.sessions.get(visitor).figures.placed_cloud
-        if one is not None and "UMAP" not in one.coordinates:
-            yield from self.run_umap(visitor, neighbours)
-
-    def run_umap(self, visitor: str, neighbours: JsonValue) -> Iterator[Updates]:
-        """UMAP in the other process; meanwhile the page shows PCA, or UMAP's earlier result."""
-        session = self._context.sessions.get(visitor)
-        one, near = session.figures.placed_cloud, parse_number(neighbours, "neighbours")
-        if one is None:
-            raise DataError("There is nothing to place yet.", "Press “Collect pictures” first.")
-        if not 2 <= near <= 200:
-            raise SettingError(f"UMAP uses 2 to 200 neighbours; got {near}.")
+    def run_umap(self, visitor: str) -> Iterator[Updates]:
+        """UMAP in the other process for the cloud that was just collected; meanwhile the page shows PCA. Nothing if collecting
+        failed, which has its own message."""
+        session, near = self._context.sessions.get(visitor), UMAP_NEIGHBOURS
+        one = session.figures.placed_cloud
+        if one is None or "UMAP" in one.coordinates:
+            return
         context, begin = self._context, time.perf_counter()
         asked = self._umap_threads.submit(
             self.worker.compute, analysis.centre_by_kind(one.points), near, one.points.picture
@@ -113,7 +104,7 @@ class FigureJobs:
                 return  # other pictures were collected meanwhile
             captions = now.captions | {"UMAP": analysis.umap_caption(near)}
             drawn = replace(now, coordinates=now.coordinates | {"UMAP": coordinates}, captions=captions)
-            session.figures = replace(session.figures, placed_cloud=drawn, projection="UMAP")
+            session.figures = replace(session.figures, placed_cloud=drawn)
         text = f"UMAP placed {len(coordinates)} points."
         yield Finished(context.done(text) | context.changed(session, "cloud"))
 
@@ -129,6 +120,18 @@ class FigureJobs:
                 yield context.progress(step.sentence, step.done / step.total, time_left)
         session.figures = replace(session.figures, setting=setting)
         yield Finished(context.done("Measured."))
+
+
+def with_cloud(figures: FiguresState, placed: PlacedCloud) -> FiguresState:
+    """Another cloud on screen, with the story of one of its pictures."""
+    n = analysis.clearest_picture(placed.cloud)
+    mine = (placed.points.kind == "attacked") & (placed.points.picture == n)
+    shown = figures.shown if figures.shown in ("cloud", "kl") else "cloud"
+    return replace(
+        figures,
+        **{"shown": shown, "placed_cloud": placed, "projection": "UMAP", "lasso_points": ()},
+        **{"k": None, "picture": n, "point": int(mine.argmax())},
+    )
 
 
 def is_stored(source: JsonValue) -> bool:

@@ -6,7 +6,9 @@ import numpy as np
 from markupsafe import Markup
 
 from rita_demo import analysis, plots
+from rita_demo.attacks import get_attack
 from rita_demo.engine.protocol import Engine
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import sides_of
 from rita_demo.plots.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
@@ -19,6 +21,7 @@ from rita_demo.ui.widgets.views_grid import tiled
 EDGE = ((0, 0), (6, 6), (6, 6), (0, 0))  # white pixels around a crop
 ROUNDING = 1e-5  # of squared distances computed in float32
 MAX_CLASSES = 10  # of the bounds
+NO_RUN = "Attack a picture in the Story: this figure is about the run on screen."
 
 
 def draw_overview(session: Session) -> Figure | None:
@@ -70,25 +73,61 @@ def draw_bounds(session: Session) -> Figure | None:
     return plots.theorem_bounds(bounds, names, shown, selected=at, label=run.given_label)
 
 
-def _holds_text(bounds: dict[str, TheoremBounds]) -> str:
-    """Whether twice the exact cost lies between the bounds, where it is computed."""
-    holds, drawn = {}, 0
-    for side, b in bounds.items():
-        known = np.isfinite(b.exact)
-        drawn = int(known.sum())
-        inside = (b.lower - ROUNDING <= b.exact) & (b.exact <= b.upper + ROUNDING)
-        holds[side] = int((known & inside).sum())
-    if min(holds.values()) == drawn:
-        both = " on both pictures" if len(holds) > 1 else ""
-        return f"Yes: twice the exact cost lies between its bounds in all {drawn} classes where it is computed{both}."
-    counts = ", ".join(f"{side} in {count} of {drawn}" for side, count in holds.items())
-    return f"Not everywhere: twice the exact cost lies between its bounds {counts} classes."
-
-
-def theorem_text(session: Session) -> Markup:
-    """What Theorem 1 covers, and the bounds on this picture in words."""
+def theorem_headline(session: Session) -> str:
+    """In how many classes twice the exact cost lies between both bounds."""
     known = _bounds(session)
     if known is None:
-        return html("theorem", bounds={})
+        return NO_RUN
+    holds, drawn = holding_classes(known[1])
+    return f"Both bounds hold for {holds} of {drawn} classes."
+
+
+def holding_classes(bounds: dict[str, TheoremBounds]) -> tuple[int, int]:
+    """The classes where twice the exact cost lies between the bounds, on every picture, and those where it is computed."""
+    known = np.all([np.isfinite(b.exact) for b in bounds.values()], axis=0)
+    inside = [(b.lower - ROUNDING <= b.exact) & (b.exact <= b.upper + ROUNDING) for b in bounds.values()]
+    return int((known & np.all(inside, axis=0)).sum()), int(known.sum())
+
+
+def theorem_details(session: Session, folders: DataFolders) -> Markup:
+    """HTML: the bounds of the selected class, else of the cheapest one, in numbers; and what Theorem 1 covers."""
+    known, at = _bounds(session), session.selection.k
+    if known is None:
+        return Markup()
     run, bounds = known
-    return html("theorem", bounds=bounds, holds=_holds_text(bounds), names=run.class_prompts.names, median=np.median)
+    k = shown_classes(run)[0] if at is None else at
+    columns = {side: vars(one) for side, one in bounds.items()}
+    return html("theorem", bounds=columns, k=k, names=run.class_prompts.names, finite=np.isfinite)
+
+
+def overview_headline(session: Session) -> str:
+    """What RITA answers, and of how many crops."""
+    run = session.run_at_step
+    if run is None:
+        return NO_RUN
+    one = getattr(run, sides_of(run)[-1])
+    kept, answer = one.trace.confidence.kept, int(one.trace.verdict.label)
+    kind = "" if run.given_label is None else "truth" if answer == run.given_label else "wrong"
+    name = Markup("<b class='{}'>{}</b>").format(kind, run.class_prompts.names[answer])
+    return Markup("RITA keeps {} of {} crops and answers {}.").format(int(kept.sum()), len(kept), name)
+
+
+def overview_details(session: Session, folders: DataFolders) -> str:
+    """HTML: how the steps hang together."""
+    return Markup(
+        "<p>For every class a plan moves the crops to its sentences as cheaply as it can. The lowest cost is the answer.</p>"
+    )
+
+
+def run_caption(session: Session) -> str:
+    """The run on screen in a line; a saved figure of it has the page's own caption."""
+    run = session.run
+    if run is None:
+        return ""
+    attack = "not attacked"
+    if run.attack is not None:
+        threat, made = run.threat_model, get_attack(run.threat_model.attack)
+        strength = f" {threat.budget}/255" if threat.budget else ""
+        knows = f"; the attacker does not know {made.does_not_know[0]}" if made.does_not_know else ""
+        attack = f"{made.short_title}{strength}, {threat.steps} steps{knows}"
+    return f"One picture (n = 1), {len(run.class_prompts.names)} class names, {attack}; {run.backbone.title}."

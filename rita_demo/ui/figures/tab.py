@@ -1,4 +1,4 @@
-"""The room *Figures*, drawn from this visitor's run and from measurements.
+"""The room *Figures*: a wall of the paper's figures, one of them large.
 
 Its panels share the selection of all rooms; they are drawn only while the room is in sight.
 """
@@ -12,29 +12,54 @@ from typing import Any
 import gradio as gr
 
 from rita_demo.analysis import UmapProcess
+from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, small_ablations
 from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.plots.labels import sides_of
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import FeatureCloud
-from rita_demo.ui.figures import feature_cloud, layout, measurements, run_figures, won_pictures
-from rita_demo.ui.figures.jobs import FigureJobs, example_of, is_stored
+from rita_demo.settings import SETTINGS
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures, wall, won_pictures
+from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, FigureJobs, example_of, is_stored, with_cloud
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.chosen_buttons import StartStream
+from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons, StartStream
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
-from rita_demo.ui.framework.panels import Parts, Updates
+from rita_demo.ui.framework.panels import PanelValue, Parts, Updates
+from rita_demo.ui.framework.room_layout import RoomLayout, build_drawer, build_room
 from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.session.mark import Mark
+from rita_demo.ui.panels.run_pills import run_pills
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.plotly_view import event_data, parse_int, selected_points
-from rita_demo.ui.widgets.setting_controls import strength_update
+from rita_demo.ui.widgets.blocks import build_fold, build_menu
+from rita_demo.ui.widgets.html_buttons import HtmlButtons, MarkButtons
+from rita_demo.ui.widgets.plotly_view import PlotlyView, event_data, parse_int, selected_points
+from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title, strength_update
 
-#: Long jobs of this tab wait only for each other: they use the engine for one step at a time.
+#: Long jobs of this room wait only for each other: they use the engine for one step at a time.
 LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
+#: What a change of the wall may change.
+TOPICS = ("class", "step", "cloud", "figures")
+TEXTURES = DATASET_PREFIX + evaluation_page.TEXTURES
+EXAMPLES = [(f"{DATASETS[name].title}, stored", EXAMPLE_PREFIX + name) for name in evaluation_page.EXAMPLES]
+COLLECTED = "collected"  # the choice that stands for pictures that are no stored example
+LIVE_CONTROLS = ("names", "each", "attack", "budget", "views")
+STRENGTH_INFO = "0 is no attack"
+SHIPPED_RUN = ("measured for this copy", evaluation_page.SHIPPED)
+
+
+def source_choices(folders: DataFolders) -> list[tuple[str, str]]:
+    """(text, name) of the datasets and stored streams whose pictures can be collected."""
+    datasets = [
+        (f"{one.name}. {one.skipped}".removesuffix(". "), DATASET_PREFIX + one.name)
+        for one in evaluation_page.available(folders)
+        if one.name != evaluation_page.TEXTURES
+    ]
+    streams = evaluation_page.stream_choices(evaluation_page.stored_streams(folders))
+    return [("Drawn textures", TEXTURES), *datasets, *streams]
 
 
 class FiguresTab:
@@ -45,9 +70,129 @@ class FiguresTab:
     def __init__(self, context: AppContext, folders: DataFolders, opener: RunOpener) -> None:
         self.context, self.folders, self.opener = context, folders, opener
         self.jobs = FigureJobs(context, folders, UmapProcess())
-        self.parts: Parts = layout.build(context, folders)
-        context.panels.prepare(self.room, self._compute_bounds)
+        self.sources: list[tuple[str, str]] = []  # that pictures can be collected from now
+        self.parts: Parts = {}
+        layout = build_room(context.panels, self.room, wall.headline, *TOPICS)
+        with layout.pills:
+            self._build_pills()
+        self._build_figure(layout)
+        self._build_folds(layout)
+        context.panels.prepare(self.room, self._prepare)
         context.panels.on_open(self.room, self.on_open)
+
+    # --- layout
+    def _build_pills(self) -> None:
+        """A pill is in sight while a figure is large that it is of (the ``of-`` classes, style sheet)."""
+        p, panels = self.parts, self.context.panels
+
+        def menu(name: str, label: str, choices: list[Any], value: str, of: str) -> Any:
+            more = {"label": label, "filterable": False, "elem_id": f"fig-{name}", "elem_classes": of}
+            return build_menu(choices, value=value, **more)
+
+        p["shown"] = panels.add(
+            menu("shown", "Pictures", EXAMPLES, EXAMPLES[0][1], "of-cloud of-kl"), self._shown, "cloud"
+        )
+        p["how"] = gr.Radio(
+            ["UMAP", "PCA"], value="UMAP", label="Projection", elem_id="fig-how", elem_classes="switch of-cloud"
+        )
+        panels.add(HtmlButtons(elem_id="fig-run-pills", elem_classes="of-theorem of-overview"), run_pills, "run")
+        settings, setting = measurements.setting_choices(), Session().figures.setting
+        p["setting"] = menu("setting", "Setting", settings, setting, "of-settings")
+        p["run"] = menu("run", "Run", [SHIPPED_RUN], SHIPPED_RUN[1], "of-settings")
+        datasets = measurements.dataset_choices()
+        p["dataset"] = menu("dataset", "Dataset", datasets, Session().figures.dataset, "of-paper")
+        with build_drawer(self.room) as p["drawer"]:
+            self._build_drawer()
+
+    def _build_drawer(self) -> None:
+        """What is collected for the feature cloud."""
+        p = self.parts
+
+        def slider(name: str, label: str, low: int, high: int, value: int, info: str = "", step: int = 1) -> gr.Slider:
+            return gr.Slider(low, high, value, step=step, label=label, info=info or None, elem_id=f"fig-{name}")
+
+        choices = [("Drawn textures", TEXTURES)]
+        p["source"] = build_menu(choices, value=TEXTURES, label="Pictures of", filterable=False, elem_id="fig-source")
+        more = {"label": "Classes by name", "info": "none: six of them", "elem_id": "fig-names"}
+        p["names"] = build_menu(self.class_choices(TEXTURES), value=[], multiselect=True, **more)
+        p["each"] = slider("each", "Pictures of each", 2, 20, 6)
+        attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
+        p["attack"] = build_menu(attack_choices(), value=attack, label="Attack", filterable=False, elem_id="fig-attack")
+        p["budget"] = slider("budget", "Strength (/255)", 0, 16, budget, STRENGTH_INFO)
+        p["views"] = slider("views", "Crops of each picture", 16, 64, 32, step=16)
+        p["gather"] = gr.Button("Collect pictures", size="sm", variant="primary", elem_id="fig-gather")
+        p["stop"] = gr.Button("Stop", size="sm", visible=False, elem_id="fig-stop")
+
+    def _build_figure(self, layout: RoomLayout) -> None:
+        p, panels = self.parts, self.context.panels
+        with layout.figure:
+            aria = "The large figure of the wall"
+            large = PlotlyView(elem_id="fig-large", aria=aria, height=610, narrow_height=480)
+            p["large"] = panels.add(large, wall.draw, *TOPICS, first=True)
+            p["chips"] = panels.add(
+                MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud", first=True
+            )
+            panels.add(gr.HTML(elem_id="fig-caption"), wall.caption, *TOPICS, first=True)
+        with layout.details:
+            details = HtmlButtons(elem_id="fig-details")
+            p["details"] = panels.add(details, lambda session: wall.details(session, self.folders), *TOPICS, first=True)
+            p["lassoed"] = panels.add(gr.HTML(elem_id="fig-lassoed"), feature_cloud.lasso_says, "cloud")
+            choice = Choice(
+                *("fig", feature_cloud.chosen_pictures, feature_cloud.is_chosen, feature_cloud.points_table),
+                *("points.csv", "Selected points as CSV"),
+            )
+            p["lasso_buttons"] = ChosenButtons(self.context, self.folders, choice, "cloud")
+            panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "figures")
+
+    def _build_folds(self, layout: RoomLayout) -> None:
+        p, panels = self.parts, self.context.panels
+        with layout.folds:
+            with build_fold("How separability is measured", elem_id="fig-separability"):
+                panels.add(gr.HTML(elem_id="fig-separation"), feature_cloud.separability_table, "cloud")
+            p |= won_pictures.build(self.context, self.folders)
+            with build_fold("What each part adds", elem_id="fig-parts"):
+                panels.add(gr.HTML(elem_id="fig-components"), measurements.component_table, "figures")
+                self._build_measuring()
+            with build_fold("Every accuracy the paper prints", elem_id="fig-tables"):
+                with gr.Row(elem_classes="ask-row"):
+                    p["filters"] = {
+                        name: build_menu(
+                            *(choices,),
+                            value=measurements.DEFAULT_FILTERS[name],
+                            label=name.capitalize(),
+                            filterable=False,
+                            elem_id=f"fig-{name}-filter",
+                        )
+                        for name, choices in measurements.filters().items()
+                    }
+                p["printed"] = panels.add(gr.HTML(elem_id="fig-printed"), measurements.paper_table, "figures")
+
+    def _build_measuring(self) -> None:
+        """A small ablation of the setting in the pill, on drawn textures."""
+        p, most, budget = self.parts, small_ablations.MAX_PICTURES, SETTINGS["budget"]
+        gr.HTML("<h3>Measure the chosen setting on drawn textures, clean and under PGD</h3>")
+        with gr.Row(elem_classes="ask-row"):
+            info = "24 are few: the intervals are wide"
+            p["pictures"] = gr.Slider(4, most, 24, step=1, label="Pictures", info=info, elem_id="fig-pictures")
+            p["measured_budget"] = gr.Slider(
+                *(1, 16, budget.default), step=1, label=setting_title(budget), elem_id="fig-measured-budget"
+            )
+            p["measure"] = gr.Button("Measure this setting", size="sm", elem_id="fig-measure-setting")
+            p["stop_measuring"] = gr.Button("Stop", size="sm", visible=False, elem_id="fig-stop-measuring")
+
+    def _shown(self, session: Session) -> PanelValue:
+        """The menu of pictures: the stored examples, what was collected if it is on screen, and where more can be collected."""
+        one = session.figures.placed_cloud
+        stored = one is None or one.stored
+        own = [] if one is None or one.stored else [(one.cloud.title.partition(", Many")[0][:60], COLLECTED)]
+        value = EXAMPLE_PREFIX + (one.cloud.dataset if one else evaluation_page.EXAMPLES[0]) if stored else COLLECTED
+        more = [(f"Collect: {text}", name) for text, name in self.sources]
+        return gr.update(choices=[*own, *EXAMPLES, *more], value=value)
+
+    def class_choices(self, source: str) -> list[tuple[str, str]]:
+        """(text, name) of the classes of a dataset; none of a source that is not attacked now."""
+        counts = evaluation_page.class_counts(self.folders, source.removeprefix(DATASET_PREFIX))
+        return [(f"{name} ({count})", name) for name, count in counts.items()]
 
     # --- events
     def bind_events(self, own_tab: gr.Tab, form: Form, start_stream: StartStream) -> None:
@@ -59,22 +204,23 @@ class FiguresTab:
         sources_chosen, runs_chosen = (
             partial(gr.on, [p[name].input for name in names]) for names in (("source", "attack"), ("first", "second"))
         )
-        filters, sources = p["filters"].values(), [*of("cloud"), *(p[name] for name in layout.LIVE_CONTROLS)]
+        filters, live = p["filters"].values(), [p[name] for name in LIVE_CONTROLS]
         compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
-            (p["cloud"].hover, self.on_hover, [visitor], [said, p["mark"]]),
-            (p["cloud"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
-            (sources_chosen, self.pick_source, [visitor, p["source"], p["attack"]], sources),
+            (p["large"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
+            (
+                *(p["shown"].input, self.pick_pictures, [visitor, p["shown"]]),
+                [*of("cloud", "figures"), p["drawer"], p["source"], *live],
+            ),
+            (sources_chosen, self.pick_source, [visitor, p["source"], p["attack"]], live),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
-            (p["switch"].input, self.pick_pictures, [visitor, p["switch"]], [said, p["cloud"]]),
             (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
+            (p["dataset"].input, self.pick_dataset, [visitor, p["dataset"]], of("figures")),
             (runs_chosen, self.pick_compared, [visitor, p["first"], p["second"]], compared),
             (
                 partial(gr.on, [menu.input for menu in filters]),
-                self.on_filter,
-                [visitor, *filters],
-                [said, p["printed"]],
+                *(self.on_filter, [visitor, *filters], [said, p["printed"]]),
             ),
         ]
         for event, handler, inputs, outputs in quick:
@@ -84,23 +230,21 @@ class FiguresTab:
         self.context.bind_room(own_tab, *lists)
         for buttons in (p["lasso_buttons"], won):
             buttons.bind_events(form, start_stream, lists, self._lists)
-        self.opener.bind_event(p["lassoed"].click, self.open_picture)
+        self.opener.bind_event(p["details"].click, self.open_picture)
         self.opener.bind_event(p["won"].click, self.open_won)
-        self._bind_jobs()
+        self._bind_jobs(lists)
 
-    def _bind_jobs(self) -> None:
+    def _bind_jobs(self, lists: list[Any]) -> None:
         p, visitor = self.parts, self.context.visitor
-        asked = [p[n] for n in ("source", "classes", "each", "attack", "budget", "views", "names")]
-        cloud = StoppableJob(self.context, p["stop"], self.on_stopped)
-        near, outputs = [visitor, p["neighbours"]], self.context.outputs(p["stop"])
+        asked = [p[n] for n in ("source", "each", "attack", "budget", "views", "names")]
+        cloud, outputs = StoppableJob(self.context, p["stop"], self.on_stopped), self.context.outputs(p["stop"])
         gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
-        gathers.success(cloud.handler(self.jobs.run_umap_for_new, follows=True), near, outputs, **UMAP_EVENT)
-        cloud.bind_event(p["place"].click, self.jobs.run_umap, near, outputs, **UMAP_EVENT)
+        gathers.success(cloud.handler(self.jobs.run_umap, follows=True), visitor, outputs, **UMAP_EVENT)
         StoppableJob(self.context, p["stop_measuring"], self.on_stopped).bind_event(
             p["measure"].click,
             self.measure,
             [visitor, p["setting"], p["pictures"], p["measured_budget"]],
-            self.context.outputs(p["stop_measuring"], *(p[name] for name in ("source", "run", "first", "second"))),
+            self.context.outputs(p["stop_measuring"], *lists),
             **LONG_EVENT,
         )
 
@@ -114,8 +258,7 @@ class FiguresTab:
 
     # --- opening the room
     def on_open(self, session: Session) -> Updates:
-        """The room is opened: warm up UMAP, compute the bounds of Theorem 1, list the runs. The first time it shows a stored
-        cloud."""
+        """The room is opened: warm up UMAP, list the runs. The first time it shows a stored cloud."""
         self.jobs.worker.warm_up()
         if session.figures.placed_cloud is None:
             with suppress(DataError):
@@ -126,22 +269,31 @@ class FiguresTab:
         return lists
 
     def _lists(self, session: Session) -> Updates:
-        """The menus of the runs that are on the server now."""
-        lists = layout.run_lists(self.parts, self.folders, session.figures.run_folder)
+        """The menus of the runs and of the pictures that are on the server now."""
+        runs = [SHIPPED_RUN, *((name, name) for name in evaluation_page.run_names(self.folders))]
+        self.sources = source_choices(self.folders)
+        chosen = session.figures.run_folder
+        value = chosen if (chosen, chosen) in runs else evaluation_page.SHIPPED
+        lists = {
+            self.parts["source"]: gr.update(choices=self.sources),
+            self.parts["run"]: gr.update(choices=runs, value=value),
+        }
         return lists | won_pictures.open_menus(self.parts, self.folders, session)
 
     def _show_example(self, session: Session, dataset: str) -> None:
         """A stored cloud. Raises DataError: its file is missing or damaged."""
-        placed = evaluation_page.shipped_cloud(self.folders, dataset)
-        session.figures = replace(
-            session.figures, placed_cloud=placed, projection="UMAP", k=None, picture=None, lasso_points=()
-        )
+        session.figures = with_cloud(session.figures, evaluation_page.shipped_cloud(self.folders, dataset))
 
-    def _compute_bounds(self, session: Session) -> None:
+    def _prepare(self, session: Session) -> None:
+        """Compute what the large figure shows of the run on screen."""
         run, known = session.run, session.figures.theorem_bounds
-        if run is not None and (known is None or known[0] is not run):
+        if run is None:
+            return
+        if session.figures.shown == "theorem" and (known is None or known[0] is not run):
             made = run_figures.bounds_by_side(self.context.engine_of(session), run)
             session.figures = replace(session.figures, theorem_bounds=(run, made))
+        if session.figures.shown == "overview":
+            self.context.crop_views(session, sides_of(run)[-1])
 
     def _load_run_folder(self, session: Session, run: str) -> None:
         """Read the measurements of a run folder; "" are those shipped with this copy."""
@@ -149,15 +301,11 @@ class FiguresTab:
         session.figures = replace(session.figures, run_folder=run, ablation_points=found)
 
     # --- the cloud
-    def on_hover(self, visitor: str, event: gr.EventData) -> Updates:
-        session = self.context.sessions.get(visitor)
-        i = Mark.read(event_data(event), session).point
-        return {} if i is None else {self.parts["mark"]: feature_cloud.point_html(session, i)}
-
     def on_lasso(self, visitor: str, event: gr.EventData) -> Updates:
+        """Points were surrounded."""
         session = self.context.sessions.get(visitor)
         one = session.figures.placed_cloud
-        if one is None:
+        if one is None or session.figures.shown != "cloud":
             return {}
         chosen = selected_points(event, len(one.points.kind))
         session.figures = replace(session.figures, lasso_points=chosen)
@@ -165,7 +313,7 @@ class FiguresTab:
         return drawn | self.parts["lasso_buttons"].draw(session)
 
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
-        """A picture of the table was pressed: attack it again as in the cloud, and show it in all rooms."""
+        """The chosen picture: attack it again as in the cloud, and show it in *Inside*."""
         session = self.context.sessions.get(visitor)
         cloud = session.figures.placed_cloud and session.figures.placed_cloud.cloud
         if not isinstance(cloud, FeatureCloud):
@@ -181,7 +329,7 @@ class FiguresTab:
             names, label = cloud.names, int(cloud.label[n])
             return RunRequest(picture, names, settings, label, None, cloud.ids[n])
 
-        yield from self.opener.steps(session, find)
+        yield from self.opener.steps(session, find, "inside")
 
     def open_won(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """A picture that one run alone has right was pressed: show it in all rooms as that run had it."""
@@ -193,34 +341,43 @@ class FiguresTab:
         engine = self.context.engine_of(session)
         yield from self.opener.steps(session, lambda: won_pictures.request_of(session, engine, self.folders, n))
 
-    def pick_source(self, visitor: str, source: JsonValue, attack: JsonValue) -> Updates:
-        """What is attacked now has controls; a stored stream has its own pictures, attack and views, and a stored example
-        is shown at once."""
-        live, example = not is_stored(source), example_of(source)
-        updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in layout.LIVE_CONTROLS}
-        updates[self.parts["names"]] = gr.update(
-            interactive=live, value=[], choices=layout.class_choices(self.folders, str(source)) if live else []
-        )
+    def pick_pictures(self, visitor: str, name: JsonValue) -> Updates:
+        """A stored example is shown at once; of a dataset or a stream the drawer opens, where its pictures are collected."""
+        session, example = self.context.sessions.get(visitor), example_of(name)
         if example is not None:
-            session = self.context.sessions.get(visitor)
             self._show_example(session, example)
-            updates |= self.context.answer(session, self.room, "cloud")
-        return updates | {self.parts["budget"]: strength_update(attack, layout.STRENGTH_INFO, usable=live)}
+            return self.context.answer(session, self.room, "cloud", "figures")
+        shown = {self.parts["shown"]: self._shown(session)}
+        if name not in [known for _, known in self.sources]:
+            return shown
+        chosen = {self.parts["drawer"]: gr.update(open=True), self.parts["source"]: gr.update(value=name)}
+        return shown | chosen | self.pick_source(visitor, name, SETTINGS["attack"].default)
+
+    def pick_source(self, visitor: str, source: JsonValue, attack: JsonValue) -> Updates:
+        """What is attacked now has controls; a stored stream has its own pictures, attack and views."""
+        live = not is_stored(source)
+        updates: Updates = {self.parts[name]: gr.update(interactive=live) for name in LIVE_CONTROLS}
+        choices = self.class_choices(str(source)) if live else []
+        updates[self.parts["names"]] = gr.update(interactive=live, value=[], choices=choices)
+        return updates | {self.parts["budget"]: strength_update(attack, STRENGTH_INFO, usable=live)}
 
     def pick_projection(self, visitor: str, projection: JsonValue) -> Updates:
         known = projection in ("PCA", "UMAP")
         return self._change(self.context.sessions.get(visitor), "cloud", projection=projection) if known else {}
-
-    def pick_pictures(self, visitor: str, pictures: JsonValue) -> Updates:
-        session = self.context.sessions.get(visitor)
-        session.figures = replace(session.figures, pictures=pictures is True)
-        return self.context.panels.draw_only(session, [self.parts["cloud"]])
 
     # --- measurements
     def pick_run(self, visitor: str, run: str | None) -> Updates:
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, run or "")
         return {self.context.error_banner: "", **self.context.answer(session, self.room, "figures")}
+
+    def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:
+        known = setting in [name for _, name in measurements.setting_choices()]
+        return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
+
+    def pick_dataset(self, visitor: str, dataset: JsonValue) -> Updates:
+        known = dataset in measurements.dataset_choices()
+        return self._change(self.context.sessions.get(visitor), "figures", dataset=dataset) if known else {}
 
     def pick_compared(self, visitor: str, first: JsonValue, second: JsonValue) -> Updates:
         """Two measurements were chosen: the pictures that the first alone has right. A second one that is not of the same
@@ -233,10 +390,6 @@ class FiguresTab:
         drawn = self.context.panels.draw_only(session, [self.parts["won"]])
         drawn |= {self.parts["second"]: gr.update(value=second)}
         return {self.context.error_banner: ""} | drawn | self.parts["won_buttons"].draw(session)
-
-    def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:
-        known = setting in small_ablations.VALUES
-        return self._change(self.context.sessions.get(visitor), "figures", setting=setting) if known else {}
 
     def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
         """Measure a small ablation, then show its run in the list of runs."""

@@ -44,7 +44,7 @@ def build(context: AppContext, folders: DataFolders) -> Parts:
         "change. The pictures go out as every other choice does."
     )
     parts: Parts = {}
-    with build_fold("Which pictures does one run have right and another not?", lead, elem_id="fig-won"):
+    with build_fold("Which pictures does one run win?", lead, elem_id="fig-won"):
         with gr.Row(elem_classes="ask-row"):
             for name, label in (("first", "Right in"), ("second", "Wrong in")):
                 parts[name] = build_menu([], label=label, elem_id=f"fig-{name}")

@@ -24,26 +24,32 @@ class Compared:
     images: tuple[str, ...]
 
 
+#: The figures of the wall, in the order of their tiles.
+FIGURES = ("cloud", "kl", "theorem", "settings", "paper", "overview")
+
+
 @dataclass(frozen=True)
 class FiguresState:
-    """``projection`` is "PCA" or "UMAP"; ``pictures``: whether they are drawn under their points; ``k`` the selected class of
-    the cloud, ``picture`` one of its pictures,
-    ``lasso_points`` the selected points; ``released_class``: the class of the selection of all tabs that was deselected
-    here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of ``run_folder`` ("": those
-    shipped with this copy). ``compared``: two runs, picture by picture. ``filters`` of the paper's table by name; those without an entry have their first value."""
+    """``shown``: one of ``FIGURES``. ``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one
+    of its pictures, ``point`` one of its points, ``lasso_points`` those inside the lasso; ``released_class``: the class of the selection
+    of all rooms that was deselected here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of
+    ``run_folder`` ("": those shipped with this copy). ``compared``: two runs, picture by picture. ``setting`` and ``dataset``: of the
+    figures of measurements; ``filters`` of the paper's table by name; those without an entry have their first value."""
 
+    shown: str = FIGURES[0]
     placed_cloud: PlacedCloud | None = None
-    projection: str = "PCA"
-    pictures: bool = False
+    projection: str = "UMAP"
     k: int | None = None
     picture: int | None = None
+    point: int | None = None
     lasso_points: tuple[int, ...] = ()
     released_class: int | None = None
     theorem_bounds: tuple[Run, dict[str, TheoremBounds]] | None = None
     run_folder: str = ""
     ablation_points: tuple[AblationPoint, ...] = ()
     compared: Compared | None = None
-    setting: str = "transported_mass"
+    setting: str = "step_back"
+    dataset: str = "DTD"
     filters: dict[str, str] = field(default_factory=dict)
 
 

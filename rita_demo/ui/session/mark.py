@@ -7,14 +7,14 @@ from typing import Any, cast
 from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records.json_value import JsonValue
-from rita_demo.ui.session.figures_state import selected_class
+from rita_demo.ui.session.figures_state import FIGURES, selected_class
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 #: What another step changes.
 STEP_TOPICS = ("step", "inside", "crops")
 #: What a selection may change.
-SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "cloud")
+SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "cloud", "figures")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Mark:
     point: int | None = None  # of the feature cloud
     cloud_k: int | None = None  # a class, as the cloud numbers it
     chip: int | None = None  # the same, by its button: the selected one is deselected
+    figure: int | None = None  # of the wall
 
     @classmethod
     def read(cls, named: Mapping[str, JsonValue], session: Session) -> "Mark":
@@ -52,7 +53,7 @@ def _ranges(session: Session, history: MemoryTable) -> dict[str, tuple[int, int]
     """The first number of each name, and the one after the last."""
     run, cloud, stream, k = session.run, session.figures.placed_cloud, session.stream, session.selection.k
     first = int(history is stream.history)  # of a stream the moments after a picture
-    known = {"moment": (first, len(history.moments)), "picture": (1, stream.decided + 1)}
+    known = {"moment": (first, len(history.moments)), "picture": (1, stream.decided + 1), "figure": (0, len(FIGURES))}
     known |= dict.fromkeys(("slot", "memory_k"), (0, 10**6))  # _held looks for them
     if run is not None:
         sentences = run.class_prompts.prompts
@@ -110,14 +111,17 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
             picture = int(cloud.points.picture[i])
             if picture < 0:
                 return _select_in_cloud(session, int(cloud.points.label[i]), None)
-            return _select_in_cloud(session, int(cloud.cloud.label[picture]), picture)
+            return _select_in_cloud(session, int(cloud.cloud.label[picture]), picture, i)
         case Mark(chip=int(k)) if k == selected_class(session):
-            session.figures = replace(session.figures, k=None, picture=None, released_class=at.k)
+            session.figures = replace(session.figures, k=None, picture=None, point=None, released_class=at.k)
             return ("cloud",)
+        case Mark(figure=int(n)):
+            session.figures = replace(session.figures, shown=FIGURES[n])
+            return ("cloud", "figures")
         case Mark(chip=int(k)):
             return _select_in_cloud(session, k, None)
         case Mark(cloud_k=int(k)):
-            return _select_in_cloud(session, k, session.figures.picture)
+            return _select_in_cloud(session, k, session.figures.picture, session.figures.point)
     return ()
 
 
@@ -144,11 +148,11 @@ def _select_stored_view(session: Session, mark: Mark) -> tuple[str, ...]:
     return _selected(session, "memory", "class", "view", "side", **changes)
 
 
-def _select_in_cloud(session: Session, k: int, picture: int | None) -> tuple[str, ...]:
-    """Select a class of the cloud, and one of its pictures; the class in every room, if the run has it."""
+def _select_in_cloud(session: Session, k: int, picture: int | None, point: int | None = None) -> tuple[str, ...]:
+    """Select a class of the cloud, one of its pictures and of that a point; the class in every room, if the run has it."""
     cloud, known = session.figures.placed_cloud, session.run.class_prompts.names if session.run else ()
     assert cloud is not None
-    name, figures = cloud.cloud.names[k], replace(session.figures, k=k, picture=picture)
+    name, figures = cloud.cloud.names[k], replace(session.figures, k=k, picture=picture, point=point)
     if name not in known:
         session.figures = replace(figures, released_class=session.selection.k)
         return ("cloud",)

@@ -21,6 +21,7 @@ const QUIET = 150; // ms without a new figure: Gradio sends them one by one
 alt.id = element.id + "-alt";
 figure.setAttribute("aria-describedby", alt.id);
 figure.setAttribute("aria-label", fixed.aria);
+const title = () => plot.layout?.meta?.title || fixed.aria; // one view may show several figures
 
 const isDark = () =>
   document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
@@ -40,12 +41,12 @@ function framed() {
   layout.margin = { ...layout.margin, t: t + 2 * LINE };
   layout.height += 2 * LINE;
   const name = { xref: "paper", yref: "paper", x: 0, xshift: 8 - l, xanchor: "left", y: 1, yanchor: "bottom", yshift: t + 6 };
-  const title = { ...name, text: `<b>${fixed.aria.replace(/</g, "&lt;")}</b>`, font: { size: 15 }, showarrow: false };
-  layout.annotations = [...(layout.annotations || []), title];
+  const heading = { ...name, text: `<b>${title().replace(/</g, "&lt;")}</b>`, font: { size: 15 }, showarrow: false };
+  layout.annotations = [...(layout.annotations || []), heading];
   const plain = caption.replace(/&/g, "&amp;").replace(/</g, "&lt;");
   addBelow(layout, [meta.below, plain].filter(Boolean).join("   "), { bottom: b, left: l });
   layout.paper_bgcolor = getComputedStyle(document.body).getPropertyValue("--rita-surface") || "#ffffff";
-  const filename = "rita-" + fixed.aria.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+  const filename = "rita-" + title().toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
   const figure = { data: plot.data, layout, config: { staticPlot: true } };
   return { figure, size: { width: layout.width, height: layout.height }, filename };
 }
@@ -133,6 +134,7 @@ function paint() {
   const { data, layout } = JSON.parse(recoloured(props.value));
   const meta = layout.meta || {};
   alt.textContent = meta.alt || "";
+  figure.setAttribute("aria-label", meta.title || fixed.aria);
   const high = Math.max(height, meta.height || 0);
   figure.style.height = high > height ? `${high}px` : "";
   fit({ data, layout }, width / LARGER, high);
@@ -159,13 +161,6 @@ function listen() {
   if (plot.dataset.listening) return;
   plot.dataset.listening = "yes";
   plot.on("plotly_click", (e) => e.points?.length && click(e.points[0].customdata));
-  let over = "";
-  plot.on("plotly_hover", (e) => {
-    const now = e.points?.length ? marked(e.points[0].customdata) : null;
-    const key = JSON.stringify(now);
-    if (now && key !== over) trigger("hover", now);
-    over = key;
-  });
   plot.on("plotly_selected", (e) => {
     const points = (e?.points || []).slice(0, 4096).map((p) => listed(p.customdata)[0]);
     trigger("select", { points });

@@ -48,16 +48,15 @@ FIGURE_HEAD = f"<script>window.ritaFigure = (element, props, trigger, watch, fix
 
 def figure_script(**constants: Any) -> str:
     """The script of one figure; ``aria``, ``height``, ``narrow_height`` and ``empty`` as in :class:`PlotlyView`."""
-    # "hover" is no event of Gradio's: it can be bound only if its name stands in quotes in this text
-    return with_constants("/* may trigger 'hover' */ ritaFigure(element, props, trigger, watch, fixed);", **constants)
+    return with_constants("ritaFigure(element, props, trigger, watch, fixed);", **constants)
 
 
 class PlotlyView(JsonWidget):
-    """A Plotly figure that reports ``click``, ``hover`` and ``select`` to Python.
+    """A Plotly figure that reports ``click`` and ``select`` to Python.
 
     Args:
         value: a :class:`Figure`, its dict or JSON, or None (then ``empty`` is shown).
-        aria: what the figure shows, its accessible name.
+        aria: what the figure shows, its accessible name; ``title`` of a figure's meta takes its place.
         height: pixels, reserved before there is a figure, so that the page does not jump.
         narrow_height: pixels when the view is narrower than 560; ``height`` if None.
         empty: the sentence shown while there is no figure.

@@ -18,10 +18,10 @@ from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.records.measurement import AblationPoint
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.figures import feature_cloud, measurements, run_figures
+from rita_demo.ui.figures import feature_cloud, measurements, run_figures, wall
 from rita_demo.ui.figures import jobs as figures_jobs
 from rita_demo.ui.figures.tab import FiguresTab
-from rita_demo.ui.session.figures_state import selected_class
+from rita_demo.ui.session.figures_state import FIGURES, selected_class
 from rita_demo.ui.session.session import STORY
 from rita_demo.ui.widgets import setting_controls
 from tests.plots.clouds import make_cloud
@@ -80,43 +80,100 @@ def client(tab: FiguresTab, tmp_path, monkeypatch) -> FiguresClient:
     return FiguresClient(tab)
 
 
-def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_tabs(client: FiguresClient) -> None:
+NAMED = ["banded", "gauzy", "porous"]
+
+
+def test_pictures_are_collected_shown_with_pca_then_umap_and_one_opens_in_all_rooms(client: FiguresClient) -> None:
     jobs, parts = client.tab.jobs, client.tab.parts
-    session, job = client.session, jobs.collect(client.name, "dataset:textures", 3, 2, "pgd", 4, 16)
+    session, job = client.session, jobs.collect(client.name, "dataset:textures", 2, "pgd", 4, 16, NAMED)
     updates = [drawn(client.tab, session, update) for update in job]
     assert "picture 1 of 6" in updates[0][client.context.status]
     cloud = client.session.figures.placed_cloud.cloud
-    assert len(cloud.ids) == 6
+    assert (len(cloud.ids), cloud.names) == (6, tuple(NAMED))
     first, end = updates[-2:]
-    assert first[parts["cloud"]].layout.annotations[2].text.startswith("PCA")
+    assert first[parts["large"]].layout.meta["alt"].startswith("PCA")
     assert "silhouette" in str(end)
-    assert cloud.title in first[parts["cloud"]].layout.meta["caption"]  # below a saved figure
-    *_, placed = jobs.run_umap_for_new(client.name, 7)
-    figure = drawn(client.tab, client.session, placed)[parts["cloud"]]
-    assert figure.layout.annotations[2].text.startswith("UMAP, 7 neighbours")
-    assert set(figure.data[0].y) == {7.0}
-    assert parts["cloud"] in client.tab.pick_projection(client.name, "PCA")
+    assert "36" not in first[parts["large"]].layout.meta["caption"]
+    assert cloud.title.partition(",")[0] in first[parts["large"]].layout.meta["caption"]  # below a saved figure
+    *_, placed = jobs.run_umap(client.name)
+    figure = drawn(client.tab, client.session, placed)[parts["large"]]
+    assert figure.layout.meta["alt"].startswith("UMAP, 15 neighbours")
+    assert set(figure.data[0].y) == {15.0}
+    assert list(jobs.run_umap(client.name)) == [], "it is placed already"
+    assert parts["large"] in client.tab.pick_projection(client.name, "PCA")
     assert feature_cloud.projection_shown(client.session) == "PCA"
     assert list(client.tab.open_picture(client.name, event(picture=99))) == []
     updates = list(client.tab.open_picture(client.name, event(picture=4)))
-    assert any(client.tab.opener.tabs in update for update in updates)
+    assert any(update.get(client.tab.opener.tabs, {}).get("selected") == "inside" for update in updates)
     run = client.session.run
     assert run.class_prompts.names == cloud.class_prompts.names
     assert run.label == cloud.label[4]
     assert np.allclose(run.attacked.encoded_views.features[0], cloud.attacked[4], atol=1e-6), "attacked again alike"
 
 
+def test_six_classes_are_collected_where_none_is_named_and_nothing_attacked_is_said_to_be(
+    client: FiguresClient,
+) -> None:
+    list(client.tab.jobs.collect(client.name, "dataset:textures", 2, "pgd", 0, 16))
+    cloud = client.session.figures.placed_cloud.cloud
+    assert (len(cloud.ids), len(cloud.names)) == (12, 6)
+    assert cloud.pictures_name == "clean pictures"
+    assert feature_cloud.cloud_headline(client.session).startswith("Without an attack ")
+
+
 def test_a_failed_collection_keeps_the_previous_cloud(client: FiguresClient) -> None:
     client.collected()
     before = client.session.figures
-    for source, classes in (("../x/y", 3), ("dataset:textures", 1), ("dataset:textures", "many")):
+    for source, each in (("../x/y", 2), ("dataset:textures", 10**4), ("dataset:textures", "many")):
         with pytest.raises(DemoError):
-            list(client.tab.jobs.collect(client.name, source, classes, 2, "pgd", 4, 16))
+            list(client.tab.jobs.collect(client.name, source, each, "pgd", 4, 16))
     assert client.session.figures is before
     client.session.figures = type(before)()
-    assert list(client.tab.jobs.run_umap_for_new(client.name, 5)) == []
-    with pytest.raises(DemoError, match="nothing to place"):
-        list(client.tab.jobs.run_umap(client.name, 5))
+    assert list(client.tab.jobs.run_umap(client.name)) == []
+
+
+def test_one_figure_of_the_wall_is_large_and_only_that_is_drawn(client: FiguresClient) -> None:
+    parts, large = client.tab.parts, client.tab.parts["large"]
+    for n, name in enumerate(FIGURES):
+        updates = chosen(client.tab, client.name, figure=n)
+        assert client.session.figures.shown == name
+        figure, title = updates[large], wall.WALL[name].title
+        assert figure.meta["title"] == title
+        assert figure.meta["kind"] != "empty"
+        head = str(updates[next(one for one in updates if getattr(one, "elem_id", "") == "figures-headline")])
+        words = re.sub("<[^>]+>", "", head)
+        assert len(words.split()) <= 20, words
+        assert re.search(r"\d", words), words
+        assert f"data-wall='{name}'" in updates[parts["details"]]
+        tiles = str(wall.tiles(client.session))
+        assert title not in tiles
+        assert tiles.count("<button") == len(FIGURES) - 1
+        assert tiles.count('tabindex="0"') == 1, "one tab stop"
+    assert chosen(client.tab, client.name, figure=len(FIGURES)) == {}
+    assert client.session.figures.shown == FIGURES[-1]
+
+
+def test_the_chosen_point_tells_what_became_of_its_picture(client: FiguresClient, tmp_path) -> None:
+    client.collected()
+    one = client.session.figures.placed_cloud
+    marks, folders = client.points(), client.tab.folders
+    view = int(np.flatnonzero((marks.kind == "view") & (marks.picture == 1))[2])
+    chosen(client.tab, client.name, point=view)
+    said = feature_cloud.cloud_details(client.session, folders)
+    assert "&lt;b&gt;dotted&lt;/b&gt;, crop 3" in said
+    assert "data:image/jpeg" in said
+    near, crops = analysis.nearest_classes(one.cloud, 1)
+    assert f"{np.bincount(near).max()} of the 5 clean pictures nearest to the attacked picture are" in said
+    assert f"{np.bincount(crops).max()} of its 4 crops lie nearest to" in said
+    shares = [round(100 * row.purity) for row in one.separability[:3]]
+    for share in shares:
+        assert f'<span class="number">{share}</span>' in said
+    assert f"Under attack {shares[1]} of 100 neighbours" in feature_cloud.cloud_headline(client.session)
+    bare = replace(one, cloud=replace(one.cloud, thumbs=None, dataset="caltech101", settings=RECOMMENDED))
+    client.session.figures = replace(client.session.figures, placed_cloud=bare)
+    said = feature_cloud.cloud_details(client.session, folders)
+    assert "says where Caltech101 belongs" in said
+    assert "Open in Inside" not in said
 
 
 def test_a_point_selects_its_class_in_every_tab_that_has_it(client: FiguresClient) -> None:
@@ -127,7 +184,7 @@ def test_a_point_selects_its_class_in_every_tab_that_has_it(client: FiguresClien
     assert client.session.selection.k == 2  # "woven" in the story
     assert selected_class(client.session) == 0
     assert client.session.figures.picture == marks.picture[woven]
-    assert client.tab.parts["brackets"] in updates
+    assert client.tab.parts["large"] in updates
     dotted = int(np.flatnonzero((marks.kind == "attacked") & (marks.label == 1))[0])
     chosen(client.tab, client.name, point=dotted)  # a class the story does not have
     assert client.session.selection.k == 2
@@ -145,33 +202,30 @@ def test_a_class_selected_in_another_tab_is_highlighted_and_cleared_by_its_chip(
     assert selected_class(client.session) == 2
 
 
-def test_hover_and_lasso_show_thumbnail_and_counts(client: FiguresClient) -> None:
+def test_the_lasso_counts_points_and_pictures(client: FiguresClient) -> None:
     client.collected()
     marks, parts = client.points(), client.tab.parts
-    held = int(np.flatnonzero((marks.kind == "cached") & (marks.label == 1))[0])
-    said = client.tab.on_hover(client.name, event(point=held))[parts["mark"]]
-    assert "data:image/jpeg" in said
-    assert "<h3>lined</h3>" in said  # what the picture shows
-    assert "stored under &lt;b&gt;dotted&lt;/b&gt;" in said  # what the memory took it for
     chosen = np.flatnonzero(marks.kind == "attacked")[:4].tolist()
-    said = client.tab.on_lasso(client.name, event(points=[*chosen, 10**9, "x", None]))[parts["lassoed"]]
-    assert "Selected: 4 points" in said
-    assert said.count("<button") == 4
-    assert 'data-picture="0"' in said
+    drawn = client.tab.on_lasso(client.name, event(points=[*chosen, 10**9, "x", None]))
+    assert "4 points of 4 pictures" in drawn[parts["lassoed"]]
+    assert drawn[parts["lasso_buttons"].table]["visible"]
+    client.session.figures = replace(client.session.figures, shown="kl")
+    assert client.tab.on_lasso(client.name, event(points=chosen)) == {}, "only the cloud has a lasso"
 
 
-def test_pictures_are_drawn_on_a_switch_that_rests_where_they_are_not_at_hand(client: FiguresClient) -> None:
-    client.collected()
-    one, cloud = client.session.figures.placed_cloud, client.tab.parts["cloud"]
-    assert feature_cloud.picture_switch(client.session)["interactive"] is True
-    shown = client.tab.pick_pictures(client.name, True)[cloud]
-    assert [image["source"] for image in shown.layers["images"]] == list(feature_cloud.pictures_of(one))
-    for value in (False, None, "true", 1):
-        assert client.tab.pick_pictures(client.name, value)[cloud].layers["images"] == []
-    without = replace(one, cloud=replace(one.cloud, thumbs=None))
-    client.session.figures = replace(client.session.figures, placed_cloud=without, pictures=True)
-    assert feature_cloud.picture_switch(client.session)["interactive"] is False
-    assert feature_cloud.draw_cloud(client.session).layers["images"] == []
+def test_the_menu_of_pictures_shows_an_example_or_opens_the_drawer(client: FiguresClient) -> None:
+    parts = client.tab.parts
+    shown = client.tab._shown(client.session)
+    assert shown["value"] == "example:textures"
+    live = client.tab.pick_pictures(client.name, "dataset:textures")
+    assert live[parts["drawer"]]["open"] is True
+    assert live[parts["source"]]["value"] == "dataset:textures"
+    assert live[parts["shown"]]["value"] == "example:textures", "until others are collected"
+    for forged in ("dataset:../x", None, 7, ["x"]):
+        assert list(client.tab.pick_pictures(client.name, forged)) == [parts["shown"]]
+    client.tab.pick_pictures(client.name, "example:dtd")
+    assert client.session.figures.placed_cloud.cloud.dataset == "dtd"
+    assert client.session.figures.picture is not None, "a story is told at once"
 
 
 def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: FiguresClient) -> None:
@@ -191,8 +245,7 @@ def test_a_stored_stream_has_no_use_for_the_controls_of_the_attack(client: Figur
 
 
 def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
-    client.context.crop_views(client.session, "attacked")
-    figure = run_figures.draw_overview(client.session)
+    figure = chosen(client.tab, client.name, figure=FIGURES.index("overview"))[client.tab.parts["large"]]
     run = client.session.run
     best = run.class_prompts.names[run.attacked.trace.verdict.label]
     assert best in figure.meta["alt"]
@@ -203,11 +256,11 @@ def test_the_overview_shows_the_run_on_screen(client: FiguresClient) -> None:
     assert len(widths) <= plan.size
 
 
-@pytest.mark.parametrize("bad", [{}, {"chip": 99}, {"cloud_k": "x"}, {"point": 1e9}])
+@pytest.mark.parametrize("bad", [{}, {"chip": 99}, {"cloud_k": "x"}, {"point": 1e9}, {"figure": -1}, {"figure": "x"}])
 def test_forged_events_change_nothing(client: FiguresClient, bad: dict) -> None:
     client.collected()
     before = (client.session.figures, client.session.selection)
-    assert client.tab.on_hover(client.name, event(**bad)) == chosen(client.tab, client.name, **bad) == {}
+    assert chosen(client.tab, client.name, **bad) == {}
     client.tab.pick_projection(client.name, bad)
     client.tab.pick_setting(client.name, "nothing")
     assert (client.session.figures, client.session.selection) == before
@@ -216,8 +269,6 @@ def test_forged_events_change_nothing(client: FiguresClient, bad: dict) -> None:
 def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> None:
     client.collected()
     rows = client.session.figures.placed_cloud.separability
-    assert "come apart again:" in feature_cloud.separability_text(rows)
-    assert "do not come apart" in feature_cloud.separability_text((rows[0], rows[3], rows[2], rows[1]))
     table = feature_cloud.separability_table(client.session)
     for said in (
         f"{rows[3].silhouette:.3f}",
@@ -225,31 +276,38 @@ def test_the_separability_text_matches_the_numbers(client: FiguresClient) -> Non
         "100 % can be reached",
     ):  # 5 pictures per class
         assert said in table
-    list(client.tab.jobs.collect(client.name, "dataset:textures", 4, 1, "pgd", 4, 16))
-    assert "Cannot be measured: one picture per class" in feature_cloud.says(client.session)
+    list(client.tab.jobs.collect(client.name, "dataset:textures", 1, "pgd", 4, 16, NAMED))
+    assert "collect at least 2 of each" in feature_cloud.cloud_headline(client.session)
+    assert "bars" not in feature_cloud.cloud_details(client.session, client.tab.folders)
 
 
-def test_theorem_1_is_drawn_in_numbers_when_the_tab_opens_and_classes_can_be_selected(client: FiguresClient) -> None:
-    figure = client.opened[client.tab.parts["brackets"]]
+def theorem(client: FiguresClient) -> Any:
+    """The figure, chosen from the wall."""
+    return chosen(client.tab, client.name, figure=FIGURES.index("theorem"))[client.tab.parts["large"]]
+
+
+def test_theorem_1_is_drawn_in_numbers_when_it_is_chosen_and_classes_can_be_selected(client: FiguresClient) -> None:
+    assert client.session.figures.theorem_bounds is None, "what is not shown costs nothing"
+    figure = theorem(client)
     assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
-    said = run_figures.theorem_text(client.session)
-    assert "Yes: twice the exact cost lies between its bounds in all 4 classes where it is computed on both" in said
+    assert run_figures.theorem_headline(client.session) == "Both bounds hold for 4 of 4 classes."
     run, bounds = client.session.figures.theorem_bounds
     above = {side: replace(b, exact=b.upper + 1) for side, b in bounds.items()}
     client.session.figures = replace(client.session.figures, theorem_bounds=(run, bounds | {"clean": above["clean"]}))
-    assert "clean in 0 of 4, attacked in 4 of 4 classes" in run_figures.theorem_text(client.session)
-    for b in bounds.values():
-        widths = sorted(float(b.upper[k] - b.lower[k]) for k in range(len(b.lower)))
-        middle = (widths[1] + widths[2]) / 2  # of four classes
-        assert f"{middle:.4f} wide in the median class and {widths[-1]:.4f} in the widest" in said
+    assert run_figures.theorem_headline(client.session) == "Both bounds hold for 0 of 4 classes."
     chosen(client.tab, client.name, k=1)
     assert client.session.selection.k == 1
+    said = run_figures.theorem_details(client.session, client.tab.folders)
+    assert f"<h3>{run.class_prompts.names[1]}</h3>" in said
+    for side in ("clean", "attacked"):
+        assert f"{bounds[side].lower[1]:.4f}" in said
+        assert f"{bounds[side].upper[1]:.4f}" in said
 
 
-def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: FiguresClient, failed_run: Run) -> None:
-    brackets = client.tab.parts["brackets"]
+def test_theorem_1_updates_when_a_run_finishes_while_it_is_visible(client: FiguresClient, failed_run: Run) -> None:
+    theorem(client)
     client.session.show(failed_run)
-    figure = drawn(client.tab, client.session, client.context.changed(client.session, "run"))[brackets]
+    figure = drawn(client.tab, client.session, client.context.changed(client.session, "run"))[client.tab.parts["large"]]
     shown = run_figures.shown_classes(failed_run, client.session.selection.k)
     assert [int(k) for k, _ in figure.data[-1].customdata] == shown
     assert client.session.figures.theorem_bounds[0] is failed_run
@@ -261,6 +319,31 @@ def test_theorem_1_updates_when_a_run_finishes_while_the_tab_is_visible(client: 
     assert client.session.figures.theorem_bounds[0] is newer
 
 
+def test_settings_are_ordered_by_how_far_they_move_rita(client: FiguresClient) -> None:
+    assert client.tab.pick_setting(client.name, "nothing") == {}
+    client.tab.pick_setting(client.name, "step_back")
+    assert "RITA keeps 68 to 86 of 100 under PGD 4/255" in measurements.settings_headline(client.session)
+    said = measurements.settings_details(client.session, client.tab.folders)
+    spans = [int(span) for span in re.findall(r"<dd>(\d+)</dd>", said)]
+    assert spans == sorted(spans, reverse=True)
+    assert (spans[0], spans[-1]) == (18, 0)
+    assert "an attack that leaves CLIP right turns its gain around" in said
+    assert "n = 120" in said
+    for name in (measurements.MODELS, measurements.TIMES):
+        client.tab.pick_setting(client.name, name)
+        assert measurements.draw_settings(client.session).meta["alt"]
+
+
+def test_printed_and_measured_accuracies_are_of_the_chosen_dataset(client: FiguresClient) -> None:
+    for dataset in ("DTD", "Caltech101"):
+        client.tab.pick_dataset(client.name, dataset)
+        pairs = measurements.paper_pairs(client.session)
+        assert {printed.dataset for printed, _ in pairs} == {dataset}
+        assert {one.dataset.partition(":")[0] for _, one in pairs} == {dataset.lower()}
+        assert "RITA" in measurements.paper_headline(client.session)
+    assert client.tab.pick_dataset(client.name, "../x") == {}
+
+
 @pytest.mark.slow
 def test_a_small_ablation_is_measured_drawn_and_stays_in_the_list(client: FiguresClient, monkeypatch) -> None:
     monkeypatch.setitem(small_ablations.VALUES, "slots", (1, 3))  # each value costs time
@@ -269,12 +352,12 @@ def test_a_small_ablation_is_measured_drawn_and_stays_in_the_list(client: Figure
     assert client.session.figures.run_folder == small_ablations.RUN_FOLDER
     assert updates[-1][client.tab.parts["run"]]["value"] == small_ablations.RUN_FOLDER
     printed = drawn(client.tab, client.session, updates[-1])[client.tab.parts["printed"]]
-    figure = measurements.draw_sweep(client.session)
+    figure = measurements.draw_settings(client.session)
     assert list(figure.layout.xaxis.ticktext) == ["1", "3"]
     assert "n = 4" in measurements.component_table(client.session)
     client.tab.pick_run(client.name, "")
     assert {point.cell.n for point in client.session.figures.ablation_points} == {60}, "what came with this copy"
-    opened = client.tab.pick_run(client.name, small_ablations.RUN_FOLDER)
+    opened = drawn(client.tab, client.session, client.tab.pick_run(client.name, small_ablations.RUN_FOLDER))
     assert opened[client.tab.parts["printed"]] == printed  # the table follows the run
     assert len(client.session.figures.ablation_points) > 4
     with pytest.raises(DemoError):
@@ -337,6 +420,6 @@ def test_the_paper_table_shows_a_newly_opened_run_and_what_it_measured_meanwhile
     before = open_room(client.tab, client.name)
     assert ("measured", "measured") in before[parts["run"]]["choices"]
     assert "61.0 %" not in before[parts["printed"]]
-    assert "61.0 %" in client.tab.pick_run(client.name, "measured")[parts["printed"]]
+    assert "61.0 %" in drawn(client.tab, client.session, client.tab.pick_run(client.name, "measured"))[parts["printed"]]
     measured.append(point("mine", 62.0, attack="none", slots=5))
     assert "62.0 %" in open_room(client.tab, client.name)[parts["printed"]]

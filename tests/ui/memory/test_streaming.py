@@ -25,7 +25,7 @@ from rita_demo.evaluation.pictures import collect
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.figures.layout import run_lists
+from rita_demo.ui.figures.tab import source_choices
 from rita_demo.ui.memory import answers, dataset_download, panels
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session import stream_history
@@ -121,8 +121,7 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
     client = StreamClient(build_tab(MemoryTab, ENGINE, folders=folders))
     sentence = "1 file is no picture by its name and is skipped: dotted/notes.txt."
     assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in dataset_download.dataset_choices(folders)
-    sources = run_lists({"source": "source", "run": "run"}, folders, "")["source"]["choices"]
-    assert (f"mine, attacked now. {sentence}", "dataset:mine") in sources
+    assert (f"mine. {sentence}", "dataset:mine") in source_choices(folders)
     client.stream(dataset="mine", traffic="clean")
     assert client.view.decided == 3
     assert "Left out, because they cannot be opened: dotted/2.jfif." in answers.who_is_right(client.shown)
