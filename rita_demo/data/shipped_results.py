@@ -11,9 +11,10 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import DriftRow, PaperResult
+from rita_demo.records.measurement import LADDER as PARTS
+from rita_demo.records.measurement import DriftRow, LadderRow, PaperResult
 
-R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow)
+R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow, LadderRow)
 _FOLDER = ASSETS / "measured"
 #: Every method against every attacker on the split ``test``; docs/results.md has the commands.
 ATTACKERS = _FOLDER / "attackers.csv"
@@ -23,10 +24,14 @@ ARENA = _FOLDER / "arena.csv"
 EXAMPLES = _FOLDER / "examples.csv"
 #: Drift of features without and with an attack, written by ``python -m tools.story.drift``.
 DRIFT = _FOLDER / "drift.csv"
+#: Which part of RITA has which attacked picture right, written by ``python -m tools.story.ladder``.
+LADDER = _FOLDER / "ladder.csv"
+#: Every defence on the split ``val``, by which the Story chooses one; docs/results.md has the commands.
+CHOICE = _FOLDER / "choice.csv"
 #: Ablations on DTD and Caltech101, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("steps", "n", "missing"), int),
+    **dict.fromkeys(("steps", "n", "missing", *PARTS), int),
     **dict.fromkeys(("accuracy", "low", "high", "rita_margin", "crop_offset", "noise"), float),
     **dict.fromkeys(("budget", "class_names"), lambda text: int(text) if text else None),
 }
@@ -34,7 +39,7 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
 
 def files() -> tuple[Path, ...]:
     """Every table of ``tables --format csv`` in ``assets/measured``."""
-    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DRIFT)))
+    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DRIFT, LADDER, CHOICE)))
 
 
 def read(path: Path) -> tuple[MeasuredCell, ...]:
@@ -50,6 +55,11 @@ def sample_outcomes() -> dict[str, SampleOutcome]:
 def drift_rows() -> tuple[DriftRow, ...]:
     """The rows of :data:`DRIFT`; DataError when the file is missing or damaged."""
     return read_records(DRIFT, DriftRow, "tools.story.drift")
+
+
+def ladder_rows() -> tuple[LadderRow, ...]:
+    """The rows of :data:`LADDER`; DataError when the file is missing or damaged."""
+    return read_records(LADDER, LadderRow, "tools.story.ladder")
 
 
 def write_records(path: Path, found: Sequence[R]) -> None:

@@ -137,6 +137,23 @@ class DriftRow:
     weights: str  # the first digits of the hash of the model's weights
 
 
+#: The parts of RITA, one added after the other: fields of :class:`LadderRow`.
+LADDER = ("clip", "ensemble", "ensemble_area", "rita", "memory")
+
+
+@dataclass(frozen=True)
+class LadderRow:
+    """One attacked picture: 1 for every part of RITA that has it right, else 0. ``memory``: RITA with its memory kept."""
+
+    dataset: str
+    picture: str
+    clip: int
+    ensemble: int
+    ensemble_area: int
+    rita: int
+    memory: int
+
+
 @dataclass(frozen=True)
 class AccuracyCurve:
     """A method's accuracy along a stream: over all pictures so far, in [0, 1], with Wilson's 95 % interval."""
