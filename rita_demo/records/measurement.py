@@ -124,16 +124,17 @@ class PaperResult:
 
 
 @dataclass(frozen=True)
-class DriftRow:
-    """How far the features of one picture drift (:class:`rita_demo.records.FeatureDrift`)."""
+class DetectorRow:
+    """What a threshold on the distance of the whole picture's feature from the weighted mean of its crops' finds."""
 
-    dataset: str
-    split: str
-    square: str  # what was attacked and cut into crops: "picture" or "model"
-    attack: str  # "none": the clean picture
+    attack: str
     budget: int  # in 1/255
-    crop_offset: float
-    noise: float
+    split: str
+    threshold: float
+    clean: int  # pictures, and those of them at or above the threshold
+    false_alarms: int
+    attacked: int
+    hits: int
     weights: str  # the first digits of the hash of the model's weights
 
 

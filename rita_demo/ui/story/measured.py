@@ -9,7 +9,6 @@ from typing import Any
 
 from rita_demo import analysis
 from rita_demo.analysis import CorrectCount
-from rita_demo.analysis.drift import detector
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import MeasuredCell
@@ -36,7 +35,6 @@ PARTS = dict(
 )
 SHORT = dict(zip(LADDER[1:], ("the average of crops", "weights", "transport", "memory"), strict=True))
 LEVEL = 0.05  # of the tests
-FALSE_ALARMS = 0.05  # at the threshold of the detector
 
 Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
 Towers = dict[str, Counts]
@@ -92,7 +90,7 @@ def _rung(title: str, right: int, n: int, said: str, bound: bool = False) -> dic
 
 
 def _most(right: int, n: int, bound: bool) -> str:
-    return f"{'at most ' * bound}{100 * right / n:.0f} %"
+    return f"{'at most ' * (bound and right > 0)}{100 * right / n:.0f} %"
 
 
 def step_sentence(gained: int, lost: int) -> str:
@@ -184,7 +182,10 @@ def _tower(today: Towers, tower: str) -> str:
     if not {"clip", "rita"} <= counts.keys():
         return ""
     clip, rita = counts["clip"], counts["rita"]
-    return f"With the model {'of CLIP’s usual training' if tower == STANDARD else 'trained on attacks'} CLIP alone keeps {clip.percent:.0f} % against an attacker who knows CLIP, RITA {rita.percent:.0f} %."
+    return (
+        f"{'Standard model' if tower == STANDARD else 'Trained on attacks'}: against an attacker who knows CLIP, CLIP alone keeps "
+        f"{clip.percent:.0f} %, RITA {rita.percent:.0f} %."
+    )
 
 
 def would_use(today: Towers, earlier: Towers, names: list[str], titles: dict[str, str]) -> str:
@@ -229,13 +230,12 @@ def _knows(today: Towers, earlier: Towers) -> dict[str, Any] | None:
 
 
 def _detector() -> str:
-    """One sentence: what a threshold on the drift finds of the attacked pictures, at 5 % false alarms at most."""
-    rows = _or_none(shipped_results.drift_rows)
-    found = detector(rows, "crop_offset", "pgd", "picture") if rows else None
-    if found is None:
+    """One sentence: what a threshold on the distance from the crops finds, and its false alarms."""
+    found = _or_none(shipped_results.detector_rows)
+    if not found:
         return ""
-    at = found.threshold(FALSE_ALARMS)
+    one = found[0]
     return (
-        f"An attack also shows: it moves the whole picture away from its own crops. A threshold finds {100 * found.hits(at):.0f} % of "
-        f"{len(found.attacked)} attacked pictures, with {100 * found.false_alarms(at):.0f} % false alarms; an attacker who knows this was not tried."
+        f"An attack also shows: it moves the whole picture away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % "
+        f"of {one.attacked} attacked pictures, with {100 * one.false_alarms / one.clean:.1g} % false alarms; an attacker who knows this was not tried."
     )

@@ -54,7 +54,7 @@ LECTURE = {
     ),
     "adds": Note(
         "What does RITA add?",
-        (("drag a crop up and down", 25), ("wait while the room reads the bars", 10)),
+        (("drag a crop up and down", 25), ("wait while the room reads the bars", 20)),
         "Here are three of the crops, and two sentences of each class. Area is weight: each crop gives a third, and each sentence receives a "
         "half. So one crop must be split. The plan does this as cheaply as it can, and the price of a class is the mean distance that it "
         "carries. The lower price is the answer. These places are made up, so that plan and plain mean disagree: both classes cost almost the "

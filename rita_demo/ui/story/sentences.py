@@ -56,7 +56,7 @@ def _wrong_before(run: Run, aimed_at: str) -> str:
     if not wrong:
         return ""
     said = " and ".join(wrong)
-    return f" {said[0].upper()}{said[1:]} {'are' if len(wrong) > 1 else 'is'} wrong even without it."
+    return f" {said[0].upper()}{said[1:]} {'are' if len(wrong) > 1 else 'is'} wrong even without an attack."
 
 
 def threat(run: Run) -> str:
