@@ -71,7 +71,7 @@ built.push(() => {
 
 // The board's measures in pixels; a unit of the plane is as long across as down.
 function measures() {
-  const [wide, size] = [board.clientWidth || 1000, narrow.matches ? 64 : 96];
+  const [wide, size] = [board.clientWidth || 1000, narrow.matches || lecturing ? 64 : 96];
   const [edge, bar] = [narrow.matches ? 0 : Math.min(270, wide * 0.24), 16];
   const high = 3 * size + 2 * CROP_GAP;
   const room = wide / 2 - edge - bar - size / 2 - 12;
@@ -128,7 +128,8 @@ function drawBoard() {
   const by = Math.abs(found[0].price - found[1].price).toFixed(4);
   const where = { made: "Made-up places, where both cost nearly the same", real: "At their real places", moved: "Where you put them" }[placed.kind];
   const mean = plain === wins ? "so does the plain mean of the same distances" : `the plain mean of the same distances says ${data.names[plain]}`;
-  const told = placed.kind === "real" ? ` All ${data.boxes.length} crops: ${data.names[steps.at(-1).says.rita.label]}.` : "";
+  const alike = madeUp() || placed.kind !== "real" || wins !== plain ? "" : " These sentences are too alike for the rules to differ.";
+  const told = placed.kind === "real" ? `${alike} All ${data.boxes.length} crops: ${data.names[steps.at(-1).says.rita.label]}.` : "";
   find(".adds .verdict").textContent = `${where}: the plan says ${data.names[wins]}, by ${by}; ${mean}.${told}`;
   find(".adds .places").textContent = placed.kind === "real" ? "Where the rules differ" : "Their real places";
   board.setAttribute("aria-label", `The plan of three crops. ${all(".adds .prices span:not(.hint)").map((one) => one.textContent).join("; ")}.`);
