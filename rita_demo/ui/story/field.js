@@ -13,6 +13,7 @@ function field(box, { high, size, other }) {
 
   built.push(() => {
     if (box.closest("section").hidden) return;
+    box.hidden = data.boxes.length < 2;
     const [reference, rival] = data.names;
     find(".rival", sides).textContent = `◀ fits ${rival} better`;
     find(".reference", sides).textContent = `fits ${reference} better ▶`;

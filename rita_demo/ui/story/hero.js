@@ -65,7 +65,6 @@ built.push(() => {
   }
   const table = find(".answers tbody");
   find(".answers thead").hidden = !attacked;
-  story.classList.toggle("unattacked", !attacked);
   if (!isNew(table, [data.key, data.answers])) return;
   table.replaceChildren(
     ...data.answers.map(({ name, title }) => {
@@ -74,8 +73,7 @@ built.push(() => {
       const th = add(row, "th", title);
       th.scope = "row";
       const { label, right, share } = steps[0].says[name];
-      const was = add(row, "td", `${data.names[label]}${right === false ? " ✗" : ""} `, `was${right === false ? " wrong" : ""}`);
-      add(was, "small", share);
+      if (attacked) add(add(row, "td", `${data.names[label]}${right === false ? " ✗" : ""} `, `was${right === false ? " wrong" : ""}`), "small", share);
       add(row, "td", "", "answer");
       add(row, "td", "", "number");
       return row;
@@ -99,7 +97,7 @@ figures.push(() => {
     const says = kept.says[name];
     const [from, to] = [a.says[name], b.says[name]];
     const value = from.label === to.label ? between(from.value, to.value, t) : says.value;
-    const [, answer, number] = row.querySelectorAll("td");
+    const [answer, number] = [".answer", ".number"].map((part) => find(part, row));
     const text = `${data.names[says.label]}${says.right === null ? "" : says.right ? "" : " ✗"}`;
     if (answer.textContent !== text) answer.textContent = text;
     answer.className = `answer ${says.right === null ? (says.label ? "other" : "") : says.right ? "" : "wrong"}`;
