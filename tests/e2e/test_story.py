@@ -302,7 +302,9 @@ def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(pa
     assert len(story.locator(".story .plan .flow").all()) == 8, "one crop of each class is split"
     places.click()
     expect(verdict).to_have_text(
-        re.compile(r"^At their real places: the plan says motorbike, by 0\.\d{4}; so does .+ All 64 crops: motorbike\.$")
+        re.compile(
+            r"^At their real places: the plan says motorbike, by 0\.\d{4}; so does .+ All 64 crops: motorbike\.$"
+        )
     )
     crop = story.locator(".story .plan .crop").first
     crop.scroll_into_view_if_needed()
