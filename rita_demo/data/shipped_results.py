@@ -11,9 +11,10 @@ from rita_demo.process.assets import ASSETS
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell, SampleOutcome
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import DriftRow, PaperResult
+from rita_demo.records.measurement import LADDER as PARTS
+from rita_demo.records.measurement import DetectorRow, LadderRow, PaperResult
 
-R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DriftRow)
+R = TypeVar("R", MeasuredCell, SampleOutcome, PaperResult, DetectorRow, LadderRow)
 _FOLDER = ASSETS / "measured"
 #: Every method against every attacker on the split ``test``; docs/results.md has the commands.
 ATTACKERS = _FOLDER / "attackers.csv"
@@ -21,20 +22,24 @@ ATTACKERS = _FOLDER / "attackers.csv"
 ARENA = _FOLDER / "arena.csv"
 #: The outcome on every sample, written by ``python -m tools.story.samples``.
 EXAMPLES = _FOLDER / "examples.csv"
-#: Drift of features without and with an attack, written by ``python -m tools.story.drift``.
-DRIFT = _FOLDER / "drift.csv"
+#: Does a picture look attacked? Written by ``python -m tools.story.detector``.
+DETECTOR = _FOLDER / "detector.csv"
+#: Which part of RITA has which attacked picture right, written by ``python -m tools.story.ladder``.
+LADDER = _FOLDER / "ladder.csv"
+#: Every defence on the split ``val``, by which the Story chooses one; docs/results.md has the commands.
+CHOICE = _FOLDER / "choice.csv"
 #: Ablations on DTD and Caltech101, written by ``tables RUNS --format points``; docs/results.md has the commands.
 ABLATIONS = _FOLDER / "ablations.json"
 _NUMBERS: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("steps", "n", "missing"), int),
-    **dict.fromkeys(("accuracy", "low", "high", "rita_margin", "crop_offset", "noise"), float),
+    **dict.fromkeys(("steps", "n", "missing", "clean", "false_alarms", "attacked", "hits", *PARTS), int),
+    **dict.fromkeys(("accuracy", "low", "high", "rita_margin", "threshold"), float),
     **dict.fromkeys(("budget", "class_names"), lambda text: int(text) if text else None),
 }
 
 
 def files() -> tuple[Path, ...]:
     """Every table of ``tables --format csv`` in ``assets/measured``."""
-    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DRIFT)))
+    return tuple(sorted(path for path in _FOLDER.glob("*.csv") if path not in (EXAMPLES, DETECTOR, LADDER, CHOICE)))
 
 
 def read(path: Path) -> tuple[MeasuredCell, ...]:
@@ -47,9 +52,14 @@ def sample_outcomes() -> dict[str, SampleOutcome]:
     return {one.sample: one for one in read_records(EXAMPLES, SampleOutcome, "tools.story.samples")}
 
 
-def drift_rows() -> tuple[DriftRow, ...]:
-    """The rows of :data:`DRIFT`; DataError when the file is missing or damaged."""
-    return read_records(DRIFT, DriftRow, "tools.story.drift")
+def detector_rows() -> tuple[DetectorRow, ...]:
+    """The row of :data:`DETECTOR`; DataError when the file is missing or damaged."""
+    return read_records(DETECTOR, DetectorRow, "tools.story.detector")
+
+
+def ladder_rows() -> tuple[LadderRow, ...]:
+    """The rows of :data:`LADDER`; DataError when the file is missing or damaged."""
+    return read_records(LADDER, LadderRow, "tools.story.ladder")
 
 
 def write_records(path: Path, found: Sequence[R]) -> None:

@@ -1,5 +1,5 @@
-"""What the Story asks the engine about a finished run: random noise of the same size, changes that pictures go through,
-and how far the features drift."""
+"""What the Story asks the engine about a finished run: random noise of the same size, and changes that pictures go
+through."""
 
 import io
 import json
@@ -12,21 +12,11 @@ from rita_demo.data.pictures import picture_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, defend
 from rita_demo.process.assets import ASSETS, reading_asset
-from rita_demo.records import (
-    CheckedAnswer,
-    CheckedAnswers,
-    FeatureDrift,
-    ImageResult,
-    Picture,
-    PictureChange,
-    Run,
-    StoryChecks,
-)
-from rita_demo.settings import SETTINGS, Settings
+from rita_demo.records import CheckedAnswer, CheckedAnswers, Picture, PictureChange, Run, StoryChecks
+from rita_demo.settings import SETTINGS
 
 #: The checks of the worked example, written by ``python -m tools.story.samples``.
 STORED = ASSETS / "measured" / "story.json"
-WEAK_NOISE = 4  # in 1/255, as TTC's
 SCREEN = 1.25  # size on the screen, in pixels of the picture
 DEFENCES = ("clip", "ensemble", "rita")
 
@@ -61,7 +51,7 @@ def story_steps(engine: Engine, run: Run) -> Generator[RunProgress, None, StoryC
     delivered = None if run.attack is None else run.delivered or run.attacked
     size = 0 if run.attack is None else round(run.attack.linf)
     parts = (delivered is not None) + 1
-    total, done = len(CHANGES) * parts + 2, 0
+    total, done = len(CHANGES) * parts + 1, 0
 
     def progress(sentence: str) -> RunProgress:
         nonlocal done
@@ -82,31 +72,7 @@ def story_steps(engine: Engine, run: Run) -> Generator[RunProgress, None, StoryC
             yield progress(f"Asking again: {title}")
             answers.append(_answers(engine, run, picture_of(change(side.picture.pixels))))
         changes.append(PictureChange(name, title, answers[0], answers[1] if delivered else None))
-    yield progress("Measuring the drift")
-    return StoryChecks(
-        noise_size=size,
-        noise=noise,
-        changes=tuple(changes),
-        clean=drift(engine, run.clean, run.settings),
-        attacked=drift(engine, delivered, run.settings) if delivered else None,
-    )
-
-
-def drift(engine: Engine, side: ImageResult, settings: Settings) -> FeatureDrift:
-    """The drift of one result. The noise is drawn evenly from the whole levels -4 to 4 of 255, on the picture in the
-    size that the model sees."""
-    noise = noise_drift(engine, side.picture, settings)
-    return FeatureDrift(round(float(side.trace.crop_offset), 6), round(noise, 6))
-
-
-def noise_drift(engine: Engine, picture: Picture, settings: Settings) -> float:
-    """``|f(x + noise) - f(x)|``, f of length 1, in [0, 2]: tau of TTC (Xing et al. 2025), with pixels on 8 bit."""
-    alone = settings.replace(views=1)
-    seen = engine.view_pixels(picture, alone)[0]
-    levels = np.random.default_rng(settings.view_seed).integers(-WEAK_NOISE, WEAK_NOISE, seen.shape, endpoint=True)
-    moved = (seen + levels).clip(0, 255).astype(np.uint8)
-    before, after = (engine.encode_views(picture_of(pixels), alone).features[0] for pixels in (seen, moved))
-    return float(np.linalg.norm(after - before))
+    return StoryChecks(noise_size=size, noise=noise, changes=tuple(changes))
 
 
 def stored() -> StoryChecks:

@@ -39,4 +39,4 @@ from rita_demo.records.run import (
     ThreatModel,
     ViewSet,
 )
-from rita_demo.records.story import CheckedAnswer, CheckedAnswers, FeatureDrift, PictureChange, StoryChecks
+from rita_demo.records.story import CheckedAnswer, CheckedAnswers, PictureChange, StoryChecks

@@ -124,17 +124,35 @@ class PaperResult:
 
 
 @dataclass(frozen=True)
-class DriftRow:
-    """How far the features of one picture drift (:class:`rita_demo.records.FeatureDrift`)."""
+class DetectorRow:
+    """What a threshold on the distance of the whole picture's feature from the weighted mean of its crops' finds."""
+
+    attack: str
+    budget: int  # in 1/255
+    split: str
+    threshold: float
+    clean: int  # pictures, and those of them at or above the threshold
+    false_alarms: int
+    attacked: int
+    hits: int
+    weights: str  # the first digits of the hash of the model's weights
+
+
+#: The parts of RITA, one added after the other: fields of :class:`LadderRow`.
+LADDER = ("clip", "ensemble", "ensemble_area", "rita", "memory")
+
+
+@dataclass(frozen=True)
+class LadderRow:
+    """One attacked picture: 1 for every part of RITA that has it right, else 0. ``memory``: RITA with its memory kept."""
 
     dataset: str
-    split: str
-    square: str  # what was attacked and cut into crops: "picture" or "model"
-    attack: str  # "none": the clean picture
-    budget: int  # in 1/255
-    crop_offset: float
-    noise: float
-    weights: str  # the first digits of the hash of the model's weights
+    picture: str
+    clip: int
+    ensemble: int
+    ensemble_area: int
+    rita: int
+    memory: int
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""Two questions about a run, answered by the engine: does the change survive what pictures go through, and does the
-picture look attacked?"""
+"""What the Story asks the engine about a run: random noise of the same size, and does the change survive what pictures go
+through?"""
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -42,27 +41,12 @@ class PictureChange:
 
 
 @dataclass(frozen=True)
-class FeatureDrift:
-    """How far the feature of the whole picture is from others, in [0, 2]."""
-
-    crop_offset: float  # from the weighted mean of its crops' features
-    noise: float  # from its own feature after weak noise (tau of TTC)
-
-    def __post_init__(self) -> None:
-        known = [isinstance(d, float | int) and math.isfinite(d) and d >= 0 for d in (self.crop_offset, self.noise)]
-        if not all(known):
-            raise ValueError("a drift is two finite numbers from 0 on")
-
-
-@dataclass(frozen=True)
 class StoryChecks:
     """What is asked of the pictures of one run."""
 
     noise_size: int  # in 1/255: what each pixel value is moved by, up or down at random
     noise: CheckedAnswers | None  # to the clean picture with this noise; None: no attack, or one without a small size
     changes: tuple[PictureChange, ...]
-    clean: FeatureDrift
-    attacked: FeatureDrift | None  # None: there is no attack
 
     def to_json(self) -> dict[str, JsonValue]:
         """JSON-ready; :meth:`from_json` reads it."""
@@ -81,8 +65,6 @@ class StoryChecks:
                     )
                     for one in given["changes"]
                 ),
-                clean=FeatureDrift(**given["clean"]),
-                attacked=None if given["attacked"] is None else FeatureDrift(**given["attacked"]),
             )
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError("these are no checks of a run") from error

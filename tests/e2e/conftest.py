@@ -106,7 +106,7 @@ def story(shared_page: Page) -> Page:
 
 def wait_for_steps(page: Page) -> None:
     """Until every crop is there and every stored step of the run can be shown."""
-    expect(page.locator(".story .tile")).to_have_count(64)
+    expect(page.locator(".story .push .dot")).to_have_count(64)
     expect(page.locator(".story")).to_have_attribute("data-steps", "all")
 
 

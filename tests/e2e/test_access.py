@@ -100,9 +100,9 @@ def test_the_page_works_with_the_keyboard_alone(page: Page) -> None:
     tab_to(page, "#go")
     # the Story: the wipe is moved, a rule is chosen, a prediction made; then to the Lab
     tab_to(page, ".story .wipe")
-    tab_to(page, ".story .switch [data-rule=average]")
+    tab_to(page, ".story .switch [data-tower=embedded-robust]")
     page.keyboard.press("Enter")
-    expect(page.locator(".story .rules .verdict")).to_contain_text("average: ")
+    expect(page.locator(".story .good .lead")).to_contain_text("Trained on attacks: ")
     tab_to(page, "[data-level=lab]", "Shift+Tab", most=200)
     page.keyboard.press("Enter")
     expect(page.locator("#in-views button").first).to_be_visible()  # the tab is drawn when it is opened

@@ -24,14 +24,15 @@ def test_the_file_opens_offline_and_draws_its_figures(browser: Browser, tmp_path
     for name in ("steps", "entropies", "costs", "plan"):
         page.wait_for_selector(f"#{name} .js-plotly-plot svg")
     expect(page.locator(".story .headline")).to_contain_text("This is a cat.")
-    expect(page.locator(".story .tile")).to_have_count(64)
+    expect(page.locator(".story .push .dot")).to_have_count(64)
     for needs_server in (".own", ".know", ".door"):
         expect(page.locator(f".story {needs_server}").first).to_be_hidden()
     page.get_by_role("button", name="Play the attack").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.get_by_role("button", name="Play the attack")).to_be_visible(timeout=20_000)
-    page.get_by_role("button", name="average", exact=True).click()
-    expect(page.locator(".story .rules .verdict")).to_contain_text("average: ")
+    expect(page.locator(".story .adds .verdict")).to_contain_text("the plan says ")
+    page.get_by_role("button", name="trained on attacks").click()
+    expect(page.locator(".story .good .lead")).to_contain_text("Trained on attacks: ")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.emulate_media(media="print")
     assert "the attacker does not know" in page.locator("#threat").inner_text()  # it stands on paper, too

@@ -39,8 +39,8 @@ STATE_JS = """() => {
     .reduce((found, v, i) => i % 53 ? found : (31 * found + v) % 1000003, 0);
   return { step: Number(one("input.step").value), picture: sum(one(".photo .now")), noise: sum(one(".attack .noise")),
     seen: sum(one(".attack .seen")), clip: one(".answers .clip").innerText, curve: one(".curve .cursor").getAttribute("x1"),
-    crops: [...document.querySelectorAll(".story .tile")].map((tile) => tile.style.transform).join(),
-    sides: one(".sides").innerText, fell: one(".fell").textContent, time: performance.now() };
+    crops: [...document.querySelectorAll(".story .push .dot")].map((dot) => dot.style.transform).join(),
+    sides: one(".push .field-says").innerText, fell: one(".fell").textContent, time: performance.now() };
 }"""
 #: The states of a whole play, from the first frame that it moved to the frame after its end.
 PLAY_JS = f"""() => new Promise((done) => {{
@@ -98,7 +98,7 @@ def fresh(page: Page) -> Page:
 def shown_answers(page: Page) -> dict[str, str]:
     return {
         str(row.get_attribute("class")): row.locator(".answer").inner_text()
-        for row in page.locator(".story .answers tr").all()
+        for row in page.locator(".story .answers tbody tr").all()
     }
 
 
@@ -268,7 +268,7 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     box = story.locator(".story .drag .box").bounding_box()
     middle = box["x"] + box["width"] / 2 - area["x"], box["y"] + box["height"] / 2 - area["y"]
     assert middle[0] > 0.45 * area["width"], "the box is where the pointer is"
-    expect(story.locator(".story .tile.chosen")).to_have_attribute("aria-label", re.compile(f"^Crop {crop} says"))
+    expect(story.locator(".story .push .dot.chosen")).to_have_attribute("title", f"crop {crop}")
     handle.focus()
     shares = []
     for _ in range(6):
@@ -278,71 +278,75 @@ def test_a_crop_is_chosen_by_dragging_and_by_arrow_keys_and_every_figure_has_it(
     assert shares == sorted(shares), "the arrow keys go through the crops by how much is left"
     chosen = re.search(r"\d+", handle.get_attribute("aria-valuetext"))[0]
     assert chosen != crop
-    tile = story.locator(".story .tile:visible").nth(5)
-    pressed = re.search(r"^Crop (\d+)", str(tile.get_attribute("aria-label")))[1]
-    tile.click()
+    pressed = "42"
+    story.locator(f".story .push .dot[title='crop {pressed}']").dispatch_event("click")
     expect(handle).to_have_attribute("aria-valuenow", pressed)
     open_lab(story, "Inside")
     expect(story.locator("#in-crop")).to_contain_text(f"Crop {pressed}")
 
 
-#: What is drawn of the plan: each thumbnail that is left out, and the width of the bars of weight above and below the bands.
-PLAN_JS = """() => {
-  const shown = (query) => [...document.querySelectorAll(`.story .carried ${query}`)].filter((one) => !one.hidden);
-  const bars = shown(".flows .mass").map((bar) => [Number(bar.getAttribute("y")), Number(bar.getAttribute("width"))]);
-  const low = Math.max(...bars.map(([y]) => y)), sum = (some) => some.reduce((all, [, width]) => all + width, 0);
-  return { out: shown(".tile.out").map((tile) => tile.ariaLabel.match(/\\d+|whole/)[0]), words: shown(".sentences span").map((one) => one.textContent),
-    from: sum(bars.filter(([y]) => y < low)), to: sum(bars.filter(([y]) => y === low)), all: sum(shown(".flows .track").map((one) => [0, Number(one.getAttribute("width"))])) };
-}"""
+def prices(page: Page) -> dict[str, float]:
+    """Class -> its price in the small plan."""
+    said = page.locator(".story .prices :is(.rival, .reference)").all_inner_texts()
+    return {name: float(price) for name, price in (re.match(r"(.+) costs ([\d.]+)", one).groups() for one in said)}
 
 
-def test_the_plan_of_a_class_carries_weight_from_crops_to_its_sentences_and_leaves_crops_out(page: Page) -> None:
+def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(page: Page) -> None:
     story = page  # of its own: the test leaves it at another picture
     wait_for_steps(story)
-    verdict, field, decides = (
-        story.locator(f".story .rules {query}") for query in (".verdict", ".carried", ".decides")
+    verdict, places = story.locator(".story .adds .verdict"), story.locator(".story .adds .places")
+    made = re.compile(
+        r"^Made-up places, .+: the plan says motorbike, by 0\.\d{4}; the plain mean of the same distances says wheelchair\.$"
     )
-    plans, said = {}, {}
-    for rule in ("average", "balanced", "rita"):
-        button = story.locator(f".story .switch.rule [data-rule={rule}]")
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "true")
-        expect(story.locator(".story .switch.rule [aria-pressed=true]")).to_have_count(1)
-        expect(verdict).to_contain_text(f"{button.inner_text()}: ")
-        said[rule] = verdict.inner_text()
-        for toward in (1, 0):
-            story.locator(".story .switch.toward button").nth(toward).click()
-            name = ("motorbike", "wheelchair")[toward]
-            expect(field).to_have_attribute("aria-label", re.compile(f"of the weight goes to {name}, from "))
-            plans[rule, name] = plan = story.evaluate(PLAN_JS)
-            assert plan["from"] == pytest.approx(plan["to"], rel=1e-6), "what leaves the crops arrives at the sentences"
-            assert all(name in words for words in plan["words"])
-    assert len(set(said.values())) == 3
-    assert re.search(r"✓ RITA, cheapest 35\s%: motorbike, 0\.\d+ cheaper than .+\.", said["rita"])
-    for name in ("motorbike", "wheelchair"):
-        assert plans["average", name]["out"] == []
-        for rule in ("average", "balanced"):
-            assert plans[rule, name]["from"] == pytest.approx(plans[rule, name]["all"], rel=1e-3), "all of it"
-        assert plans["rita", name]["from"] < 0.6 * plans["rita", name]["all"]
-    assert plans["rita", "motorbike"]["out"] != plans["rita", "wheelchair"]["out"], "each class leaves out others"
-    expect(decides).to_have_text(
+    expect(verdict).to_have_text(made)
+    assert len(story.locator(".story .plan .flow").all()) == 8, "one crop of each class is split"
+    places.click()
+    expect(verdict).to_have_text(
         re.compile(
-            r"^The choice of crops decides, not their sentences: if .+, this price would be 0\.\d+ higher; the lead is 0\.\d+\.$"
+            r"^At their real places: the plan says motorbike, by 0\.\d{4}; so does .+ All 64 crops: motorbike\.$"
         )
     )
-    sides = story.locator(".story .sides").inner_text()
-    assert sum(map(int, re.findall(r"(\d+) fit", sides))) == 64
+    crop = story.locator(".story .plan .crop").first
+    crop.scroll_into_view_if_needed()
+    before, box = prices(story), crop.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    story.mouse.move(*middle)
+    story.mouse.down()
+    story.mouse.move(middle[0] + 60, middle[1], steps=4)
+    story.mouse.up()
+    assert crop.bounding_box()["x"] == pytest.approx(box["x"] + 60, abs=1.5)
+    dragged = prices(story)
+    assert dragged["motorbike"] < before["motorbike"]
+    assert dragged["wheelchair"] > before["wheelchair"]
+    expect(verdict).to_have_text(re.compile("^Where you put them: "))
+    flows = [one.get_attribute("d") for one in story.locator(".story .plan .flow").all()]
+    crop.focus()
+    story.keyboard.press("Shift+ArrowLeft")
+    assert prices(story)["motorbike"] > dragged["motorbike"]
+    assert flows != [one.get_attribute("d") for one in story.locator(".story .plan .flow").all()]
+    svg = story.locator(".story .plan svg").bounding_box()
+    story.mouse.click(svg["x"] + svg["width"] / 2 - 120, svg["y"] + 60)  # a tap beside the crops
+    assert crop.bounding_box()["x"] + box["width"] / 2 == pytest.approx(svg["x"] + svg["width"] / 2 - 120, abs=2)
+    assert "Arrow keys move it." in crop.get_attribute("aria-label")
     story.locator("#samples [data-sample=coffee]").click()
-    expect(field).to_have_attribute("aria-label", re.compile("of the weight goes to ewer, from "))
-    wait_for_steps(story)
-    assert wait_until(lambda: story.evaluate(PLAN_JS)["to"] > 0), "the next picture's plan is drawn"
+    expect(story.locator(".story .prices .reference")).to_have_text(re.compile(r"^cup costs 0\.\d{4}"))
+
+
+def test_the_ladder_has_a_line_for_every_part_with_n_and_its_test(story: Page) -> None:
+    expect(story.locator(".story .ladder .lead")).to_contain_text("Right answers of 200 test pictures")
+    said = story.locator(".story .ladder .parts .said").all_inner_texts()
+    assert len(said) == 5
+    for one in said[1:]:
+        assert re.search(r"(gain|no gain shows): \d+ gained, \d+ lost, p [=<] ", one), one
+    reveal(story, "knows")
+    expect(story.locator(".story .ladder .ends .rung")).to_have_count(2)
 
 
 def test_a_prediction_hides_its_answer_before_and_says_it_after_with_a_reason(fresh: Page) -> None:
     for about, hidden in (
         ("noise", ()),
         ("push", (".push .bars", ".push .lead")),
-        ("knows", (".shares", ".knows .lead")),
+        ("knows", (".shares", ".ladder .ends")),
     ):
         box = fresh.locator(f".story .predict[data-about={about}]")
         expect(box.locator(".because")).to_have_text("")
@@ -382,6 +386,7 @@ def test_a_prediction_keeps_the_focus_and_its_answer_when_the_figures_are_laid_o
 
 
 def test_doors_lead_to_the_lab_and_the_header_leads_back(story: Page) -> None:
+    story.locator(".story .adds summary").click()
     for tab, name in (("memory", "Memory"), ("arena", "Arena")):
         story.locator(f".story .door[data-tab={tab}]").click()
         expect_level(story, "lab")
@@ -404,14 +409,12 @@ def test_try_your_own_picture_is_one_press_and_the_story_is_about_it(page: Page,
     assert wait_until(lambda: np.array_equal(story_shown(page, "clean"), pixels))
     expect(page.locator(".story .headline")).to_have_text(re.compile("^CLIP says .+ Change every pixel"))
     expect(page.locator(".story .answers")).not_to_contain_text("✗")
-    assert page.locator(".story .rules .verdict").inner_text()[0] not in "✓✗", "nothing is right without a true class"
     expect(page.locator(".story .which")).to_contain_text("even if none fits. Which answer is right?")
     first = page.locator(".story .which button").first
     name = first.inner_text()
     first.click()
     expect(page.locator(".story .which")).to_be_hidden()
     expect(page.locator(".story .headline")).to_contain_text(name)
-    assert wait_until(lambda: page.locator(".story .rules .verdict").inner_text()[0] in "✓✗")
     page.locator("#settings > button").click()
     expect(page.locator("#truth input")).to_have_value(name)
 
@@ -552,6 +555,7 @@ def test_a_sample_is_shared_with_its_link(story: Page) -> None:
 
 def test_the_change_is_asked_again_after_jpeg_resize_and_screenshot(story: Page) -> None:
     table = story.locator(".story .survive table")
+    story.locator(".story .survive summary").click()
     expect(table.locator("tbody th")).to_have_text(["as it is", *(title for title, _ in CHANGES.values())])
     answers = shown_answers(story)
     first = table.locator("tbody tr").first.locator("td")
@@ -604,18 +608,17 @@ def test_on_a_phone_answers_and_play_are_on_the_first_screen_and_crops_are_tappe
     assert story.evaluate("document.documentElement.scrollWidth") <= 390
     header = story.locator("#header").bounding_box()
     assert header["height"] <= 60
-    for query in (".play", ".answers tr:last-child", ".own"):
+    for query in (".play", ".answers tbody tr:last-child", ".own"):
         box = story.locator(f".story {query}").bounding_box()
         assert 0 < box["y"] < box["y"] + box["height"] <= 844, query
     expect(story.locator("#vocabulary")).to_be_hidden()
     story.locator("#settings > button").click()
     expect(story.locator("#vocabulary")).to_be_visible()
     story.locator("#settings > button").click()
-    expect(story.locator(".story .tile:visible")).to_have_count(8)
-    tile = story.locator(".story .tile:visible").nth(6)
-    tile.scroll_into_view_if_needed()
-    tile.click()
-    expect(story.locator(".story .tile.chosen")).to_have_attribute("aria-label", re.compile("^Crop"))
+    crop = story.locator(".story .plan .crop").nth(1)
+    crop.scroll_into_view_if_needed()
+    crop.click()
+    expect(crop).to_be_focused()
     assert severe_findings(story) == []
 
 
@@ -624,7 +627,7 @@ HOSTILE = '<img src=x onerror="window.harm=1">'
 
 @pytest.mark.parametrize("page", [f"?sample=cat&classes={quote(f'{HOSTILE},cat,crab')}&budget=8"], indirect=True)
 def test_hostile_class_names_stay_text_in_the_story_and_in_its_shared_picture(page: Page) -> None:
-    expect(page.locator(".story .tile")).to_have_count(64)
+    expect(page.locator(".story .push .dot")).to_have_count(64)
     assert "<img src=x" in page.locator("#story").inner_text()
     page.locator("#share button").click()
     assert page.locator("#story img, #story [onerror]").count() == 0
@@ -655,12 +658,14 @@ def test_axe_finds_nothing_serious_in_the_dark_story(fresh: Page) -> None:
 def expect_nothing_serious(page: Page) -> None:
     for about in ("push", "knows"):
         reveal(page, about)
+    for fold in page.locator(".story summary:visible").all():
+        fold.click()
     findings = severe_findings(page)
     assert not findings, "\n".join(findings)
 
 
 def test_every_figure_has_words_for_those_who_do_not_see_it(story: Page) -> None:
-    figures = story.locator(".story :is(canvas, svg, .carried, .bars, .cell, .drag)")
+    figures = story.locator(".story :is(canvas, svg, .ground, .plan, .bars, .cell, .drag)")
     missing = figures.evaluate_all("""all => all.filter((one) => one.checkVisibility() && !one.closest("[aria-hidden=true]")
       && !(one.getAttribute("aria-label") || "").trim()).map((one) => one.outerHTML.slice(0, 120))""")
     assert missing == []
@@ -670,9 +675,18 @@ def test_every_figure_has_words_for_those_who_do_not_see_it(story: Page) -> None
 
 def test_the_example_is_seen_without_gradios_page_and_its_numbers_are_read_from_the_measurements(story: Page) -> None:
     table = story.locator(".story .good table")
-    expect(table.locator("tbody tr")).to_have_count(6)
-    cells = table.locator("tbody td").all_inner_texts()
-    assert all(re.match(r"–$|\d+ %‡?\s*n\s=\s\d+, \d+\sto\s\d+$", cell) for cell in cells), cells
+    expect(table.locator("tbody tr")).to_have_count(4)
+    lead, cell = story.locator(".story .good .lead"), table.locator("tbody td").nth(1)
+    for tower in ("trained on attacks", "standard model"):
+        story.get_by_role("button", name=tower).click()
+        expect(story.get_by_role("button", name=tower)).to_have_attribute("aria-pressed", "true")
+        expect(lead).to_contain_text("CLIP alone keeps")
+        cells = table.locator("tbody td .value").all_inner_texts()
+        assert len(cells) == 12
+        assert all(re.fullmatch(r"\d+|not measured", cell) for cell in cells), cells
+    cell.focus()
+    assert re.fullmatch(r"\d+ to \d+ of 100 \(95 %\), n = \d+", cell.locator(".tip").inner_text())
+    expect(cell.locator(".tip")).to_have_css("clip-path", "none")
 
 
 def test_with_reduced_motion_nothing_glides(story: Page) -> None:
@@ -691,7 +705,7 @@ def test_with_reduced_motion_nothing_glides(story: Page) -> None:
     states = story.evaluate(PLAY_JS)
     assert states[-1]["step"] == 7
     assert len({state["crops"] for state in states}) <= 8, "the crops jump from step to step"
-    moves = story.locator(".story .tile").evaluate_all(
+    moves = story.locator(".story .dot").evaluate_all(
         "all => all.map((one) => getComputedStyle(one).transitionProperty)"
     )
     assert set(moves) == {"none"}

@@ -17,12 +17,3 @@ def mean_cost(cost: F, rows: F, columns: F) -> float:
         for m, column in enumerate(columns):
             moved += row * column / sum(columns) * cost[n, m]
     return moved
-
-
-def middle_of_crops(x: F, boxes: F) -> F:
-    """The mean (D,) of the crops 1 to N-1 of views (N, D), each counted by what it leaves out of the picture."""
-    total, mass = np.zeros(x.shape[1]), 0.0
-    for view, (left, top, right, bottom) in zip(x[1:], boxes[1:]):
-        rest = max(1 - (right - left) * (bottom - top), 0.001)
-        total, mass = total + rest * view, mass + rest
-    return total / mass

@@ -15,11 +15,10 @@ from rita_demo.pipeline import example, story
 from rita_demo.pipeline.run import RunProgress, defend
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import CheckedAnswers, Run, StoryChecks
-from tests.oracles.crop_rules import middle_of_crops
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
-SAME = 1e-3  # of a probability: rounding on another processor; the drift of noise likewise
+SAME = 1e-3  # of a probability: rounding on another processor
 
 
 @pytest.fixture(scope="module")
@@ -79,21 +78,6 @@ def test_the_noise_moves_every_value_by_the_size_of_the_attack_and_does_not_turn
     assert checks.noise.clip.probability == pytest.approx(float(moved.probability[-1].max()), abs=1e-3)
 
 
-def test_the_drift_is_the_distance_to_the_middle_of_the_crops_and_to_the_noisy_picture(
-    engine: ToyEngine, run: Run, checks: StoryChecks
-) -> None:
-    for side, found in ((run.clean, checks.clean), (run.attacked, checks.attacked)):
-        assert found is not None
-        views = side.encoded_views
-        whole, middle = views.features[0], middle_of_crops(views.features, views.views.boxes)
-        assert found.crop_offset == pytest.approx(np.sqrt(((whole - middle) ** 2).sum()), abs=1e-5)
-        again = story.noise_drift(engine, side.picture, run.settings)
-        assert 0 < found.noise == pytest.approx(again, abs=1e-6)
-        assert again != story.noise_drift(engine, side.picture, run.settings.replace(view_seed=1))
-    assert checks.attacked is not None
-    assert checks.attacked.crop_offset > 2 * checks.clean.crop_offset
-
-
 def test_progress_goes_from_nothing_to_the_end_and_says_what_is_asked(engine: ToyEngine, run: Run) -> None:
     seen: list[RunProgress] = []
     run_to_end(story.story_steps(engine, run), seen.append)
@@ -101,13 +85,12 @@ def test_progress_goes_from_nothing_to_the_end_and_says_what_is_asked(engine: To
     assert fractions == sorted(fractions)
     assert fractions[0] == 0
     assert 0.8 < fractions[-1] < 1
-    assert len({one.sentence for one in seen}) == 2 + len(story.CHANGES)
+    assert len({one.sentence for one in seen}) == 1 + len(story.CHANGES)
 
 
 def test_without_an_attack_only_the_clean_picture_is_asked_about(engine: ToyEngine) -> None:
     found = run_to_end(story.story_steps(engine, completed_run(engine, attack="none")))
     assert found.noise is None
-    assert found.attacked is None
     assert [one.attacked for one in found.changes] == [None] * len(story.CHANGES)
     assert StoryChecks.from_json(json.loads(json.dumps(found.to_json()))) == found
 
@@ -117,7 +100,6 @@ def test_a_patch_has_no_noise_of_its_size(engine: ToyEngine) -> None:
     assert run.attack is not None
     found = run_to_end(story.story_steps(engine, replace(run, attack=replace(run.attack, linf=200.0))))
     assert found.noise is None
-    assert found.attacked is not None
 
 
 def test_checks_are_read_as_they_are_written(checks: StoryChecks) -> None:
@@ -134,8 +116,6 @@ def test_checks_are_read_as_they_are_written(checks: StoryChecks) -> None:
         (("changes", 0, "clean"), None),
         (("changes", 0, "clean", "rita", "probability"), float("nan")),
         (("changes",), {"name": "x"}),
-        (("clean", "noise"), float("inf")),
-        (("attacked",), {"crop_offset": 1.0}),
         (("noise_size",), None),
     ],
 )
@@ -167,7 +147,3 @@ def test_the_stored_checks_are_those_of_the_stored_example(names: tuple[str, ...
             before, now = getattr(one, name), getattr(other, name)
             assert before.label == now.label
             assert before.probability == pytest.approx(now.probability, abs=SAME)
-    assert found.clean.noise == pytest.approx(live.clean.noise, abs=SAME)
-    assert found.attacked is not None
-    assert live.attacked is not None
-    assert found.attacked.crop_offset == pytest.approx(live.attacked.crop_offset, abs=SAME)

@@ -1,17 +1,13 @@
-"""What the engine is asked after the answer, as one JSON value: noise of the same size, whether the change survives, how
-far the picture drifts from its crops."""
+"""What the engine is asked after the answer, as one JSON value: noise of the same size, and whether the change survives."""
 
 from typing import Any
 
 from rita_demo.plots.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
-from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 
-MEASURED = "embedded"  # the model of the stored drifts
-#: What a drift depends on besides the model: the stored ones have the recommended values.
-DRIFTS_BY = ("square", "views", "view_scale", "views_augmix", "view_weight")
+MEASURED = "embedded"  # the model of the measured shares
 
 
 def story_checks(session: Session) -> dict[str, Any] | None:
@@ -19,18 +15,11 @@ def story_checks(session: Session) -> dict[str, Any] | None:
     run, checks = session.run, session.checks
     if run is None or checks is None:
         return None
-    like_measured = run.backbone.name == MEASURED and not {*run.settings.differs_from(RECOMMENDED)} & {*DRIFTS_BY}
     return {
         "key": run.key,
         "noise": None if checks.noise is None else _answers(run, checks.noise),
         "noise_size": checks.noise_size,
         "survive": _survive(run, checks) if run.attack is not None else None,
-        "drift": {
-            "clean": checks.clean.crop_offset,
-            "attacked": None if checks.attacked is None else checks.attacked.crop_offset,
-        }
-        if like_measured
-        else None,
     }
 
 

@@ -16,7 +16,6 @@ let frames = new Map(); // step -> { picture, change }: ImageData
 let at = 0; // the step on screen, a fraction while it plays
 let asked = null; // the step that a link names, until a person moves to another
 let chosen = 0; // the crop on screen
-let rule = "rita";
 
 const first = props.value ? JSON.parse(props.value).key : null; // the run that the page came with
 const parsed = (name) => (props[name] ? JSON.parse(props[name]) : null);
@@ -24,6 +23,8 @@ const between = (a, b, t) => a + (b - a) * t;
 const percent = (value) => `${Math.round(100 * value)} %`;
 // A probability: the same words as in Python.
 const surely = (value) => (value > 0.995 && value < 1 ? "> 99 %" : percent(value));
+const inOrder = (values) => values.map((_, n) => n).sort((p, q) => values[p] - values[q]);
+const sum = (values) => values.reduce((all_, one) => all_ + one, 0);
 const truncated = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
 const side = (index) => (index === 0 ? "reference" : index === 1 ? "rival" : "other");
 function make(tag, attributes = {}, text) {
@@ -169,6 +170,7 @@ async function showSteps() {
   goToAsked();
   story.dataset.steps = "all";
   draw();
+  if (data.knew && data.key !== first && !calm && asked === data.last) ((at = 0), play()); // the crops cross
 }
 
 // The stored step nearest to the one that is asked for, as in the Lab: there are more when they are computed.
@@ -266,19 +268,23 @@ function play() {
 }
 
 find(".play").addEventListener("click", () => data?.last && play());
+// A slider of the attack's steps.
+function follows(input) {
+  input.addEventListener("input", () => (take(), (at = Number(input.value)), draw()));
+  input.addEventListener("change", () => (take(), (at = nearest().step), draw(), trigger("release", { step: at })));
+  input.addEventListener("keydown", (event) => {
+    const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (!move || !data) return;
+    event.preventDefault();
+    take();
+    const known = steps.map((s) => s.step);
+    at = known[Math.min(Math.max(known.indexOf(nearest().step) + move, 0), known.length - 1)];
+    draw();
+    trigger("release", { step: at });
+  });
+}
 const slider = find("input.step");
-slider.addEventListener("input", () => (take(), (at = Number(slider.value)), draw()));
-slider.addEventListener("change", () => (take(), (at = nearest().step), draw(), trigger("release", { step: at })));
-slider.addEventListener("keydown", (event) => {
-  const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-  if (!move || !data) return;
-  event.preventDefault();
-  take();
-  const known = steps.map((s) => s.step);
-  at = known[Math.min(Math.max(known.indexOf(nearest().step) + move, 0), known.length - 1)];
-  draw();
-  trigger("release", { step: at });
-});
+follows(slider);
 
 // A door to the Lab.
 for (const door of all(".door")) door.addEventListener("click", () => document.dispatchEvent(new CustomEvent("lab", { detail: door.dataset.tab })));

@@ -64,14 +64,16 @@ built.push(() => {
     others.addEventListener("change", () => choose(others.value));
   }
   const table = find(".answers tbody");
-  if (!isNew(table, data.answers)) return;
+  find(".answers thead").hidden = !attacked;
+  if (!isNew(table, [data.key, data.answers])) return;
   table.replaceChildren(
-    ...data.answers.map(({ name, title, before }) => {
+    ...data.answers.map(({ name, title }) => {
       const row = document.createElement("tr");
       row.className = name;
       const th = add(row, "th", title);
       th.scope = "row";
-      if (before) add(th, "small", before);
+      const { label, right, share } = steps[0].says[name];
+      if (attacked) add(add(row, "td", `${data.names[label]}${right === false ? " ✗" : ""} `, `was${right === false ? " wrong" : ""}`), "small", share);
       add(row, "td", "", "answer");
       add(row, "td", "", "number");
       return row;
@@ -89,12 +91,13 @@ figures.push(() => {
   slider.value = at;
   story.classList.toggle("between", at < data.last && !timer);
   find(".hero output").textContent = at < data.last || timer ? `step ${kept.step} of ${data.last}` : data.last > 1 ? `all ${data.last} steps` : "attacked";
-  all(".answers tr").forEach((row, i) => {
+  find(".answers .now").textContent = kept.step < data.last ? `at step ${kept.step}` : "after it";
+  all(".answers tbody tr").forEach((row, i) => {
     const { name } = data.answers[i];
     const says = kept.says[name];
     const [from, to] = [a.says[name], b.says[name]];
     const value = from.label === to.label ? between(from.value, to.value, t) : says.value;
-    const [answer, number] = row.querySelectorAll("td");
+    const [answer, number] = [".answer", ".number"].map((part) => find(part, row));
     const text = `${data.names[says.label]}${says.right === null ? "" : says.right ? "" : " ✗"}`;
     if (answer.textContent !== text) answer.textContent = text;
     answer.className = `answer ${says.right === null ? (says.label ? "other" : "") : says.right ? "" : "wrong"}`;

@@ -1,55 +1,85 @@
-// The memory, and what was measured on many pictures: the attacker who knows, the one table.
-function bars(svg, rows, note) {
-  const width = svg.clientWidth || 560;
-  const above = width < 480; // the titles stand above the bars
-  const [step, left, right] = above ? [48, 0, 56] : [30, 220, 70];
-  const high = rows.length * step + 4;
-  svg.setAttribute("viewBox", `0 0 ${width} ${high}`);
-  svg.style.height = `${high}px`;
-  svg.replaceChildren();
-  rows.forEach(({ title, share, said, low, high: upper, css }, i) => {
-    const y = i * step + (above ? 26 : 4);
-    const x = (v) => left + v * (width - left - right);
-    svg.append(make("text", above ? { x: 0, y: y - 4 } : { x: left - 10, y: y + 15, "text-anchor": "end" }, title));
-    svg.append(make("rect", { x: x(0), y: y + 5, width: x(1) - x(0), height: 12, class: "track" }));
-    svg.append(make("rect", { x: x(0), y: y + 5, width: Math.max(x(share) - x(0), 1), height: 12, class: css }));
-    for (const css of ["interval under", "interval"]) svg.append(make("line", { x1: x(low), x2: x(upper), y1: y + 11, y2: y + 11, class: css }));
-    svg.append(make("text", { x: x(upper) + 8, y: y + 15, class: "value" }, said));
-  });
-  svg.setAttribute("aria-label", `${note} ${rows.map((one) => `${one.title} ${one.said}`).join(", ")}.`);
+// What was measured on many pictures: the ladder, the attacker who knows, the one table.
+let tower = "embedded"; // the model of the table
+
+// Bars, one below the other: title, what was there before (pale), the share with its interval, a few words.
+function rungs(box, rows, label) {
+  box.replaceChildren();
+  for (const one of rows) {
+    const row = add(box, "div", "", "rung");
+    add(row, "span", one.title, "name");
+    const track = add(row, "span", "", "track");
+    const [from, to] = [Math.min(one.from ?? 0, one.share), Math.max(one.from ?? 0, one.share)];
+    if (from) add(track, "i", "", "before").style.width = `${100 * from}%`;
+    Object.assign(add(track, "i", "", one.css || "gain").style, { left: `${100 * from}%`, width: `max(2px, ${100 * (to - from)}%)` });
+    row.title = `${(100 * one.low).toFixed(0)} to ${(100 * one.high).toFixed(0)} of 100 (95 %)`;
+    const said = add(row, "span", "", "said");
+    add(said, "b", one.value);
+    add(said, "span", ` ${one.said}`);
+    add(said, "span", `; ${row.title}`, "sr");
+  }
+  box.setAttribute("aria-label", label);
 }
 
 built.push(() => {
-  find(".memory .lead").textContent = data.memory.says;
-  find(".memory .measured").textContent = fixed.memory;
-  find("section.knows").hidden = !data.last;
-  if (fixed.knows) {
-    find(".knows .lead").textContent = fixed.knows_sentence;
-    bars(find(".bars-knows"), fixed.knows_rows, "Right answers against the attacker who knows the defence.");
+  const { ladder, knows } = fixed;
+  find(".ladder").hidden = !ladder;
+  find(".adds .carries").textContent = percent(data.mass);
+  if (ladder) {
+    find(".ladder .lead").textContent = `Right answers of ${ladder.n} test pictures, all attacked by somebody who knows CLIP (PGD, 4 of 255).`;
+    const css = { 0: "clip", 1: "gain" };
+    rungs(find(".ladder .parts"), ladder.steps.map((one, n) => ({ ...one, css: css[n] || "rita" })), "Right answers, one part added after the other");
+    rungs(find(".ladder .ends"), ladder.ends.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "What the attacker who knows RITA leaves of it");
+    find(".ladder .says").textContent = ladder.says;
   }
+  find("section.knows").hidden = !data.last;
+  if (knows) rungs(find(".knows .shares"), knows.bars.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "Right answers of RITA against the attacker who knows it");
+  find(".knows .bound").hidden = !knows?.note;
+  find(".knows .bound .note").textContent = knows?.note || "";
   find(".know").hidden = !data.last || !!data.knew;
   find(".back").hidden = !data.knew;
-  find("section.good").hidden = !fixed.table;
-  if (!fixed.table) return;
-  find(".good .lead").textContent = fixed.table.lead;
-  find(".good .short").textContent = fixed.table.short.replaceAll(" %", "\u00a0%");
-  find(".good .note").textContent = fixed.table.note;
-  const table = find(".good table");
-  table.replaceChildren();
-  const head = table.createTHead().insertRow();
-  for (const text of fixed.table.columns) add(head, "th", text).scope = "col";
-  const body = table.createTBody();
-  for (const { title, tower, cells } of fixed.table.rows) {
+  drawTable();
+});
+
+// One number and one bar a cell; n and interval where one points or tabs, and for those who listen.
+function drawTable() {
+  const { table } = fixed;
+  find("section.good").hidden = !table;
+  if (!table) return;
+  const { says, cells } = table.towers[tower];
+  find(".good .lead").textContent = says;
+  find(".good .use span").textContent = table.use;
+  find(".good details .note").textContent = table.note;
+  const pills = find(".good .towers");
+  if (!pills.children.length)
+    for (const [name, { title }] of Object.entries(table.towers)) {
+      const button = Object.assign(add(pills, "button", title), { type: "button" });
+      button.dataset.tower = name;
+      button.addEventListener("click", () => ((tower = name), drawTable()));
+    }
+  for (const button of pills.children) button.setAttribute("aria-pressed", String(button.dataset.tower === tower));
+  const node = find(".good table");
+  if (!isNew(node, tower)) return;
+  node.replaceChildren();
+  const head = node.createTHead().insertRow();
+  for (const text of ["", ...table.columns]) add(head, "th", text).scope = "col";
+  const best = table.columns.map((_, k) => Math.max(...cells.map((row) => row[k].share ?? -1)));
+  const body = node.createTBody();
+  table.rows.forEach(({ name, title, note }, i) => {
     const row = body.insertRow();
+    row.className = name;
     const th = add(row, "th", title);
     th.scope = "row";
-    add(th, "small", tower);
-    for (const one of cells) {
-      const td = add(row, "td", one ? one.share : "–");
-      if (one) add(td, "small", one.interval.replaceAll(" ", "\u00a0").replace(",\u00a0", ", ")); // breaks at the comma
-    }
-  }
-});
+    add(th, "small", note);
+    cells[i].forEach(({ share, value, said }, k) => {
+      const td = add(row, "td", "", share === null ? "none" : share === best[k] ? "best" : "");
+      add(td, "span", value, "value");
+      if (share !== null) add(add(td, "span", "", "track"), "i").style.width = `max(2px, ${100 * share}%)`;
+      if (!said) return;
+      td.tabIndex = 0;
+      add(td, "span", said, "tip");
+    });
+  });
+}
 
 find(".know").addEventListener("click", () => trigger("submit", { what: "know" }));
 find(".back").addEventListener("click", () => trigger("undo", { what: "back" }));
@@ -62,30 +92,6 @@ const busy = new MutationObserver(() => {
 });
 if (document.querySelector("#status")) busy.observe(document.querySelector("#status"), { childList: true, subtree: true, characterData: true });
 built.push(() => (find(".progress-note").textContent ||= data.knew));
-// The crops that this picture leaves in the memory, with the class that each is stored under.
-built.push(() => {
-  const { stored } = data.memory;
-  const list = find(".memory .stored");
-  list.hidden = !sheets;
-  list.replaceChildren();
-  add(list, "b", stored.length ? "Added now" : "No crop of this picture is stored.");
-  for (const [n, name] of stored) {
-    const one = add(list, "span");
-    cell(add(one, "i"), n);
-    add(one, "span", n ? `crop ${n} as ${name}` : `the whole picture as ${name}`);
-  }
-});
-// Where the attacker who knows leaves each crop.
-built.push(() => {
-  const strip = find(".crossed");
-  strip.hidden = !data.knew || !sheets;
-  if (strip.hidden) return;
-  const [before, after] = [steps[0], steps.at(-1)].map((s) => s.crops);
-  strip.replaceChildren();
-  after.forEach((v, n) => cell(add(strip, "i", "", v > 0 ? "reference" : "rival"), n));
-  const count = (values) => values.filter((v) => v > 0).length;
-  add(strip, "span", `${count(before)} of ${before.length} crops of the clean picture fit ${data.names[0]} better than ${data.names[1]}, ${count(after)} after this attack.`);
-});
 
 watch("value", show);
 watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));

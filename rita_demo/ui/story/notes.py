@@ -52,35 +52,28 @@ LECTURE = {
         "longer line up. I drag the crop: look at the pattern that it gets, and at its bar. Some crops keep more of the push than "
         "others.",
     ),
-    "rules": Note(
-        "Average or transport?",
-        (("press the other class and back, then average, transport and RITA", 25),),
-        "Each thumbnail is a crop, and below stand the sentences of one class. A band carries a crop's weight to a sentence, as the "
-        "class gets it most cheaply: this is its plan, and the price is the mean distance. RITA carries only a part, from the "
-        "nearest crops; the grey ones stay. Now the other class: it takes other crops, and pays more or less. The lower price is the "
-        "answer. The average counts every crop the same. On most pictures the rules agree. Below stand the count over many pictures, and "
-        "what makes the difference: not the plan, but how much each crop counts.",
-    ),
-    "memory": Note(
-        "Does remembering help?",
-        (("wait while the room looks at the crop that is kept", 10),),
-        "RITA also keeps its surest crops, each under the class that the crop itself answers, and later pictures are compared with them. That could "
-        "help, and it could also keep mistakes. Here you see what this picture leaves. Measured over many answers it makes hardly a difference. So "
-        "the memory is a part of the method that one should measure before one praises it.",
+    "adds": Note(
+        "What does RITA add?",
+        (("drag a crop up and down", 25), ("wait while the room reads the bars", 20)),
+        "Here are three of the crops, and two sentences of each class. Area is weight: each crop gives a third, and each sentence receives a "
+        "half. So one crop must be split. The plan does this as cheaply as it can, and the price of a class is the mean distance that it "
+        "carries. The lower price is the answer. These places are made up, so that plan and plain mean disagree: both classes cost almost the "
+        "same here. At their real places they agree, as on most pictures. Below you see what each part gives over many pictures, one added "
+        "after the other, and the test behind each step. Nearly all of it comes from the crops. RITA also keeps its surest crops as a "
+        "memory for later pictures. That could help, and it could also keep mistakes. So one measures before one praises.",
     ),
     "knows": Note(
         "An attacker who knows",
         (HANDS, REVEAL, ("press Attack RITA itself only if the room may wait for half a minute", 0)),
         "So far the attacker knew CLIP, but not the defence. Now they compute through the defence: crops, rule and all. Of a hundred "
         "pictures, how many does RITA keep? (Hands, then reveal.) The crops helped because the pattern was made for one grid. This pattern is made for many "
-        "grids at once. The lower bars are another model, which was trained on attacked pictures. It keeps about half by itself, and "
-        "crops add a little. Whenever you read that a model is robust, ask which attacker it was tested with.",
+        "grids at once. The lower bar is another model, which was trained on attacked pictures. It keeps about half. Whenever you read that a model is robust, ask which attacker it was tested with.",
     ),
     "good": Note(
         "How good is it?",
         (("wait while the room reads the table", 30),),
-        "One table at the end. Each column is one attacker, and only numbers of the same column may be compared. Small print gives the "
-        "number of pictures and the interval. With two hundred pictures a difference of a few points can be chance. Take three things "
+        "One table at the end. Each column is one attacker, and only numbers of the same column may be compared. Point at a number for the "
+        "interval. With two hundred pictures a difference of a few points can be chance. Take three things "
         "home. Many small changes that all push one way turn an answer. Crops help because the pattern was made for one grid. And a "
         "defence holds only against the attacker it was tested with. Now bring your own picture.",
     ),

@@ -18,12 +18,12 @@ const QUESTIONS = {
     return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: ${why}.`];
   },
   knows() {
-    const found = fixed.knows?.find((one) => one.tower === "embedded");
+    const found = fixed.knows;
     if (!found) return null;
-    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `With the embedded model, the small one of this page, RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
+    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `With the small model of this page RITA keeps ${found.said}: an attacker who computes through the crops turns them as well.`];
   },
 };
-const HIDES = { noise: [], push: [".push .bars", ".push .lead"], knows: [".shares", ".knows .lead"] };
+const HIDES = { noise: [], push: [".push .bars", ".push .lead"], knows: [".ladder .ends", ".shares", ".knows .bound"] };
 
 // Out of sight, also for those who hear the page.
 function veil(about, veiled) {

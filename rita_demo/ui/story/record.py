@@ -6,21 +6,19 @@ import numpy as np
 
 from rita_demo.analysis import crop_field as positions
 from rita_demo.analysis.push_left import push_left
-from rita_demo.analysis.rules import Rule, rules
 from rita_demo.attacks import differentiated
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.pipeline.outcome import outcome
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.sentences import claim, does, doubt, knew, remembered, threat, which
+from rita_demo.ui.story.plan import small_plan
+from rita_demo.ui.story.sentences import claim, does, doubt, knew, threat, which
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import jpeg_uri, lossless_uri
 from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, tiled
 
 NAME_LENGTH = 24  # characters of a class name
-SENTENCE_LENGTH = 60  # of a prompt
 THUMBNAIL = 64  # pixels of a crop
 ANSWERS = ("clip", "ensemble", "rita")  # the first answers of the first screen, in order
 TITLES = {"clip": "CLIP, whole picture", "ensemble": "average of {n} crops", "rita": "RITA"}
@@ -31,7 +29,7 @@ def story_value(session: Session) -> dict[str, Any] | None:
     run = session.run
     if run is None:
         return None
-    steps, found, choices, outcomes = _Steps(run, session), rules(run, run.attacked), _choices(run), outcome(run)
+    steps, choices = _Steps(run, session), _choices(run)
     value: dict[str, Any] = {
         "key": run.key,
         "last": last_step(run),
@@ -47,26 +45,13 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "choices": choices,
         "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in choices],
         "known": not run.class_prompts.unknown_names,
-        "mass": run.settings.transported_mass,
-        "answers": [
-            {
-                "name": name,
-                "title": _title(run, name),
-                "before": "wrong before the attack" if run.attack is not None and outcomes[name].wrong_before else "",
-            }
-            for name in answers(run)
-        ],
+        "answers": [{"name": name, "title": _title(run, name)} for name in answers(run)],
         "boxes": steps.boxes.round(4).tolist(),
         "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
         "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
         "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
-        "rules": [_rule(run, one, steps.labels[:2]) for one in (found.average, found.balanced, found.rita)],
-        "weights": _rounded(run.attacked.trace.view_weight),
-        "sentences": [
-            [truncated(one, SENTENCE_LENGTH) for one in run.class_prompts.prompts[k]] for k in steps.labels[:2]
-        ],
-        "memory": _memory(run),
-        "plan": {"effect": found.plan_effect, "lead": found.rita.lead},
+        "small": small_plan(run),
+        "mass": run.settings.transported_mass,
         "push": None,
     }
     if run.attack is not None:
@@ -173,6 +158,7 @@ def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list
         "step": at.step,
         "crops": at.crops.round(4).tolist(),
         "answers": [labels.index(k) for k in at.answers.tolist()],
+        "marks": {name: round(at.methods[name], 4) for name in ANSWERS if name in at.methods},
         "says": {name: _answer(run, side, name, labels) for name in answers(run) if name in side.verdicts},
     }
 
@@ -186,36 +172,6 @@ def _answer(run: Run, side: ImageResult, name: str, labels: list[int]) -> dict[s
         "share": wording.share(run.class_prompts, verdict),
         "value": _share(verdict.probability[verdict.label]),
     }
-
-
-def _rule(run: Run, one: Rule, pair: list[int]) -> dict[str, Any]:
-    """ "values" and "plans" are those of the two classes of ``pair``; a plan is a list of crops, each a mass per sentence."""
-    names = run.class_prompts.names
-    return {
-        "name": one.name,
-        "answer": truncated(names[one.label], NAME_LENGTH),
-        "runner_up": truncated(names[one.runner_up], NAME_LENGTH),
-        "right": None if run.given_label is None else one.label == run.given_label,
-        "lead": one.lead,
-        "unit": one.unit,
-        "values": [_share(one.values[k]) for k in pair],
-        "plans": [_rounded(one.plans[k][:, : len(run.class_prompts.prompts[k])]) for k in pair],
-    }
-
-
-def _memory(run: Run) -> dict[str, Any]:
-    """What this picture found in the memory, and the crops that it leaves there: the view, and the class it is stored
-    under."""
-    names, stored = run.class_prompts.names, run.attacked.trace.cache_update.events
-    return {
-        "says": remembered(run),
-        "stored": [[event.view, truncated(names[event.label], NAME_LENGTH)] for event in stored],
-    }
-
-
-def _rounded(masses: Any) -> list[Any]:
-    rounded: list[Any] = np.asarray(masses, float).round(5).tolist()
-    return rounded
 
 
 def _push(run: Run) -> dict[str, Any] | None:

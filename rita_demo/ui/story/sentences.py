@@ -2,8 +2,6 @@
 
 import re
 
-import numpy as np
-
 from rita_demo.attacks import ATTACKS, differentiated
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
@@ -16,6 +14,7 @@ from rita_demo.ui.widgets import wording
 
 #: What the attacker differentiates -> what they know.
 KNOWS = {"model": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
+WRONG = {"ensemble": "the average", "rita": "RITA"}
 AIMED = {"clip": "CLIP", "ensemble": "the average of the crops"}
 #: Attack -> what it does, where that is something else than most do.
 DOES = {
@@ -43,30 +42,21 @@ def claim(run: Run) -> list[Part]:
     if found.before != run.label:  # wrong from the start
         first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
     cause, kind = f" {_changed(run)} {title} ", "clean" if found.now == run.label else "attack"
+    wrong = _wrong_before(run, aimed_at)
     if found.now == found.before:
-        return [*first, (f"{cause}still says ", ""), (_name(after), kind), (".", "")]
+        return [*first, (f"{cause}still says ", ""), (_name(after), kind), (f".{wrong}", "")]
     end = ", which the attacker chose." if found.reached else "."
-    return [*first, (f"{cause}sees ", ""), (_noun(run, after), kind), (end, "")]
+    return [*first, (f"{cause}sees ", ""), (_noun(run, after), kind), (f"{end}{wrong}", "")]
 
 
-def remembered(run: Run) -> str:
-    """What the memory is for, and what it changed for this picture: the answer with it beside the one without it."""
-    if run.settings.protocol == "off":
-        return "RITA’s memory is switched off: each picture is decided on its own."
-    names, trace, held = run.class_prompts.names, run.attacked.trace, int(np.sum(run.cache_before.count))
-    without, used = int(np.argmin(trace.prompt_transport.distance)), trace.verdict.label
-    kept = (
-        "To learn without labels, RITA keeps the crops that it is surest of. A class far from its kept crops gets dearer: "
-        f"{run.settings.cache_weight:g} of that distance is added to its price. "
-    )
-    if not held:
-        return f"{kept}{wording.cache_effect(run)}"
-    crops = f"{held} crop{'s' * (held > 1)}"
-    if without == used:
-        return f"{kept}Before this picture it held {crops}: without {'it' if held == 1 else 'them'} the answer is the same."
-    return (
-        f"{kept}Before this picture it held {crops}, and it turned {_name(names[without])} into {_name(names[used])}."
-    )
+def _wrong_before(run: Run, aimed_at: str) -> str:
+    """Which defences of the first screen, beside the one that the sentence is about, are wrong without an attack."""
+    found = outcome(run)
+    wrong = [title for name, title in WRONG.items() if name != aimed_at and name in found and found[name].wrong_before]
+    if not wrong:
+        return ""
+    said = " and ".join(wrong)
+    return f" {said[0].upper()}{said[1:]} {'are' if len(wrong) > 1 else 'is'} wrong even without an attack."
 
 
 def threat(run: Run) -> str:
@@ -87,7 +77,12 @@ def _knows(run: Run) -> str:
 def does(run: Run) -> str:
     """What the attack changes, and which way."""
     said = DOES.get(run.settings.attack, "It changes every pixel a little, and all the changes push one way.")
-    return said.format(label=_label(run))
+    computed = (
+        run.settings.attack not in ("noise", "typographic")
+        and ATTACKS[run.settings.attack].knows[:1] == KNOWS_MODEL[:1]
+    )
+    way = " CLIP’s gradient says which way, pixel by pixel."
+    return said.format(label=_label(run)) + way * (computed and run.settings.attack != "reverse")
 
 
 def doubt(run: Run) -> str:

@@ -32,7 +32,8 @@ function poster() {
       x += wide;
     }
   const says = steps.at(-1).says;
-  data.answers.slice(0, 5).forEach(({ name, title, before }, i) => {
+  data.answers.slice(0, 5).forEach(({ name, title }, i) => {
+    const before = data.last && steps[0].says[name].right === false ? "wrong before the attack" : "";
     const top = 100 + i * 92;
     write(title, 860, top - 30, 18, 400, name === "rita" ? "defence" : "quiet");
     write(data.names[says[name].label], 860, top + 4, 30, 650, says[name].right === false ? "attack" : "text");
@@ -40,7 +41,7 @@ function poster() {
   });
   pen.font = "400 16px Inter, system-ui, sans-serif";
   const lines = [""]; // the threat model and what CLIP and RITA are, broken at words
-  for (const word of `${data.threat} ${find(".small-print").textContent}`.split(/(?<= )/)) {
+  for (const word of `${data.threat} ${find(".what").textContent}`.split(/(?<= )/)) {
     if (pen.measureText(lines.at(-1) + word).width > WIDE - 200) lines.push("");
     lines[lines.length - 1] += word;
   }

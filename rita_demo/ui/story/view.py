@@ -22,7 +22,7 @@ _FOLDER = Path(__file__).parent
 TEMPLATE = (_FOLDER / "story.html").read_text(encoding="utf-8")
 STORY_CSS = (_FOLDER / "story.css").read_text(encoding="utf-8")
 #: In this order: figures are laid out after a question has shown or hidden them, and the last one starts.
-PARTS = ("core", "hero", "predict", "attack", "push", "rules", "checks", "share", "lecture", "measured")
+PARTS = ("core", "hero", "predict", "attack", "push", "field", "plan", "checks", "share", "lecture", "measured")
 
 
 class StoryView(JsonWidget):

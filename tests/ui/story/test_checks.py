@@ -9,9 +9,8 @@ import pytest
 from rita_demo.pipeline.story import CHANGES, story_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import CheckedAnswers, Run, StoryChecks
-from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.checks import DRIFTS_BY, MEASURED, story_checks
+from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.record import story_value
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
@@ -62,27 +61,6 @@ def test_every_row_is_what_was_asked_and_the_first_is_the_run(example_run: Run, 
     assert checks.noise is not None
     assert_said(value["noise"], checks.noise, example_run)
     assert value["noise_size"] == 4
-    assert checks.attacked is not None
-    assert value["drift"] is None, "another model than that of the stored drifts"
-
-
-def test_the_drift_is_shown_beside_the_stored_ones_only_where_it_is_made_as_they_were(
-    example_run: Run, checks: StoryChecks
-) -> None:
-    assert checks.attacked is not None
-    as_stored = {name: getattr(RECOMMENDED, name) for name in DRIFTS_BY}
-    run = replace(
-        example_run,
-        backbone=replace(example_run.backbone, name=MEASURED),
-        settings=example_run.settings.replace(**as_stored),
-    )
-    drift = told(run, checks)["drift"]
-    assert drift == {"clean": checks.clean.crop_offset, "attacked": checks.attacked.crop_offset}
-    other = {"square": "model", "views": 32, "view_scale": 0.3, "views_augmix": True, "view_weight": "uniform"}
-    assert other.keys() == {*DRIFTS_BY}
-    for name, value in other.items():
-        changed = replace(run, settings=run.settings.replace(**{name: value}))
-        assert told(changed, checks)["drift"] is None, name
 
 
 def test_nothing_is_told_before_it_is_asked_and_nothing_survives_where_nothing_was_attacked(

@@ -12,7 +12,6 @@ from PIL import Image
 
 from rita_demo.analysis.crop_field import crop_field
 from rita_demo.analysis.push_left import push_left
-from rita_demo.analysis.rules import rules
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
@@ -87,6 +86,7 @@ def test_every_crop_stands_where_the_crop_field_has_it_and_says_its_own_class(
     for step, at in zip(value["steps"], found.steps, strict=True):
         assert np.allclose(step["crops"], at.crops, atol=1e-4)
         assert [value["names"][k] for k in step["answers"]] == [NAMES[k] for k in at.answers]
+        assert step["marks"] == pytest.approx({name: at.methods[name] for name in ANSWERS}, abs=1e-4)
 
 
 def test_the_story_shows_the_step_that_is_selected_as_the_lab_does(example_run: Run, defend_only_run: Run) -> None:
@@ -108,48 +108,12 @@ def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_t
         assert np.allclose(curve[end], side.verdicts["clip"].probability[pair], atol=1e-3)
 
 
-def test_the_push_and_the_rules_are_the_analysis_of_this_run(example_run: Run) -> None:
-    value, push, found = told(example_run), push_left(example_run), rules(example_run, example_run.attacked)
+def test_the_push_is_the_analysis_of_this_run(example_run: Run) -> None:
+    value, push = told(example_run), push_left(example_run)
     assert push is not None
     assert np.allclose(value["push"]["share"], push.share, atol=1e-4)
     assert value["push"]["median"] == push.median
     assert value["mass"] == example_run.settings.transported_mass
-    for said, rule in zip(value["rules"], (found.average, found.balanced, found.rita), strict=True):
-        assert (said["name"], said["unit"]) == (rule.name, rule.unit)
-        assert (said["answer"], said["runner_up"]) == (NAMES[rule.label], NAMES[rule.runner_up])
-        assert said["lead"] == pytest.approx(rule.lead)
-        assert said["right"] is (rule.label == example_run.label)
-        assert said["values"] == pytest.approx(
-            [rule.values[NAMES.index(name)] for name in value["names"][:2]], abs=1e-4
-        )
-    assert value["plan"] == pytest.approx({"effect": found.plan_effect, "lead": found.rita.lead})
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_the_plans_of_both_classes_are_those_that_the_engine_decides_by(
-    name: str, request: pytest.FixtureRequest, engine: ToyEngine
-) -> None:
-    run: Run = request.getfixturevalue(name)
-    value, side = told(run), run.attacked
-    trace, _ = engine.decide(side.encoded_views, run.class_prompts, run.cache_before, run.settings, side.trace.tuning)
-    average, balanced, rita = (np.array(rule["plans"]) for rule in value["rules"])
-    weights = np.array(value["weights"])
-    assert np.allclose(weights, trace.view_weight, atol=1e-5)
-    for c, shown in enumerate(value["names"][:2]):
-        k = NAMES.index(shown)
-        assert value["sentences"][c] == list(run.class_prompts.prompts[k])
-        assert np.allclose(rita[c], trace.prompt_transport.plan[k], atol=1e-5)
-        assert rita[c].sum() == pytest.approx(run.settings.transported_mass, abs=2e-3)
-        assert (rita[c].sum(1) <= weights + 1e-4).all(), "a crop gives no more than it has"
-        evenly = [[w * share for share in trace.prompt_weight[k]] for w in trace.view_weight]
-        assert np.allclose(balanced[c], evenly, atol=1e-5)
-        assert np.allclose(average[c], 1 / len(weights), atol=1e-5)
-
-
-def test_the_crops_that_enter_the_memory_are_named_with_the_class_they_are_stored_under(example_run: Run) -> None:
-    events = example_run.attacked.trace.cache_update.events
-    assert events
-    assert told(example_run)["memory"]["stored"] == [[one.view, NAMES[one.label]] for one in events]
 
 
 def test_without_an_attack_nothing_of_an_attack_is_told(defend_only_run: Run) -> None:
@@ -256,9 +220,8 @@ def test_class_names_are_one_short_line_in_every_value(engine: ToyEngine) -> Non
     run = completed_run(engine, views=8)
     hostile = ("<img src=x onerror=alert(1)>" * 3, "a\nb\u202ec", "cup", "piano")
     value = told(replace(run, class_prompts=replace(run.class_prompts, names=hostile)))
-    listed = [*value["names"], *(rule[key] for rule in value["rules"] for key in ("answer", "runner_up"))]
-    assert hostile[0][: NAME_LENGTH - 1] + "…" in listed
-    for name in listed:
+    assert hostile[0][: NAME_LENGTH - 1] + "…" in value["names"]
+    for name in value["names"]:
         assert len(name) <= NAME_LENGTH
         assert name.isprintable()
 

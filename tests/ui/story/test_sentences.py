@@ -12,7 +12,7 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import ImageResult, Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.story.sentences import claim, does, doubt, remembered, threat
+from rita_demo.ui.story.sentences import claim, does, doubt, threat
 from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
@@ -68,8 +68,18 @@ def test_a_wrong_answer_from_the_start_is_not_the_attackers_doing(example_run: R
     assert says(wrong).startswith("This is a cup. CLIP says motorbike from the start. Change every pixel")
     assert ("motorbike", "attack") in marked(wrong)
     unmoved = replace(wrong, attacked=answering(wrong.attacked, 0))
-    assert says(unmoved).endswith("and CLIP still says motorbike.")
+    assert says(unmoved).endswith(
+        "and CLIP still says motorbike. The average and RITA are wrong even without an attack."
+    )
     assert ("motorbike", "clean") not in marked(unmoved), "it is wrong"
+
+
+def test_a_defence_that_is_wrong_before_the_attack_is_said_to_be_so(example_run: Run) -> None:
+    clean = example_run.clean
+    other = replace(clean.verdicts["rita"], label=2)
+    run = replace(example_run, clean=replace(clean, verdicts=clean.verdicts | {"rita": other}))
+    assert says(run).endswith("and CLIP sees a crab. RITA is wrong even without an attack.")
+    assert "wrong" not in says(replace(run, label_given=False)), "without a true class nothing is"
 
 
 def test_an_attack_that_makes_clip_surer_is_not_told_as_one_that_failed(example_run: Run, engine: ToyEngine) -> None:
@@ -178,7 +188,9 @@ def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(en
     ],
 )
 def test_what_an_attack_does_is_said_of_that_attack(example_run: Run, attack: str, said: str) -> None:
-    assert said in does(replace(example_run, settings=example_run.settings.replace(attack=attack)))
+    told = does(replace(example_run, settings=example_run.settings.replace(attack=attack)))
+    assert said in told
+    assert ("gradient" in told) == (attack in ("pgd", "patch"))
 
 
 def test_the_threat_names_attack_steps_knowledge_and_n(
@@ -198,27 +210,3 @@ def test_a_picture_that_no_name_fits_is_said_to_be_so(example_run: Run) -> None:
     unsure = replace(clip, probability=np.array([0.3, 0.25, 0.25, 0.2]))
     clean = replace(example_run.clean, verdicts=example_run.clean.verdicts | {"clip": unsure})
     assert doubt(replace(example_run, clean=clean)).startswith("None of the names fits this picture well")
-
-
-def test_what_the_memory_changed_is_the_answer_with_it_beside_the_answer_by_the_prompts_alone(
-    example_run: Run, engine: ToyEngine
-) -> None:
-    assert remembered(example_run).endswith("That did not change this answer.")
-    own = example_run.attacked.trace
-    turned = replace(own, prompt_transport=replace(own.prompt_transport, distance=np.array([1.0, 0.0, 1.0, 1.0])))
-    fresh = replace(example_run, attacked=replace(example_run.attacked, trace=turned))
-    assert remembered(fresh).endswith("That helped: crab became motorbike."), "an empty memory is not nothing"
-    again = attacked_run(engine, label=0, cache=example_run.cache_after)
-    held = int(example_run.cache_after.count.sum())
-    assert held > 0
-    assert remembered(again).endswith(
-        f"it held {held} crop{'s' * (held > 1)}: without {'them' if held > 1 else 'it'} the answer is the same."
-    )
-    trace = again.attacked.trace
-    other = (trace.verdict.label + 1) % len(NAMES)
-    distance = np.where(np.arange(len(NAMES)) == other, 0, trace.prompt_transport.distance)
-    turned = replace(trace, prompt_transport=replace(trace.prompt_transport, distance=distance))
-    says_now = remembered(replace(again, attacked=replace(again.attacked, trace=turned)))
-    assert says_now.endswith(f"and it turned {NAMES[other]} into {NAMES[trace.verdict.label]}.")
-    off = attacked_run(engine, label=0).settings.replace(protocol="off")
-    assert "switched off" in remembered(replace(again, settings=off))
