@@ -114,13 +114,13 @@ def headline(session: Session) -> str:
     return f"{begin} with its memory, {right[WITHOUT_CACHE]} without it."
 
 
-def held_text(session: Session, most: str = "") -> str:
-    """What the memory holds, in words; ``most``: how much it can."""
+def held_text(session: Session) -> str:
+    """What the memory holds, in words."""
     memory, entry = session.shown_history, session.selected_entry
     rows = np.zeros(0, int) if entry is None else entry.held
     classes = len(set(memory.label[rows].tolist()))
     known = [memory.truth[row] == memory.names[memory.label[row]] for row in rows if memory.truth[row]]
-    said = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}{most}"
+    said = f"It holds {wording.view_count(len(rows))} of {classes} class{'es' * (classes != 1)}"
     if not known:
         return said
     return f"{said}, {sum(known)}{f' of {len(known)} known ones' * (len(known) < len(rows))} under the right name"
@@ -193,7 +193,7 @@ def shelf(session: Session, folders: DataFolders) -> str:
     shown = shown_stream(session, folders)
     says, note = "", Markup(f"At most {entry.slots} per class, the surest.")
     if shown is not None:
-        says, note = held_text(session, f" (at most {entry.slots} each)"), conditions(shown)
+        says, note = held_text(session), conditions(shown)
     missing &= session.stream.history is not None
     return html("shelf", says=says, note=note, classes=classes, missing=MISSING if missing else "")
 
