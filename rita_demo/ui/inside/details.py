@@ -54,6 +54,7 @@ def crop_details(session: Session) -> str:
         answer=_name(run, answer),
         enters="enters it" if entered else "does not enter it",
         memory=run.settings.protocol != "off",
+        term=wording.term_html,
     )
 
 

@@ -33,6 +33,7 @@ from rita_demo.ui.widgets.blocks import build_menu
 from rita_demo.ui.widgets.html_buttons import HtmlButtons, is_of
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import sprite_value
+from rita_demo.ui.widgets.wording import term_html
 
 MAX_CLASSES = 6  # rows of costs
 
@@ -172,7 +173,7 @@ def _build_figure(panels: PanelRegistry) -> Parts:
     with gr.Row(elem_id="in-figures"):
         with gr.Column(scale=40, min_width=280):
             gr.HTML(
-                "<h3>Cost of each class <span class='of clean'>○ clean</span> <span class='of attacked'>● attacked</span></h3>"
+                f"<h3>{term_html('transport cost', 'Cost of each class')} <span class='of clean'>○ clean</span> <span class='of attacked'>● attacked</span></h3>"
             )
             costs = PlotlyView(
                 height=182, aria="Cost of every class, clean and attacked", empty=EMPTY_TEXT, elem_id="in-costs"
@@ -180,7 +181,7 @@ def _build_figure(panels: PanelRegistry) -> Parts:
             panels.add(costs, _costs, "class", "inside", first=True)
         with gr.Column(scale=60, min_width=280):
             with gr.Row(elem_id="in-plan-of"):
-                gr.HTML("<h3>Plan of</h3>")
+                gr.HTML(f"<h3>{term_html('transport plan', 'Plan of')}</h3>")
                 menu = build_menu(
                     [],
                     label="Chosen class",

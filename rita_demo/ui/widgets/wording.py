@@ -25,12 +25,8 @@ MAX_WORDS, MAX_WORD_LENGTH = 6, 24  # unknown words that are listed, and letters
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
 TERMS: dict[str, str] = {
-    "attack": "A change of the pixels, too small to see, that is computed to make the model give a wrong answer.",
     "cosine distance": "1 minus the cosine of the angle between two directions: 0 where they are the same, 1 where they have "
     "nothing in common.",
-    "view": "The whole picture (view 0) or one random crop of it, sometimes mirrored, at the model's input size.",
-    "step back": "An attack on the whole picture moves its features away from those of its crops. With a step back "
-    "(experimental, off by default) RITA moves every view the other way.",
     "margin": "How far the answer is ahead of the second best: in percentage points of probability; for RITA in cosine "
     "distance.",
     "probability": "The probability that a method gives to this class. All classes of the list add up to 100 %.",
@@ -38,23 +34,13 @@ TERMS: dict[str, str] = {
     "direction, 2 = opposite) along the cheapest plan.",
     "transport plan": "How much of each crop is moved onto each sentence, as a multiple of an even share: 1 means no "
     "preference, more than 1 that the two fit well.",
-    "prompt": "A sentence such as “a photo of a cup.” Each class has a few; CLIP and RITA compare views with them.",
-    "mean prompt": "The mean direction of a class's sentences.",
     "mass": "What a plan moves: all crops together have 1, shared out by their weights. RITA moves the cheapest part, ρ of "
     "it, and leaves the rest where it is.",
-    "regularisation": "How far a plan spreads (λ): small takes the cheapest ways only, large moves every crop to every "
-    "sentence alike.",
-    "alignment": "The memory's stored views of a class are rotated onto its mean prompt (Procrustes) before a picture is "
-    "compared with them; one view alone lands exactly on it.",
     "confident view": "A view whose answer has low entropy: the model is sure.",
     "entropy": "How unsure an answer is, in nats: 0 means certain, log K means all K classes alike.",
     "pseudo-label": "The class that a single crop answers with.",
     "memory (cache)": "The crops of lowest entropy of earlier pictures, a few per class; a new picture is compared with "
     "them too.",
-    "budget": "The strength of the attack: no pixel value (0 to 255) moves by more than this. A few attacks have no such "
-    "limit.",
-    "loss": "What the attack maximises: the error on the right class in nats, CLIP's or the attacked defence's; with a "
-    "target, the logarithm of its probability; or the lead of the best wrong class, in logits.",
 }
 
 ASK = "Choose the true class"
