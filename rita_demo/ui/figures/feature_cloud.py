@@ -87,7 +87,7 @@ def cloud_caption(session: Session) -> str:
         else ""
     )
     if attack is not None:
-        title = title.replace(attack.title, attack.short_title)
+        title = title.replace(attack.title, attack.column_title)
     how = f" {projection_shown(session)}." if session.figures.shown == "cloud" else ""
     return f"{stored}{title}{knows}.{how}"
 
