@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from rita_demo.attacks import get_attack
+from rita_demo.attacks import ATTACKS
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.records import MeasuredCell
 from rita_demo.records.grouping import group_by
@@ -87,8 +87,9 @@ def pooled(lines: Sequence[AblationSweep]) -> Pooled | None:
     if not n:
         return None
     shares = tuple(sum(cell.accuracy * cell.n for cell in row) / sum(100 * cell.n for cell in row) for row in cells)
-    attack = f"{get_attack(first.cells[0].attack).short_title} {first.cells[0].budget}/255"
-    return Pooled(tuple(values), shares, n, attack)
+    cell = first.cells[0]
+    name = ATTACKS[cell.attack].column_title if cell.attack in ATTACKS else cell.attack  # one that is not loaded
+    return Pooled(tuple(values), shares, n, f"{name} {cell.budget}/255" if cell.budget else name)
 
 
 #: Rows of the component table: title, methods, protocol, settings that the row is about.

@@ -87,7 +87,7 @@ def cloud_caption(session: Session) -> str:
         else ""
     )
     if attack is not None:
-        title = title.replace(attack.title, attack.short_title)
+        title = title.replace(attack.title, attack.column_title)
     how = f" {projection_shown(session)}." if session.figures.shown == "cloud" else ""
     return f"{stored}{title}{knows}.{how}"
 
@@ -162,7 +162,9 @@ def class_chips(session: Session) -> str:
     one = session.figures.placed_cloud
     if one is None or session.figures.shown not in ("cloud", "kl"):
         return ""
-    classes, here = np.unique(one.cloud.label).tolist(), selected_class(session)
+    classes = np.unique(one.cloud.label).tolist()
+    story = session.figures.shown == "cloud" and session.figures.picture is not None  # then no class is grey
+    here = None if story else selected_class(session)
     signs = [(SIGNS[kind], title) for kind, title in kind_titles(one.points).items()]
     signs = signs if session.figures.shown == "cloud" else []
     return html("chips", classes=classes, names=one.cloud.names, here=here, style=plots.class_style, signs=signs)

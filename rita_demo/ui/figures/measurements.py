@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rita_demo import analysis, plots
 from rita_demo.data import paper_results, shipped_results
@@ -72,7 +72,7 @@ def settings_headline(session: Session) -> str:
     if found is None:
         return "0 runs vary this setting here: measure it, or run evaluate with --sweep."
     low, high = (f"{100 * share:.0f}" for share in (min(found.shares), max(found.shares)))
-    return f"{SETTINGS[setting].label}: RITA keeps {low} to {high} of 100 under {found.attack}."
+    return f"{SETTINGS[setting].label}: RITA keeps {low} to {high} of 100 under {escape(found.attack)}."
 
 
 def settings_details(session: Session, folders: DataFolders) -> str:

@@ -129,5 +129,5 @@ def run_caption(session: Session) -> str:
         threat, made = run.threat_model, get_attack(run.threat_model.attack)
         strength = f" {threat.budget}/255" if threat.budget else ""
         knows = f"; the attacker does not know {made.does_not_know[0]}" if made.does_not_know else ""
-        attack = f"{made.short_title}{strength}, {threat.steps} steps{knows}"
+        attack = f"{made.column_title}{strength}, {threat.steps} steps{knows}"
     return f"One picture (n = 1), {len(run.class_prompts.names)} class names, {attack}; {run.backbone.title}."

@@ -112,7 +112,7 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
             if picture < 0:
                 return _select_in_cloud(session, int(cloud.points.label[i]), None)
             return _select_in_cloud(session, int(cloud.cloud.label[picture]), picture, i)
-        case Mark(chip=int(k)) if k == selected_class(session):
+        case Mark(chip=int(k)) if k == selected_class(session) and session.figures.picture is None:
             session.figures = replace(session.figures, k=None, picture=None, point=None, released_class=at.k)
             return ("cloud",)
         case Mark(figure=int(n)):

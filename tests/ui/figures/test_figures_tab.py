@@ -55,7 +55,7 @@ class FiguresClient:
     def collected(self) -> None:
         one = analysis.placed_cloud(make_cloud(), ToyEngine().kl_to_one_hot)
         one = replace(one, separability=analysis.separabilities(one.cloud))
-        self.session.figures = replace(self.session.figures, placed_cloud=one)
+        self.session.figures = replace(self.session.figures, placed_cloud=one, picture=None, point=None)
 
     def points(self) -> Any:
         return self.session.figures.placed_cloud.points
@@ -200,6 +200,12 @@ def test_a_class_selected_in_another_tab_is_highlighted_and_cleared_by_its_chip(
     assert selected_class(client.session) is None
     chosen(client.tab, client.name, chip=2)
     assert selected_class(client.session) == 2
+    point = int(np.flatnonzero(client.points().kind == "clean")[0])
+    chosen(client.tab, client.name, point=point)  # the story of a picture greys no class
+    assert 'aria-pressed="true"' not in feature_cloud.class_chips(client.session)
+    chosen(client.tab, client.name, chip=selected_class(client.session))
+    assert client.session.figures.picture is None
+    assert 'aria-pressed="true"' in feature_cloud.class_chips(client.session)
 
 
 def test_the_lasso_counts_points_and_pictures(client: FiguresClient) -> None:
