@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from rita_demo.ui.story.notes import LECTURE, deeds
-from tests.e2e.conftest import open_lab, open_story
+from tests.e2e.conftest import open_lab, open_story, wait_for_steps
 
 pytestmark = pytest.mark.e2e
 
@@ -108,8 +108,9 @@ def test_page_keys_turn_a_slide_while_a_slider_has_the_focus_and_arrows_move_the
     expect(count).to_contain_text("2 of ")
 
 
-def test_the_unread_story_is_short(story: Page) -> None:
-    assert story.evaluate("document.documentElement.scrollHeight") <= 4_300
+def test_the_unread_story_is_short(page: Page) -> None:
+    wait_for_steps(page)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 4_300
 
 
 @pytest.mark.parametrize("page", ["?sample=motorcycle&budget=4&step=3"], indirect=True)

@@ -9,6 +9,7 @@ const find = (query, root = story) => root.querySelector(query);
 const all = (query, root = story) => [...root.querySelectorAll(query)];
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const narrow = matchMedia("(max-width: 760px)");
+const lecturing = new URLSearchParams(location.search).has("lecture");
 let data = null; // the run on screen
 let steps = []; // its stored steps, in order
 let sheets = null; // its crops as pictures

@@ -67,7 +67,7 @@ function field(box, { high, size, other }) {
   });
 }
 field(find(".push .field"), { high: 130, size: 12, other: "Pale" });
-field(find(".knows .field"), { high: 190, size: 34, other: "Dotted" });
+field(find(".knows .field"), { high: lecturing ? 110 : 190, size: 34, other: "Dotted" });
 
 // Its slider is that of the first screen, once more.
 const along = find(".push .along");

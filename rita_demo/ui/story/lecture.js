@@ -1,7 +1,6 @@
 // ?lecture: the same sections as slides, one at a time. Presenter's keys: arrows and Page Down / Page Up turn, the first
 // press on a slide with a question reveals its answer; b makes the screen black, n shows the notes on the slide, w in a window.
 const slides = () => [find(".hero"), ...all("[data-slide]").filter((one) => !one.hidden)];
-const lecturing = new URLSearchParams(location.search).has("lecture");
 let slide = 0;
 let desk = null; // the window with the notes
 let begun = 0; // when the first slide was turned, or something on it was pressed

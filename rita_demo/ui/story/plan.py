@@ -50,6 +50,9 @@ def small_plan(run: Run) -> dict[str, Any] | None:
 def _sentence(prompt: str) -> str:
     """A prompt; of a mean of several the first, and how many more there are."""
     first, _, more = prompt.partition(" (and ")
-    return truncated(first, SENTENCE_LENGTH) + (
-        f" and {more.split(' ')[0]} more" if more.endswith("their mean)") else ""
+    several = more.endswith("their mean)")
+    return (
+        f"{truncated(first, SENTENCE_LENGTH).rstrip('.')} (and {more.split(' ')[0]} more)"
+        if several
+        else truncated(prompt, SENTENCE_LENGTH)
     )
