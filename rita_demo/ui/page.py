@@ -84,7 +84,7 @@ def build(
             save = SaveButton(elem_id="save-run")
         build_caption(context.panels)
         shared = partial(share_link.share_value, default_model=engine.info)
-        context.panels.add(share, shared, "class", "view", "step", "side")
+        context.panels.add(share, shared, "class", "view", "step")
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Story", id="story", elem_id="story-tab") as first:
                 tab = AttackDefendTab(context, example.sample_key)

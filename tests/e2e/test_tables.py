@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import open_lab
-from tests.e2e.scan import severe_findings
 
 pytestmark = pytest.mark.e2e
 #: The words of a column's cells in the order of the visible rows, without the explanations of terms.
@@ -22,8 +21,6 @@ def page(shared_page: Page) -> Page:
 
 def column(table: Locator, number: int) -> list[str]:
     return list(table.evaluate(COLUMN_JS, number))
-
-
 
 
 def test_what_is_missing_comes_last_and_numbers_are_no_words(page: Page) -> None:

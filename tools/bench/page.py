@@ -44,8 +44,8 @@ TIME_CLICK_JS = """([button, panel]) => new Promise((done, failed) => {
   pressed.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
 })"""
 FRAMES = 60
-# Draws that many frames of the crop field, or of the Story, each after a move of its control.
-FIELD_FRAMES_JS = """(slider, frames) => new Promise((done) => { let n = 0; const step = () => {
+# Draws that many frames of the Story, each after a move of its control.
+FRAMES_JS = """(slider, frames) => new Promise((done) => { let n = 0; const step = () => {
   if (n++ === frames) return done();
   slider.value = 7 * ((n - 1) / (frames - 1)); slider.dispatchEvent(new Event('input')); requestAnimationFrame(step); };
   step(); })"""
@@ -92,15 +92,10 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         page.wait_for_selector(".story .tile")  # the worked example is shown
         page.wait_for_timeout(2000)
         step = page.locator(".story input.step")
-        frame = _median_of(lambda: main_thread_seconds(step, FIELD_FRAMES_JS, FRAMES) / FRAMES)
+        frame = _median_of(lambda: main_thread_seconds(step, FRAMES_JS, FRAMES) / FRAMES)
         found["page: a frame of the Story (processor)"] = frame
         page.locator("[data-level=lab]").click()  # its first tab is the run on screen
         page.wait_for_selector("#in-views button")
-        page.wait_for_timeout(2000)
-        page.locator("#along-fold > button").click()
-        field = page.locator("#field input[type=range]")
-        frame = _median_of(lambda: main_thread_seconds(field, FIELD_FRAMES_JS, FRAMES) / FRAMES)
-        found["page: a frame of the crop field (processor)"] = frame
         page.wait_for_timeout(2000)
         views = itertools.count(1)
         found["page: selection"] = _median_of(lambda: click("#in-views button", next(views), "#in-crop"))

@@ -42,7 +42,6 @@ GOALS: dict[str, tuple[float, bool]] = {
     "page: what-if to plan": (0.15, True),
     "page: selection to plan": (0.1, True),
     "page: room changed until drawn": (0.3, True),
-    "page: a frame of the crop field (processor)": (1 / 30, True),
     "page: a frame of the Story (processor)": (1 / 30, True),
     "server: upload, the clean picture": (0.4, True),
     "server: upload, whole story": (1.2, True),

@@ -24,7 +24,7 @@ from rita_demo.ui.session.session import Session
 #: picture's; "form": what the form asks for, other than by its own fields; "drawer": the settings of the methods,
 #: other than by their own controls; "memory": what *Memory* shows;
 #: "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
-TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "side", "form", "drawer", "story")
+TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "form", "drawer", "story")
 TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
 #: What a new run does not change.
 OF_NO_RUN = frozenset({"form", "drawer"})

@@ -12,6 +12,7 @@ from gradio.components import Component
 from rita_demo import analysis, plots
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run
 from rita_demo.records.errors import DataError
@@ -20,8 +21,6 @@ from rita_demo.ui.framework.panels import PanelRegistry, PanelValue, Parts
 from rita_demo.ui.inside import cache_used
 from rita_demo.ui.panels import verdict_table
 from rita_demo.ui.panels.attack_sliders import stored_steps_note
-from rita_demo.ui.panels.crop_field import NO_VIEW, CropField, crop_field_value, shown_step
-from rita_demo.ui.panels.transport_toy import MADE_UP, TransportToy, toy_value
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
@@ -161,24 +160,7 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
         fold.add(gr.HTML(elem_id="steps-note"), lambda s, _: stored_steps_note(s), "step", "attack_steps", empty="")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)
         panels.add(follow, _background_button, "attack_steps")
-        field = CropField(None, step=None, view=NO_VIEW, elem_id="field")
-        fold.add(field, lambda s, _: gr.update(value=crop_field_value(s)), "attack_steps")
-        fold.add(field, lambda s, _: gr.update(step=shown_step(s.run_at_step)), "step")
-        fold.add(field, lambda s, _: gr.update(view=NO_VIEW if s.selection.view is None else s.selection.view), "view")
-        gr.HTML("<h3>Three crops and two sentences of each class: a plan to drag</h3>")
-        label = "Crops of which picture"
-        side = gr.Radio(
-            ["attacked", "clean"],
-            value="attacked",
-            label=label,
-            show_label=False,
-            elem_id="side",
-            elem_classes="switch",
-        )
-        fold.add(TransportToy(None, elem_id="toy"), lambda s, _: toy_value(s), "step", "side")
-        TransportToy(MADE_UP, elem_id="toy-made-up")
-    panels.add(side, lambda s: gr.update(value=s.selection.side, visible=bool(s.run and s.run.attack)), "side")
-    return fold, parts | {"field": field, "steps_figure": steps, "background_button": follow, "side": side}
+    return fold, parts | {"steps_figure": steps, "background_button": follow}
 
 
 def _as_made(session: Session) -> Run:
@@ -189,7 +171,11 @@ def _as_made(session: Session) -> Run:
 
 def _steps(session: Session, run: Run) -> PanelValue:
     now = _as_made(session)
-    return plots.attack_steps(now, session.attack_steps, shown_step(now)) if run.attack else None
+    return (
+        plots.attack_steps(now, session.attack_steps, last_step(now) if now.step is None else now.step)
+        if run.attack
+        else None
+    )
 
 
 def added_html(run: Run) -> str:

@@ -93,5 +93,7 @@ def effect(session: Session) -> str:
     if before is None or after is None:
         return ""
     ahead, then = (rerun.lead(one.attacked.trace.total, after.label) for one in (after, before))
-    moved = f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= wording.MIN_CHANGE else "does not change"
+    moved = (
+        f"changes by {wording.signed(ahead - then)}" if abs(ahead - then) >= wording.MIN_CHANGE else "does not change"
+    )
     return f"<p class='note'>The lead of {reference_class(after)} {moved} (cosine distance).</p>"

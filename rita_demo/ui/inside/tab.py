@@ -73,7 +73,7 @@ class InsideTab:
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
         p, visitor = self.parts, self.context.visitor
-        bind_selection(self.context, self.room, {"step": self.step_slider, "side": p["side"], "k": p["class_menu"]})
+        bind_selection(self.context, self.room, {"step": self.step_slider, "k": p["class_menu"]})
         self._bind_what_if()
         self.context.bind_room(own_tab)
         banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)

@@ -225,7 +225,7 @@ class MemoryTab:
         context, visitor, streaming = self.context, self.context.visitor, self.streaming
         bind_selection(context, self.room, {"moment": self.moment})
         context.bind_room(own_tab, streaming.inputs["dataset"])
-        topics = ("memory", "class", "view", "side")
+        topics = ("memory", "class", "view")
         bind = partial(context.bind_quick, self.room)
         for event, handler, *more in (
             (self.undo_button.click, self.on_undo),

@@ -8,13 +8,13 @@ from rita_demo.data.memory import MemoryTable
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.figures_state import FIGURES, selected_class
-from rita_demo.ui.session.session import SIDES, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.plotly_view import parse_int
 
 #: What another step changes.
 STEP_TOPICS = ("step", "inside", "crops")
 #: What a selection may change.
-SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "side", "memory", "cloud", "figures")
+SELECTION_TOPICS = ("class", "view", *STEP_TOPICS, "memory", "cloud", "figures")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class Mark:
     atom: int | None = None  # a prompt of the selected class, -1 for none
     k: int | None = None  # a class of the run
     step: int | None = None  # of the attack, stored or not
-    side: str | None = None  # one of SIDES
     slot: int | None = None  # with its class, a stored view of the memory on screen; with a moment, of the one in use
     memory_k: int | None = None  # its class, as the memory numbers it
     moment: int | None = None  # of the memory; alone, one of the memory on screen
@@ -39,14 +38,12 @@ class Mark:
     def read(cls, named: Mapping[str, JsonValue], session: Session) -> "Mark":
         """The mark that an untrusted event names; an empty one if it names anything that the session does not have."""
         known = _ranges(session, session.history if "slot" in named else session.shown_history)
-        side: Any = named.get("side")
         read = {name: parse_int(named[name], *known.get(name, (0, 0))) for name in NUMBERS if name in named}
-        mark = cls(**read, side=side)
-        invalid = None in read.values() or side not in (None, *SIDES)
-        return cls() if invalid or ("slot" in named and _held(session, mark) is None) else mark
+        mark = cls(**read)
+        return cls() if None in read.values() or ("slot" in named and _held(session, mark) is None) else mark
 
 
-NUMBERS = tuple(one.name for one in fields(Mark) if one.name != "side")
+NUMBERS = tuple(one.name for one in fields(Mark))
 
 
 def _ranges(session: Session, history: MemoryTable) -> dict[str, tuple[int, int]]:
@@ -95,8 +92,6 @@ def select(session: Session, mark: Mark) -> tuple[str, ...]:
             return _selected(session, "class", k=k, atom=None)
         case Mark(step=int(step)):
             return _selected(session, *STEP_TOPICS, step=step)
-        case Mark(side=str(side)):
-            return _selected(session, "side", side=side)
         case Mark(slot=int()):
             return _select_stored_view(session, mark)
         case Mark(moment=int(t)) | Mark(picture=int(t)):
@@ -144,8 +139,8 @@ def _select_stored_view(session: Session, mark: Mark) -> tuple[str, ...]:
     k, born, view, here = place[0], int(memory.born[row]), int(memory.view[row]), run.cache_after
     changes |= {"k": k} | ({"atom": None} if k != session.selection.k else {})
     if born == here.pictures - 1 and ((here.born[k] == born) & (here.view[k] == view)).any():
-        changes |= {"view": view, "side": "attacked"}
-    return _selected(session, "memory", "class", "view", "side", **changes)
+        changes |= {"view": view}
+    return _selected(session, "memory", "class", "view", **changes)
 
 
 def _select_in_cloud(session: Session, k: int, picture: int | None, point: int | None = None) -> tuple[str, ...]:

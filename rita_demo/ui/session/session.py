@@ -31,14 +31,13 @@ STORY = "story"
 @dataclass(frozen=True)
 class Selection:
     """What is selected, in every tab alike; None: nothing. ``k`` is a class, ``atom`` one of its prompts, ``view`` a
-    view, ``side`` one of ``SIDES``, ``step`` an attack step (:attr:`Session.run_at_step` has the nearest one that is
+    view, ``step`` an attack step (:attr:`Session.run_at_step` has the nearest one that is
     stored), ``item`` class and slot of a cached view at ``moment`` of the cache history (None: the latest)."""
 
     k: int | None = None
     view: int | None = None
     atom: int | None = None
     step: int | None = None
-    side: str = "attacked"
     item: tuple[int, int] | None = None
     moment: int | None = None
 
@@ -170,8 +169,9 @@ class Session:
             other = self.stream.history is not None and self.stream.history.key != run.class_prompts.key
             if not shared and other:
                 self.stream.close()
-            k, side = run.attacked.verdicts["rita"].label, "attacked" if run.attack else "clean"
-            self.selection = Selection(k=k, step=last_step(run) if run.attack else None, side=side)
+            self.selection = Selection(
+                k=run.attacked.verdicts["rita"].label, step=last_step(run) if run.attack else None
+            )
 
     @property
     def history(self) -> MemoryTable:

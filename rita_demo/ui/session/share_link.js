@@ -3,7 +3,7 @@ const button = element.querySelector("button");
 const said = element.querySelector("span");
 const TABS = { Inside: "inside", Arena: "arena", Memory: "memory", Figures: "figures" };
 const EARLIER = { run: "inside", "terms-tab": "inside", stream: "memory" }; // rooms of earlier addresses
-const SELECTED = ["class", "view", "atom", "step", "side"]; // of a run: what asks for no other run
+const SELECTED = ["class", "view", "atom", "step"]; // of a run: what asks for no other run
 const KEPT = "rita picture "; // of a picture's name in the storage of this tab
 const wanted = new URLSearchParams(location.search);
 const kept = ["__theme", "lecture"].filter((name) => wanted.has(name));

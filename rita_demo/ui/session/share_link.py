@@ -20,15 +20,15 @@ from rita_demo.records.errors import SettingError, refuse_gone
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, class_of, form_request, form_values, names_of
-from rita_demo.ui.session.session import SIDES, Session
+from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
 from rita_demo.ui.widgets.setting_controls import settings_from
 
 MAX_QUERY_LENGTH = 1800  # characters of a query; browsers and mail programs cut longer ones
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-#: Ignored here: Gradio's own, the open tab, the lecture mode, and what makes the same link a new one.
-IGNORED_KEYS = ("__theme", "view_api", "session_hash", "deep_link", "tab", "lecture", "again")
-QUERY_KEYS = ("sample", "classes", "truth", "target", "methods", "class", "view", "atom", "step", "side")
+#: Ignored here: Gradio's own, the open tab, the lecture mode, a switch of before, and what makes the same link a new one.
+IGNORED_KEYS = ("__theme", "view_api", "session_hash", "deep_link", "tab", "lecture", "again", "side")
+QUERY_KEYS = ("sample", "classes", "truth", "target", "methods", "class", "view", "atom", "step")
 BROKEN_LINK_HINT = "Open the page without it, or ask for the link again."
 
 
@@ -79,8 +79,6 @@ def history_text(session: Session) -> str:
     pairs |= {name: value for name in ("view", "atom", "step") if (value := getattr(at, name)) is not None}
     if run.attack is not None and at.step == len(run.attack.frames) - 1:
         del pairs["step"]
-    if run.attack is not None and at.side != "attacked":
-        pairs["side"] = at.side
     return urlencode(pairs)
 
 
@@ -133,8 +131,6 @@ def parse_link(params: Mapping[str, str], *, from_history: bool = False) -> Shar
             if not given[name].isdecimal() or len(given[name]) > 6:
                 raise SettingError(f"The {name} in this link is not a number.", BROKEN_LINK_HINT)
             selection[name] = int(given[name])
-    if given.get("side") in SIDES:
-        selection["side"] = given["side"]
     return ShareLink("" if one is None else one.key, form, selection)
 
 

@@ -53,7 +53,7 @@ def test_a_second_click_on_a_view_selects_nothing_but_a_view_with_a_prompt_or_a_
         assert (full.selection.view, full.selection.k, full.selection.atom) == (5, 2, None)
 
 
-def test_a_prompt_a_class_a_step_and_a_side_are_selected(full: Session) -> None:
+def test_a_prompt_a_class_and_a_step_are_selected(full: Session) -> None:
     choose(full, view=3)
     for atom, wanted in ((2, 2), (-1, None), (1, 1)):
         assert choose(full, atom=atom) == ("view",)
@@ -61,8 +61,7 @@ def test_a_prompt_a_class_a_step_and_a_side_are_selected(full: Session) -> None:
     assert choose(full, k=1) == ("class",)
     assert (full.selection.k, full.selection.atom) == (1, None)
     assert "step" in choose(full, step=4)
-    assert choose(full, side="clean") == ("side",)
-    assert (full.selection.step, full.selection.side) == (4, "clean")
+    assert full.selection.step == 4
 
 
 def test_a_stored_view_selects_its_class_and_its_view_at_the_moment_that_held_it(full: Session) -> None:
@@ -104,26 +103,17 @@ def test_a_chip_is_pressed_and_released_and_a_point_selects_its_picture(full: Se
         assert (selected_class(full), full.figures.picture) == (wanted, None)
 
 
-@pytest.mark.parametrize("name", [*NUMBERS, "side"])
+@pytest.mark.parametrize("name", NUMBERS)
 def test_what_the_session_does_not_have_selects_nothing(full: Session, name: str) -> None:
     before = full.selection, full.figures
     for value in (-2, 10**6, 10**30, 0.5, math.nan, math.inf, "0", True, None, [0], {}):
-        if (name, value) != ("side", None):
-            for more in ({}, {"view": 3}, {"slot": 0}, {"moment": 0}):
-                assert choose(full, **more | {name: value}) == () != more | {name: value}
-                assert choose(Session(), **more | {name: value}) == ()
+        for more in ({}, {"view": 3}, {"slot": 0}, {"moment": 0}):
+            assert choose(full, **more | {name: value}) == () != more | {name: value}
+            assert choose(Session(), **more | {name: value}) == ()
     assert (full.selection, full.figures) == before
 
 
 def test_every_topic_of_a_selection_is_answered(full: Session) -> None:
     k, slot, _ = full.history.held()[0]
-    marks = (
-        {"view": 1},
-        {"k": 1},
-        {"step": 1},
-        {"side": "clean"},
-        {"memory_k": k, "slot": slot},
-        {"picture": 1},
-        {"chip": 0},
-    )
+    marks = ({"view": 1}, {"k": 1}, {"step": 1}, {"memory_k": k, "slot": slot}, {"picture": 1}, {"chip": 0})
     assert {topic for mark in marks for topic in choose(full, **mark)} == set(SELECTION_TOPICS)

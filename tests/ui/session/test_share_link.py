@@ -42,14 +42,14 @@ def read(text: str) -> ShareLink:
 def test_a_link_read_back_requests_the_same_run(example_run: Run) -> None:
     changed = replace(example_run, settings=example_run.settings.replace(budget=7, views=32, order="predict_first"))
     session = make_session(changed)
-    session.select(k=2, view=5, atom=1, step=3, side="clean")
+    session.select(k=2, view=5, atom=1, step=3)
     link = read(query(session))
     assert link.attack
     request = parse_request(link.form, AttackDefendState(sample=link.sample), 128, attack=True)
     assert request.settings == changed.settings
     assert (request.names, request.label) == (example_run.class_prompts.names, example_run.label)
     assert request.picture.key == SAMPLES["motorcycle"].load(side=128).key
-    assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3, "side": "clean"}
+    assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3}
     assert valid_selection(link.selection, changed) == link.selection
 
 
@@ -110,8 +110,8 @@ def test_an_invalid_link_gives_an_error_message(params: dict, message: str) -> N
 
 
 def test_a_selection_missing_from_the_run_is_ignored(example_run: Run) -> None:
-    asked = {"k": 1, "view": 64, "atom": 4, "step": 8, "side": "attacked"}
-    assert valid_selection(asked, example_run) == {"k": 1, "side": "attacked"}
+    asked = {"k": 1, "view": 64, "atom": 4, "step": 8}
+    assert valid_selection(asked, example_run) == {"k": 1}
 
 
 def test_every_link_of_the_lecture_opens() -> None:
