@@ -153,7 +153,7 @@ def _add_story(
     figure.add_line(COLOURS["text"], 2, "dot", x=x, y=y, name="path")
     chosen = mine["attacked"][0] if point is None else point
     for name, some, size in (("its crops", mine["view"], 11), ("chosen", [chosen], 26)):
-        x, y = positions[list(some)].T
+        x, y = positions[np.array(some)].T
         ring = {"symbol": "circle-open", "size": size, "color": COLOURS["text"], "line": {"width": 2}}
         figure.add_scatter(x=x, y=y, mode="markers", name=name, hoverinfo="skip", marker=ring)
 

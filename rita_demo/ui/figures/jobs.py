@@ -129,8 +129,13 @@ def with_cloud(figures: FiguresState, placed: PlacedCloud) -> FiguresState:
     shown = figures.shown if figures.shown in ("cloud", "kl") else "cloud"
     return replace(
         figures,
-        **{"shown": shown, "placed_cloud": placed, "projection": "UMAP", "lasso_points": ()},
-        **{"k": None, "picture": n, "point": int(mine.argmax())},
+        shown=shown,
+        placed_cloud=placed,
+        projection="UMAP",
+        lasso_points=(),
+        k=None,
+        picture=n,
+        point=int(mine.argmax()),
     )
 
 

@@ -33,7 +33,7 @@ DEFAULT_FILTERS = {"table": "main", "dataset": ALL, "method": ALL, "attack": ALL
 GRID_SETTING = "tuning_steps"  # the setting that is drawn against the budget
 MODELS, TIMES = "models", "times"  # what the figure of settings shows beside settings
 PAPER_TABLE = "main", "ViT-B/32"  # the table and the backbone of the figure
-STEP_BACK_NOTE = "It is off by default: an attack that leaves CLIP right turns the gain around, and an attacker who knows it was not tried."
+STEP_BACK_NOTE = "Step back is off: an attack that leaves CLIP right turns its gain around."
 
 
 # --- which settings matter?

@@ -86,7 +86,7 @@ class FiguresTab:
         p, panels = self.parts, self.context.panels
 
         def menu(name: str, label: str, choices: list[Any], value: str, of: str) -> Any:
-            more = {"label": label, "filterable": False, "elem_id": f"fig-{name}", "elem_classes": of}
+            more: dict[str, Any] = {"label": label, "filterable": False, "elem_id": f"fig-{name}", "elem_classes": of}
             return build_menu(choices, value=value, **more)
 
         p["shown"] = panels.add(
@@ -113,7 +113,7 @@ class FiguresTab:
 
         choices = [("Drawn textures", TEXTURES)]
         p["source"] = build_menu(choices, value=TEXTURES, label="Pictures of", filterable=False, elem_id="fig-source")
-        more = {"label": "Classes by name", "info": "none: six of them", "elem_id": "fig-names"}
+        more: dict[str, Any] = {"label": "Classes by name", "info": "none: six of them", "elem_id": "fig-names"}
         p["names"] = build_menu(self.class_choices(TEXTURES), value=[], multiselect=True, **more)
         p["each"] = slider("each", "Pictures of each", 2, 20, 6)
         attack, budget = SETTINGS["attack"].default, SETTINGS["budget"].default
