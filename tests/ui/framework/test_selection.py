@@ -27,7 +27,7 @@ class Room:
         (self.event,) = (one for one in self.events if (grid, "click") in one.targets)
 
     def click(self, target: Any, *values: Any, **named: Any) -> Updates:
-        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(values or (None,) * 2))
+        return self.event.fn(self.name, SimpleNamespace(target=target, _data=named), *(values or (None,)))
 
 
 @pytest.fixture
