@@ -24,7 +24,7 @@ built.push(() => {
     add(row, "th", title).scope = "row";
     for (const { name } of asked) {
       const [now, before] = [attacked[name], clean[name]];
-      const td = add(row, "td", `${now.name} ${now.share.replace(" ", "\u00a0")}`, now.right === null ? "" : now.right ? "right" : "wrong");
+      const td = add(row, "td", `${now.name} ${now.share.replace(" ", "\u00a0")}${now.right === null ? "" : now.right ? " ✓" : " ✗"}`, now.right === null ? "" : now.right ? "right" : "wrong");
       if (!before.same) add(td, "small", `the clean picture: ${before.name}`);
     }
   }

@@ -237,5 +237,5 @@ def _detector() -> str:
     one = found[0]
     return (
         f"An attack also shows: it moves the whole picture away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % "
-        f"of {one.attacked} attacked pictures, with {100 * one.false_alarms / one.clean:.1g} % false alarms; an attacker who knows this was not tried."
+        f"of {one.attacked} attacked pictures, with {100 * one.false_alarms / one.clean:.2g} % false alarms; an attacker who knows this was not tried."
     )

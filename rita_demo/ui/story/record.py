@@ -142,9 +142,11 @@ def answers(run: Run) -> tuple[str, ...]:
 
 
 def _choices(run: Run) -> list[str]:
-    """The classes that the three answer without and with the attack: one of them may be the true one."""
-    verdicts = [side.verdicts[name] for name in ANSWERS for side in (run.clean, run.attacked)]
-    return list(dict.fromkeys(run.class_prompts.names[one.label] for one in verdicts))
+    """The classes that the three answer without and with the attack, and CLIP's second best: one of them may be the true
+    one."""
+    labels = [side.verdicts[name].label for name in ANSWERS for side in (run.clean, run.attacked)]
+    labels += np.argsort(run.clean.verdicts["clip"].probability)[::-1][:2].tolist()
+    return list(dict.fromkeys(run.class_prompts.names[k] for k in labels))
 
 
 def _title(run: Run, name: str) -> str:

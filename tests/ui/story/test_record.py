@@ -72,6 +72,8 @@ def test_the_three_answers_before_and_after_are_those_of_the_run(name: str, requ
             assert said["right"] is (None if run.given_label is None else verdict.label == run.label)
     assert value["last"] == value["steps"][-1]["step"] == last_step(run)
     assert bool(value["which"]) is not run.label_given
+    second = NAMES[int(np.argsort(run.clean.verdicts["clip"].probability)[-2])]
+    assert second in value["choices"], "the second best answer can be the true one"
 
 
 @pytest.mark.parametrize("name", RUNS)
