@@ -11,10 +11,10 @@ from rita_demo.ui.story.notes import clock, lecture
 def plan() -> str:
     """A row for each slide: how long it takes, when it ends, what is done."""
     ends = accumulate(note.seconds for note in lecture())
-    rows = [
-        (note.title, clock(note.seconds), clock(end), note.does) for note, end in zip(lecture(), ends, strict=True)
-    ]
-    return "\n".join(f"{title:40}{time:>6}{end:>8}  {does}" for title, time, end, does in [("slide", "time", "ends", "do"), *rows])
+    rows = [(note.title, clock(note.seconds), clock(end), note.does) for note, end in zip(lecture(), ends, strict=True)]
+    return "\n".join(
+        f"{title:40}{time:>6}{end:>8}  {does}" for title, time, end, does in [("slide", "time", "ends", "do"), *rows]
+    )
 
 
 def main(args: Sequence[str]) -> None:
