@@ -20,7 +20,7 @@ const QUESTIONS = {
   knows() {
     const found = fixed.knows?.find((one) => one.tower === "embedded");
     if (!found) return null;
-    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `RITA keeps ${Math.round(found.kept)} of 100${found.mark} (embedded model): an attacker who computes through the crops turns them as well.`];
+    return [["fewer than 20", "20 to 60", "more than 60"], third(found.kept, 20, 60), `With the embedded model, the small one of this page, RITA keeps ${Math.round(found.kept)} of 100${found.mark}: an attacker who computes through the crops turns them as well.`];
   },
 };
 const HIDES = { noise: [], push: [".push .bars", ".push .lead"], knows: [".shares", ".knows .lead"] };
