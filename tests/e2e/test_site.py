@@ -15,7 +15,7 @@ from tests.e2e.scan import severe_findings
 from tests.live_server import free_port, running_process
 from tools.story.site import PICTURES, write_site
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # the first test makes the site
 
 MAX_BYTES = 15_000_000
 HEADLINES = ("a motorbike", "a cup", "a palace", "a flower", "a clock", "honeycombed")
@@ -140,7 +140,6 @@ def test_six_such_pages_are_small(web: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(1_200)
 def test_the_whole_site_is_small_and_the_same_again(browser: Browser, web: Path, tmp_path: Path) -> None:
     write_site(load_engine("embedded"), tmp_path)
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= MAX_BYTES
