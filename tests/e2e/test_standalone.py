@@ -32,6 +32,8 @@ def test_the_file_opens_offline_plays_and_prints(browser: Browser, tmp_path: Pat
     page.keyboard.press("Escape")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".story .push .bars .bar-row").first).to_be_visible()  # paper asks no questions
     expect(page.locator("#stored")).to_contain_text("Many steps (PGD), at most 4/255")
     expect(page.locator(".story .threat")).to_contain_text("the attacker knows CLIP, not the crops")
     context.close()
