@@ -13,6 +13,7 @@ RUN python -m pip install --no-cache-dir --disable-pip-version-check ${TORCH_IND
 
 COPY LICENSE app.py ./
 COPY assets assets
+COPY docs/teaching.md docs/
 COPY rita_demo rita_demo
 
 ENV RITA_HOST=0.0.0.0 RITA_PORT=7860 RITA_DATA=/srv/data RITA_RUNS=/srv/runs PYTHONUNBUFFERED=1 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility

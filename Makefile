@@ -1,4 +1,5 @@
 # make run          the page, on http://127.0.0.1:7860
+# make site         the Story of six pictures as files, in site/: it needs no server
 # make test         what CI runs, 17 minutes on two cores; make test-quick in two; make test-nightly everything
 # make setup        the environment both use, with the package in it (rita, import rita_demo); made when missing
 # make audit        known holes in the pinned packages, from a public database; needs a network
@@ -8,10 +9,13 @@ BIN := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: run setup setup-dev browser check test test-quick test-wheel test-nightly audit clean
+.PHONY: run site setup setup-dev browser check test test-quick test-wheel test-nightly audit clean
 
 run: setup
 	$(BIN)/python app.py
+
+site: setup
+	$(BIN)/python -m tools.story.site
 
 setup: $(VENV)/.rita
 setup-dev: $(VENV)/.dev $(VENV)/.rita

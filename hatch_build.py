@@ -1,4 +1,4 @@
-"""What the wheel has beside the package: ``assets`` and ``app.py``, inside it (rita_demo/process/assets.py)."""
+"""What the wheel has beside the package, inside it (rita_demo/process/assets.py): ``assets``, ``app.py``, the lecture."""
 
 from typing import Any
 
@@ -10,4 +10,5 @@ class BesideThePackage(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version != "editable":
-            build_data["force_include"] |= {"assets": "rita_demo/assets", "app.py": "rita_demo/app.py"}
+            for name in ("assets", "app.py", "docs/teaching.md"):
+                build_data["force_include"][name] = f"rita_demo/{name}"

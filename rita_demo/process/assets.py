@@ -7,7 +7,7 @@ from pathlib import Path
 from rita_demo.records.errors import DataError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-#: The folder that holds ``app.py`` and ``assets``.
+#: The folder that holds ``app.py``, ``assets`` and ``docs/teaching.md``.
 HOME = _PACKAGE if (_PACKAGE / "assets").is_dir() else _PACKAGE.parent
 ASSETS = HOME / "assets"
 

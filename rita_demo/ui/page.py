@@ -38,7 +38,7 @@ from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, 
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 TITLE = """<h1>RITA</h1><nav aria-label="Levels"><button type="button" data-level="story" aria-current="page">Story</button>
-<button type="button" data-level="lab">Lab</button></nav><p class="print-only">The figures are in page.html of “Save this run”, which is made for paper.</p>"""
+<button type="button" data-level="lab">Lab</button></nav><p class="print-only">“Save this run” has page.html, which is made for paper, and the figures as files.</p>"""
 MAX_UPLOAD_SIZE = "40mb"
 MAX_PAGES = 256  # pages whose state is kept: open ones and those whose end was not noticed
 UPLOAD_MAX_AGE = 3_600  # seconds an uploaded file stays on disk

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from rita_demo.ui.story.notes import LECTURE, deeds
-from tests.e2e.conftest import open_lab, open_story, wait_for_steps
+from rita_demo.ui.story.notes import lecture
+from tests.e2e.conftest import open_lab, open_story
 
 pytestmark = pytest.mark.e2e
 
@@ -73,25 +73,44 @@ def test_a_link_to_a_step_opens_the_story_at_it_until_a_person_moves_on(page: Pa
     expect(output).to_have_text("all 7 steps")
 
 
+#: The words in sight of a slide that stand in no figure and on no button.
+SLIDE_WORDS_JS = """() => { const figures = "svg, canvas, table, figure, button, [role=img], [role=group], .shares, .progress-note";
+  const texts = document.createTreeWalker(document.querySelector(".story section.shown"), NodeFilter.SHOW_TEXT), words = [];
+  for (let one; (one = texts.nextNode());) if (one.parentElement.checkVisibility({ visibilityProperty: true })
+    && !one.parentElement.closest(figures)) words.push(...(one.textContent.match(/[A-Za-z’]+/g) ?? []));
+  return words.length; }"""
+#: How much of the screen is between a slide's first and last letter or picture.
+FILLED_JS = """() => { const { height } = document.querySelector(".story section.shown").getBoundingClientRect(); return height / innerHeight; }"""
+
+
 @pytest.mark.parametrize("page", ["?lecture"], indirect=True)
-def test_every_slide_fits_with_its_answer_and_the_notes_window_follows_and_turns_it(page: Page) -> None:
-    page.set_viewport_size({"width": 1920, "height": 1080})
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1440, 900)])
+def test_every_slide_fits_with_its_answer_and_the_notes_window_follows_and_turns_it(
+    page: Page, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
     count, shown = page.locator(".story .slide-count"), page.locator(".story section:visible")
-    expect(page.locator(".story .survive table")).to_be_attached()
+    expect(page.locator(".story .awaited")).to_have_count(0)
+    expect(page.locator(".story .predict[data-about=noise] .choices button")).to_have_count(2)
+    notes = {note.title: note for note in lecture()}
     with page.expect_popup() as popup:
         page.keyboard.press("w")
-    desk = popup.value
-    for number in range(1, len(LECTURE) + 1):
-        expect(count).to_have_text(f"{number} of {len(LECTURE)}")
-        note = LECTURE[str(shown.get_attribute("class")).split()[0]]
-        expect(desk.locator("p")).to_have_text(note.says)
-        expect(desk.locator("em")).to_contain_text(deeds(note))
-        expect(desk.locator("small")).to_have_text(f"{number} of {len(LECTURE)}")
+    desk, slides = popup.value, int(count.inner_text().split(" of ")[1])
+    for number in range(1, slides + 1):
+        expect(count).to_have_text(f"{number} of {slides}")
+        title = shown.locator("h2").inner_text()
+        if note := lecture()[0] if number == 1 else notes.get(title):
+            expect(desk.locator("h1")).to_have_text(title)
+            expect(desk.locator("p")).to_have_text(note.says)
+            expect(desk.locator("em")).to_contain_text(note.does)
+        expect(desk.locator("small")).to_have_text(f"{number} of {slides}")
         for _ in range(1 + shown.locator(".because").count()):
             assert page.evaluate(CUT_JS) == [], number
+            assert page.evaluate(SLIDE_WORDS_JS) <= 40, number
             desk.keyboard.press("PageDown")
+        assert note is None or page.evaluate(FILLED_JS) > 0.5, number
     desk.keyboard.press("PageUp")
-    expect(count).to_have_text(f"{len(LECTURE) - 1} of {len(LECTURE)}")
+    expect(count).to_have_text(f"{slides - 1} of {slides}")
 
 
 @pytest.mark.parametrize("page", ["?lecture"], indirect=True)

@@ -130,14 +130,12 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     assert run is not None
     for given in (True, False):
         shown = replace(run, label_given=given)
-        for panel in ("table", "explanation", "threat", "times", "cache_effect"):
+        for panel in ("table", "explanation", "threat", "times"):
             drawn.append(getattr(verdict_table, panel)(shown))
         drawn.append(escape(wording.verdict_sentence(shown)[0]))
     room = (crop_columns.columns_html, details.crop_details, details.class_details, headline.headline, headline.notes)
     for panel in (run_summary_bar.summary_bar, run_pills.run_pills, *room):
         drawn.append(panel(evil_session))
-    drawn.append(verdict_table.cache_contents(evil_session))
-    drawn.append(verdict_table.heading_html(wording.heading_costs(run), 2))
     drawn.append(wording.term_html(EVIL))
     bounds = run_figures.bounds_by_side(ToyEngine(spread=0.2), run)
     evil_session.figures = replace(evil_session.figures, theorem_bounds=(run, bounds))

@@ -1,25 +1,27 @@
-"""Print the lecture's plan and notes as docs/teaching.md has them: ``python -m tools.story.lecture``."""
+"""Print the lecture's plan, slide by slide: ``python -m tools.story.lecture``. What is said stands in docs/teaching.md."""
 
+import argparse
+import sys
+from collections.abc import Sequence
 from itertools import accumulate
-from textwrap import wrap
 
-from rita_demo.ui.story.notes import LECTURE, clock, deeds
-
-WIDTH = 156  # letters of a line
+from rita_demo.ui.story.notes import clock, lecture
 
 
-def lecture() -> str:
-    """Markdown: a row for each slide, then what is said on it."""
-    ends = [*accumulate(note.seconds for note in LECTURE.values())]
-    rows = [
-        f"| {note.title} | {clock(note.seconds)} | {clock(end)} | {deeds(note)} |"
-        for note, end in zip(LECTURE.values(), ends, strict=True)
-    ]
-    table = "\n".join(["| slide | time | ends at | do |", "|---|---|---|---|", *rows])
-    ended = {name: note.title if note.title.endswith("?") else f"{note.title}." for name, note in LECTURE.items()}
-    said = ["\n".join(wrap(f"**{ended[name]}** {note.says}", WIDTH)) for name, note in LECTURE.items()]
-    return "\n\n".join([table, *said])
+def plan() -> str:
+    """A row for each slide: how long it takes, when it ends, what is done."""
+    ends = accumulate(note.seconds for note in lecture())
+    rows = [(note.title, clock(note.seconds), clock(end), note.does) for note, end in zip(lecture(), ends, strict=True)]
+    return "\n".join(
+        f"{title:40}{time:>6}{end:>8}  {does}" for title, time, end, does in [("slide", "time", "ends", "do"), *rows]
+    )
+
+
+def main(args: Sequence[str]) -> None:
+    """Print it."""
+    argparse.ArgumentParser(prog="python -m tools.story.lecture", description=__doc__).parse_args(args)
+    print(plan())
 
 
 if __name__ == "__main__":
-    print(lecture())
+    main(sys.argv[1:])

@@ -4,6 +4,10 @@ checks.
 The page shows beside each sample whether RITA recovers, and opens with the worked example; tests measure both again.
 """
 
+import argparse
+import sys
+from collections.abc import Sequence
+
 from rita_demo.data import samples, shipped_results
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline import example, story
@@ -35,9 +39,10 @@ def measure_sample(engine: Engine, key: str) -> SampleOutcome:
     )
 
 
-def main() -> None:
+def main(args: Sequence[str]) -> None:
     """Measure all samples that are here with the embedded model, print and store them, choose and check the worked
     example."""
+    argparse.ArgumentParser(prog="python -m tools.story.samples", description=__doc__).parse_args(args)
     engine = Engine("embedded")
     found = [measure_sample(engine, key) for key in samples.available()]
     shipped_results.write_records(shipped_results.EXAMPLES, found)
@@ -54,4 +59,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

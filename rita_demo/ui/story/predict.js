@@ -36,8 +36,25 @@ function veil(about, veiled) {
 // What was hidden had no width: figures are laid out when they are there.
 function reveal(box) {
   box.onreveal();
+  keep(box.dataset.about, box.guess ?? null);
   built.forEach((one) => one());
   draw();
+}
+
+// This tab keeps the guesses of the picture on screen: the page may be loaded again.
+const GUESSES = "rita guesses";
+function kept() {
+  try {
+    const { key, guesses } = JSON.parse(sessionStorage.getItem(GUESSES));
+    return key === data.key ? guesses : {};
+  } catch {
+    return {}; // nothing yet, or a browser that keeps nothing
+  }
+}
+function keep(about, guess) {
+  try {
+    sessionStorage.setItem(GUESSES, JSON.stringify({ key: data.key, guesses: { ...kept(), [about]: guess } }));
+  } catch {}
 }
 
 // A presenter's key reveals without a prediction.
@@ -58,6 +75,7 @@ built.push(() => {
     if (!asked || box.asked === now) continue; // what is focused stays
     box.asked = now;
     const [choices, right, because] = asked;
+    if (about in kept()) (box.classList.add("revealed"), (box.guess = kept()[about]));
     const shown = box.classList.contains("revealed");
     find(".because", box).textContent = "";
     box.onreveal = () => {

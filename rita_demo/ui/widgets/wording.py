@@ -165,49 +165,6 @@ def step_suffix(run: Run) -> str:
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
 
 
-def heading_views(run: Run) -> str:
-    """1. How many crops give the right answer."""
-    kind = "the picture" if run.attack is None else "the attacked picture" + step_suffix(run)
-    still, trace = "say" if run.attack is None else "still say", run.attacked.trace
-    after = ""
-    if trace.label_before_step is not None:
-        after = f" ({int(np.sum(np.asarray(trace.confidence.label) == run.label))} after the step back)"
-    right = count_answers(run.attacked, run.label)
-    say = f"{still}s" if right == 1 else still
-    return f"Here are {len(view_labels(run.attacked))} crops of {kind}. {right or 'None'} of them {say} {_truth(run)}{after}."
-
-
-def heading_costs(run: Run) -> str:
-    """2. The class of lowest cost, and whether that is right."""
-    rita = outcome(run)["rita"]
-    winner, at = run.class_prompts.names[rita.now], "" if run.step is None else f" of step {run.step}"
-    start = f"Moving these crops{at} onto a class's sentences costs least for {winner}"
-    if winner == _truth(run) or not run.label_given:
-        return f"{start}."
-    if run.attack is None:
-        return f"{start}: that is wrong."
-    return f"{start}: {'that is wrong, as before the attack' if rita.wrong_before else 'here the defence fails'}."
-
-
-def heading_cache(run: Run) -> str:
-    """3. What entered the cache."""
-    if run.settings.protocol == "off":
-        return "The memory is switched off: every picture is decided on its own."
-    update = run.attacked.trace.cache_update
-    if update.events:
-        names = sorted({run.class_prompts.names[e.label] for e in update.events})
-        wrong = sum(e.label != run.label for e in update.events) if run.label_given else 0
-        if len(update.events) == 1:
-            view = update.events[0].view
-            which = f"View {view}" if view else "View 0, the whole picture,"
-            return f"{which} enters the memory as {names[0]}{', which is wrong' if wrong else ''}."
-        told = f" ({wrong} under a wrong class)" if wrong else ""
-        return f"{len(update.events)} confident views enter the memory as {' and '.join(names[:3])}{told}."
-    if update.candidates:
-        return "Confident views were found, but the memory already holds more confident ones."
-    return "No view was confident enough for the memory."
-
-
 def cache_effect(run: Run) -> str:
     """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: by the settings a
     class without stored views is compared with its mean prompt, or this picture's own views have entered. Of an empty

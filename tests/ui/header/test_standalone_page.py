@@ -1,4 +1,4 @@
-"""A run as one HTML file: its figures and texts, nothing from a network, no markup from names."""
+"""A run as one HTML file: the Story with its values, nothing from a network, no markup from names."""
 
 import json
 import re
@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from markupsafe import Markup
 
-from rita_demo import plots
 from rita_demo.pipeline.attack_steps import attack_step_results
+from rita_demo.pipeline.export import to_json
 from rita_demo.records import Run
-from rita_demo.ui.header.standalone_page import standalone
+from rita_demo.ui.header.standalone_page import standalone, story_page
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import story_steps, story_value
 from rita_demo.ui.story.view import dump
@@ -23,25 +24,25 @@ def crops(example_run: Run) -> dict[str, np.ndarray]:
     return {side: np.zeros((count, 8, 8, 3), np.uint8) for side in ("clean", "attacked")}
 
 
-def figures(html: str) -> dict[str, dict]:
-    """What each figure's script is given, by the element's id."""
-    given = re.findall(r"getElementById\('(\w+)'\), (\{.*?\}), \(\) => 0, \(\) => 0\);</script>", html)
-    return {name: json.loads(data) for name, data in given}
+def given(html: str) -> dict[str, str]:
+    """What the Story's script is given."""
+    (data,) = re.findall(r"tellStory\(document.querySelector\('#story'\), (\{.*?\}), \(\) => 0, \(\) => 0\);", html)
+    return json.loads(data)
 
 
-def test_standalone_page_shows_the_record_and_loads_nothing_from_the_network(example_run: Run, crops: dict) -> None:
-    html, k = standalone(example_run, crops), example_run.attacked.verdicts["rita"].label
-    drawn = figures(html)
-    assert set(drawn) == {"story", "steps", "entropies", "costs", "plan"}
-    assert json.loads(drawn["costs"]["value"]) == json.loads(plots.class_costs(example_run, k).to_json())
-    claim = "".join(text for text, _ in json.loads(drawn["story"]["value"])["claim"])
+def test_the_page_tells_the_story_has_the_answers_and_loads_nothing(example_run: Run, crops: dict) -> None:
+    html = standalone(example_run, crops)
+    claim = "".join(text for text, _ in json.loads(given(html)["value"])["claim"])
     assert claim == "This is a motorbike. Change every pixel by at most 4 of 255, and CLIP sees a crab."
-    for text in ("Here are 64 crops", "The attacker knows", "no pixel value moves", "entropy_weight"):
-        assert text in html, text
+    assert "attack: Many steps (PGD), at most 4/255" in html
+    assert "make setup" in html
+    (answers,) = re.findall(r"<pre>(\{.*?)</pre>", html, re.DOTALL)
+    assert json.loads(Markup(answers).unescape()) == json.loads(json.dumps(to_json(example_run)))
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=['\"](?!data:)", html)
+    assert len(html) < 1_500_000, "no library is inside"
 
 
-def test_the_saved_page_has_the_axes_of_the_page_with_the_stored_steps_and_without(
+def test_the_saved_page_has_the_values_of_the_page_with_the_stored_steps_and_without(
     example_run: Run, crops: dict
 ) -> None:
     steps = tuple(attack_step_results(ToyEngine(spread=0.2), example_run))
@@ -49,13 +50,19 @@ def test_the_saved_page_has_the_axes_of_the_page_with_the_stored_steps_and_witho
     session.show(example_run)
     for stored in ((), steps):
         session.attack_steps = stored
-        drawn = figures(standalone(example_run, crops, stored))
-        live = plots.class_costs(example_run, session.selection.k, along=session.attacked_by_step)
-        assert drawn["story"]["value"] == dump(story_value(session))
-        assert drawn["story"]["steps"] == dump(story_steps(session))
-        assert bool(drawn["story"]["steps"]) == bool(stored)
-        assert json.loads(drawn["costs"]["value"]) == json.loads(live.to_json())
-        assert live.layout.xaxis.range == plots.class_costs(example_run, session.selection.k).layout.xaxis.range
+        shown = given(standalone(example_run, crops, stored))
+        assert shown["value"] == dump(story_value(session))
+        assert shown["steps"] == dump(story_steps(session))
+        assert bool(shown["steps"]) == bool(stored)
+
+
+def test_a_page_of_a_site_names_its_run_and_links_the_others(example_run: Run, crops: dict) -> None:
+    pictures = [("index.html", "data:,a", "A & B", True), ("b.html", "data:,b", "B", False)]
+    html = story_page(example_run, crops, (), None, Markup("<script src='story.js'></script>"), pictures=pictures)
+    assert "<a href='index.html' aria-current='page'>" in html
+    assert "A &amp; B</a><a href='b.html'>" in html
+    assert "<style>" not in html
+    assert "as JSON" not in html
 
 
 def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
@@ -66,6 +73,5 @@ def test_a_class_name_is_never_markup(example_run: Run, crops: dict) -> None:
 
 def test_a_defend_only_page_shows_no_attack(defend_only_run: Run, crops: dict) -> None:
     html = standalone(defend_only_run, crops)
-    drawn = figures(html)
-    assert set(drawn) == {"story", "entropies", "costs", "plan"}
-    assert "Nothing was changed yet." in drawn["story"]["value"]
+    assert "Nothing was changed yet." in given(html)["value"]
+    assert "no attack. Nothing is computed here." in html

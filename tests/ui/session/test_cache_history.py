@@ -14,7 +14,6 @@ from rita_demo.records import Picture, Run
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import panels
-from rita_demo.ui.panels import verdict_table
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, chosen
 from tests.ui.memory_client import MemoryClient, states_equal
@@ -125,7 +124,6 @@ def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client)
     client.session.show(other)
     client.session.add_to_history(other, "A cup")
     assert [e.title for e in client.session.history.moments] == [RESTARTED, "A cup"]
-    assert RESTARTED in verdict_table.cache_contents(client.session)
     assert client.session.history.names == ("cup", "piano")
     history = client.session.history
     for _ in range(MAX_MOMENTS + 50):
@@ -136,12 +134,10 @@ def test_another_vocabulary_starts_a_new_history_whose_length_is_limited(client)
 def test_clearing_can_be_undone(client) -> None:
     held = len(client.items)
     client.tab.on_clear(client.name)
-    assert "The memory is empty" in verdict_table.cache_contents(client.session)
     with pytest.raises(DemoError, match="empty already"):
         client.tab.on_clear(client.name)
     client.tab.on_undo(client.name)
     assert len(client.items) == held
-    assert "now holds" in verdict_table.cache_contents(client.session)
     client.tab.on_undo(client.name)
     assert not client.items
     with pytest.raises(DemoError, match="nothing to undo"):

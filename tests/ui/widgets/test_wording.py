@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from rita_demo.cli import text_tables
@@ -14,17 +13,9 @@ from rita_demo.ui.story.sentences import knew, remembered
 from rita_demo.ui.widgets import wording
 
 
-def test_the_headings_summarise_the_run(example_run: Run) -> None:
-    count = wording.count_answers(example_run.attacked, 0)
-    views = f"Here are 64 crops of the attacked picture. {count} of them still say motorbike."
-    assert wording.heading_views(example_run) == views
-    assert wording.heading_costs(example_run).endswith("costs least for motorbike.")
-    assert wording.heading_cache(example_run).startswith("View ")
+def test_the_verdict_and_its_table_say_who_is_right(example_run: Run) -> None:
     said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
     assert wording.verdict_sentence(example_run) == (said, "good")
-    trace, (k, rival) = example_run.attacked.trace, np.argsort(example_run.attacked.trace.total)[:2]
-    leads = [f"by {costs[rival] - costs[k]:.3f}" for costs in (trace.prompt_transport.distance, trace.total)]
-    assert all(lead in verdict_table.cache_effect(example_run) for lead in leads)
     table = verdict_table.table(example_run)
     for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
@@ -86,7 +77,6 @@ def test_a_method_that_is_wrong_on_the_clean_picture_is_no_success_of_the_attack
     run = answering(answering(failed_run, "clean", rita=2, ensemble=1), "attacked", rita=1, ensemble=1)
     said = "CLIP was fooled and says crab. RITA was wrong before the attack and is wrong now: it is motorbike."
     assert wording.verdict_sentence(run) == (said, "dim")
-    assert wording.heading_costs(run).endswith("crab: that is wrong, as before the attack.")
     session = Session()
     session.show(run)
     assert "RITA answers <b class='wrong'>crab ✗</b>, and <b class='wrong'>cup ✗</b> without an attack." in headline(
@@ -114,7 +104,6 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
     rescued = replace(failed_run, attacked=replace(failed_run.attacked, verdicts=right))
     why = "; RITA counts for each class only the 35 % of the crops that fit it best"
     assert wording.verdict_sentence(rescued)[0] == f"{said} Ensemble (the crops’ average) is right{why}."
-    assert wording.heading_costs(failed_run).endswith("crab: here the defence fails.")
     assert "Now crab is cheaper, by" in wording.explanation(failed_run)
 
 
@@ -161,11 +150,9 @@ def test_without_a_label_the_page_does_not_state_a_true_class(
         for text in (verdict_table.table(run), text_tables.run_table(run, "a picture")):
             assert "changed" in text
             assert not any(word in text for word in ("holds", "fooled", "answer wrong", "right means"))
-    assert wording.heading_costs(gone).endswith("crab.")
     verdicts = defend_only_run.attacked.verdicts
     rival = verdicts | {"rita": replace(verdicts["rita"], label=1)}
     restored = replace(defend_only_run, attacked=replace(defend_only_run.attacked, verdicts=rival))
     assert wording.verdict_sentence(restored) == ("CLIP says motorbike. RITA says crab.", "dim")
-    assert "fails" not in wording.heading_costs(restored)
     assert "on their own" in wording.explanation(restored)
     assert "answer wrong" not in verdict_table.table(replace(restored, clean=restored.attacked))
