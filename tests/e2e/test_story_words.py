@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from rita_demo.ui.story.notes import lecture
-from tests.e2e.conftest import open_lab, open_story
+from tests.e2e.conftest import open_lab, open_story, wait_for_steps
 
 pytestmark = pytest.mark.e2e
 
