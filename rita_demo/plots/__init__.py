@@ -2,16 +2,10 @@
 
 from rita_demo.plots.attack.attack_steps import attack_steps
 from rita_demo.plots.decision.costs import class_costs
-from rita_demo.plots.decision.plan import plan_heatmap, plan_matrix
+from rita_demo.plots.decision.plan import plan_matrix
 from rita_demo.plots.decision.prompt_update import cost_change, entropy_change
 from rita_demo.plots.decision.views import view_answers, view_entropies
-from rita_demo.plots.memory.stream import (
-    cache_growth,
-    cache_insertions,
-    class_timeline,
-    memory_accuracy,
-    running_accuracy,
-)
+from rita_demo.plots.memory.stream import cache_growth, cache_insertions, class_timeline, memory_accuracy
 from rita_demo.plots.paper.ablations import sweep_lines
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy, printed_beside_measured, run_times
 from rita_demo.plots.paper.feature_cloud import feature_cloud

@@ -50,8 +50,6 @@ FADED = 0.45  # opacity of marks that are not selected
 TRANSPARENT = "rgba(0,0,0,0)"
 FONT = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-#: Diverging: below the middle grey, above violet as what RITA moves, the middle nearly the colour of the page.
-DIVERGING = [[n / 4, COLOURS[role]] for n, role in enumerate(("low", "low_mid", "middle", "high_mid", "high"))]
 #: side of a run -> its title, colour and marker.
 SIDE_STYLES: dict[str, dict[str, str]] = {
     "clean": {"title": "Clean", "colour": COLOURS["clean"], "symbol": "circle"},

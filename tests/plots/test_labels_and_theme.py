@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo.plots import attack_steps, class_costs, css_variables, plan_heatmap, view_entropies
+from rita_demo.plots import attack_steps, class_costs, css_variables, plan_matrix, view_entropies
 from rita_demo.plots.figure import Figure
 from rita_demo.plots.labels import escaped, percent, printable
 from rita_demo.plots.theme import CLASS_STYLES, DARK_COLOURS, PALETTE
@@ -21,7 +21,7 @@ def _figures(run: Run):
     return [
         attack_steps(run, make_attack_steps(run), 2),
         class_costs(run, 8),
-        *(plan_heatmap(run, "attacked", k) for k in range(len(run.class_prompts.names))),
+        *(plan_matrix(run, k, order=np.arange(64), ends=("cat", "dog")) for k in range(len(run.class_prompts.names))),
         view_entropies(run, "attacked"),
     ]
 

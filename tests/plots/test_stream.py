@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rita_demo.plots import cache_growth, cache_insertions, class_timeline, memory_accuracy, running_accuracy
+from rita_demo.plots import cache_growth, cache_insertions, class_timeline, memory_accuracy
 from rita_demo.plots.memory.stream import MAX_MARKS, thinned_indices
 from rita_demo.records.measurement import AccuracyCurve, RememberedView, StreamTrajectory
 
@@ -42,20 +42,6 @@ def trajectory() -> StreamTrajectory:
     )
 
 
-def test_accuracy_is_a_line_with_its_band_per_method_on_the_axis_of_the_whole_stream(trajectory) -> None:
-    figure = running_accuracy(trajectory, 2)
-    _, other, band, line = figure.data  # a dashed line lies on a solid one
-    assert list(line.y) == pytest.approx([0, 50, 100 / 3, 25])
-    assert list(other.y) == pytest.approx([100, 100, 200 / 3, 75])
-    assert list(band.y[:4]) == pytest.approx([20, 70, 160 / 3, 45])
-    assert list(band.y[4:]) == pytest.approx([15, 70 / 3, 40, -10])
-    assert line.customdata[1][0] == 2
-    assert "50 % right (40 to 70), n = 2" in line.customdata[1][1]
-    assert tuple(figure.layout.xaxis.range) == (0.5, 10.5)
-    assert figure.layout.shapes[0].x0 == 2
-    assert "RITA, first 2: 100 % right" in figure.meta["alt"]
-
-
 def test_the_memory_kept_lies_under_the_dashed_line_without_it_and_the_axis_has_a_place_for_every_picture(
     trajectory,
 ) -> None:
@@ -73,24 +59,6 @@ def test_the_memory_kept_lies_under_the_dashed_line_without_it_and_the_axis_has_
     assert figure.layout.margin.l == figure.layout.margin.r == 0, "the pictures below stand under their places"
     assert figure.layout.shapes[0].x0 == 2
     assert [one.name for one in memory_accuracy(trajectory, 1).data] == ["RITA", "CLIP"]
-
-
-def test_an_own_method_that_is_not_loaded_has_its_line_and_lines_that_coincide_are_said_to(trajectory) -> None:
-    curves, answers = trajectory.curves, trajectory.answers
-    more = replace(
-        trajectory,
-        curves=curves | {"mine": curves["rita"], "other": curve([False, False, True, False])},
-        answers=answers | {"mine": answers["rita"], "other": answers["rita"]},
-        titles=trajectory.titles | {"mine": "<b>Mine</b>", "other": "Other"},
-    )
-    figure = running_accuracy(more, 2)
-    lines = {one.name: one for one in figure.data if one.mode != "none"}
-    assert list(lines) == ["RITA", "CLIP", "&lt;b&gt;Mine&lt;/b&gt;", "Other"]
-    assert lines["RITA"].line.dash == "solid" != lines["&lt;b&gt;Mine&lt;/b&gt;"].line.dash
-    (legend,) = (one.text for one in figure.layout.annotations)
-    assert "&lt;b&gt;Mine&lt;/b&gt; (same as RITA)" in legend
-    assert legend.count("same as") == 1
-    assert "&lt;b&gt;Mine&lt;/b&gt;, first 2: 100 % right" in figure.meta["alt"]
 
 
 def test_fill_is_relative_to_all_slots_and_purity_to_used_slots(trajectory) -> None:

@@ -6,11 +6,9 @@ import numpy as np
 
 from rita_demo.plots.figure import Figure, Spec
 from rita_demo.plots.shapes import category_axis, dim_columns, frame
-from rita_demo.plots.theme import COLOURS, DIVERGING, axis
+from rita_demo.plots.theme import axis
 from rita_demo.records import ImageResult, Run
 
-COLOUR_RANGE = 2.0  # the plan's colours go from a quarter (2^-2) to four times (2^2) an even share
-PLAN_SCALE: Spec = {"zmin": -COLOUR_RANGE, "zmax": COLOUR_RANGE, "colorscale": DIVERGING}
 VIEWS_TITLE = "views, surest first"  # on the delivered picture, so that a column is the same crop everywhere
 
 
@@ -33,17 +31,6 @@ def ratio_to_product_plan(run: Run, side: str, k: int) -> np.ndarray:
     solved = getattr(run, side).trace.prompt_transport
     product = np.outer(*(np.asarray(weight, float)[k] for weight in (solved.row_weight, solved.column_weight)))
     return np.where(product > 0, np.asarray(solved.plan, float)[k] / np.maximum(product, 1e-30), np.nan)
-
-
-def plan_colours(ratio: np.ndarray) -> np.ndarray:
-    """The ratio to an even share on the scale of ``PLAN_SCALE``."""
-    return np.clip(np.log2(np.maximum(ratio, 1e-9)), -COLOUR_RANGE, COLOUR_RANGE)
-
-
-def colour_bar(**more: Any) -> Spec:
-    """A thin colour bar at the right edge."""
-    ticks = {"size": 11, "color": COLOURS["quiet"]}
-    return {"thickness": 8, "x": 1.01, "outlinewidth": 0, "tickfont": ticks} | more
 
 
 def add_cells(figure: Figure, z: list[list[float | None]] | np.ndarray, hover: str = "%{text}", **trace: Any) -> None:

@@ -5,19 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import escaped, legend, legend_entry, method_colour
+from rita_demo.plots.labels import escaped, legend, legend_entry
 from rita_demo.plots.shapes import outlined, percent_ticks, ticks, vertical_line
-from rita_demo.plots.theme import COLOURS, GLYPHS, annotation, axis, dim_marks, finalise, message_figure
-from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
+from rita_demo.plots.theme import COLOURS, annotation, axis, dim_marks, finalise, message_figure
+from rita_demo.records.measurement import RememberedView, StreamTrajectory
 
 MAX_MARKS = 1000  # marks of one line; longer streams are thinned
-MAX_BARS = 40  # symbols of one line
-LEGEND_LINE = 50  # letters of the methods' names in one line of a legend
 ROW_HEIGHT, FRAME_HEIGHT, MOST_HEIGHT = 13, 78, 960  # pixels of a timeline: of a row, of what is around them, in all
-UNKNOWN_LOOK = "dashdot", "hexagon"  # of a method that is not loaded
-MEMORY_LOOKS = {"off": ("dash", "circle-open"), "reset": ("dashdot", "diamond-open")}  # of one that keeps no memory
 NO_INSERTIONS = "Nothing has entered the memory yet."
 
 
@@ -59,62 +54,6 @@ def memory_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
         xaxis=axis(range=[0.5, trajectory.expected_pictures + 0.5], showgrid=False, showticklabels=False),
         yaxis=axis(range=[-2, 104], tickvals=[0, 50, 100], showticklabels=False),
     )
-
-
-def running_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
-    """Each method's accuracy over the pictures so far, with Wilson's 95 % interval as a band.
-
-    ``t``: the selected picture, 1 to T, a vertical line. Marks carry ``customdata = (picture from 1, hover text)``."""
-    figure, kept = Figure(), thinned_indices(len(trajectory.pictures))
-    x, drawn = (kept + 1).tolist(), list(trajectory.titles)
-    looks = {method: _look(method) for method in drawn}
-    for method in sorted(drawn, key=lambda method: looks[method][0] != "solid"):  # a dashed line lies on a solid one
-        one, (dash, symbol), colour = trajectory.curves[method], looks[method], _colour(method)
-        low, high = (100 * end[kept] for end in (one.low, one.high))
-        band = {"fill": "toself", "mode": "none", "fillcolor": colour, "opacity": 0.09}
-        figure.add_scatter(x=x + x[::-1], y=[*high.tolist(), *low[::-1].tolist()], hoverinfo="skip", **band)
-        figure.add_marks(
-            x=x,
-            y=(100 * one.accuracy[kept]).tolist(),
-            name=escaped(trajectory.titles[method]),
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2},
-            marker={"symbol": symbol, "size": 6, "color": colour, "maxdisplayed": MAX_BARS},
-            customdata=[[i, accuracy_text(trajectory, method, i)] for i in x],
-            cliponaxis=False,
-        )
-    alt = f"Accuracy over the stream. {'; '.join(accuracy_text(trajectory, method, t) for method in drawn)}."
-    words = {m: _legend_words(trajectory, m) for m in drawn}
-    marks = ((_colour(m), GLYPHS.get(looks[m][1], GLYPHS["circle"]), text) for m, text in words.items())
-    room = 22 * (len("".join(words.values())) > LEGEND_LINE)  # a second line
-    return _finalise(
-        *(figure, trajectory, t, f"right so far, 95 % band: {legend(marks)}"),
-        kind="running_accuracy",
-        alt=alt,
-        narrow_top=64 + room,
-        margin={"l": 52, "r": 16, "t": 34 + room, "b": 44},
-    )
-
-
-def _look(method: str) -> tuple[str, str]:
-    """Dash and symbol of a method's line."""
-    method, protocol = method_and_memory(method)
-    if protocol in MEMORY_LOOKS:
-        return MEMORY_LOOKS[protocol]
-    return (DEFENCES[method].dash, DEFENCES[method].symbol) if method in DEFENCES else UNKNOWN_LOOK
-
-
-def _colour(method: str) -> str:
-    return method_colour(method_and_memory(method)[0])
-
-
-def _legend_words(trajectory: StreamTrajectory, method: str) -> str:
-    """A method's title, and the first method whose line lies under its own."""
-    titles, mine = trajectory.titles, trajectory.curves[method].accuracy
-    earlier = list(titles)[: list(titles).index(method)]
-    alike = (m for m in earlier if np.array_equal(trajectory.curves[m].accuracy, mine, equal_nan=True))
-    same = next((f" (same as {escaped(titles[m])})" for m in alike), "")
-    return escaped(titles[method]) + same
 
 
 def accuracy_text(trajectory: StreamTrajectory, method: str, t: int) -> str:

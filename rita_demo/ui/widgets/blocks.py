@@ -18,11 +18,6 @@ from rita_demo.process.templates import html
 build_menu = partial(gr.Dropdown, num_choices_shown=10_000)
 
 
-def build_heading(title: str, lead: str = "") -> None:
-    """A heading and what to look at."""
-    gr.HTML(f"<h2 class='section-title'>{title}</h2>" + (f"<p class='lead'>{lead}</p>" if lead else ""))
-
-
 @contextmanager
 def build_fold(title: str, lead: str = "", **accordion: Any) -> Iterator[gr.Accordion]:
     """A closed fold with what to look at; its content is built inside ``with``."""
@@ -36,12 +31,6 @@ def place_link(text: str, at: str, room: str = "") -> str:
     """A button that leads to the element ``at`` (CSS selector) of the same room, of the Story, or of the ``room`` of that name
     (``page.js``)."""
     return f"<button type='button' class='place' data-to='{at}' data-room='{room}'>{text}</button>"
-
-
-def build_columns(*scales: int, min_width: int = 320) -> list[gr.Column]:
-    """Columns side by side, below each other on a narrow screen. Enter each with ``with``."""
-    with gr.Row(elem_classes="pair"):
-        return [gr.Column(scale=scale, min_width=min_width) for scale in scales]
 
 
 def table(

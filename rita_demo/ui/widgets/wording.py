@@ -14,7 +14,7 @@ from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
 from rita_demo.plots.labels import truncated
 from rita_demo.process import templates
-from rita_demo.records import ClassPrompts, ImageResult, Run, Trace, Verdict
+from rita_demo.records import ClassPrompts, ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 
@@ -126,15 +126,6 @@ def view_count(count: int) -> str:
     return "1 view" if count == 1 else f"{count} views"
 
 
-def empty_classes_html(run: Run, trace: Trace) -> str:
-    """HTML: what the classes cost in the memory of which it holds nothing; "" if there are none."""
-    empty, K = int(np.sum(trace.cache.count == 0)), len(run.class_prompts.names)
-    if not empty or run.settings.protocol == "off":
-        return ""
-    holds = "The memory" if run.settings.order == "update_first" else "Apart from this picture’s own views the memory"
-    return f"<p class='quiet small'>{holds} holds nothing of {empty} of {K} classes. {empty_class(run.settings)}</p>"
-
-
 def empty_class(settings: Settings) -> str:
     """A sentence on what stands in place of a class of which the memory holds nothing, and how much it counts."""
     if settings.empty_class != "text_mean":
@@ -163,25 +154,6 @@ def _truth(run: Run) -> str:
 def step_suffix(run: Run) -> str:
     """ ", step 3 of 7" if the attacked picture is that of an earlier step, else ""."""
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
-
-
-def cache_effect(run: Run) -> str:
-    """Whether the answer is another without the cost to the memory. Also an empty one has such a cost: by the settings a
-    class without stored views is compared with its mean prompt, or this picture's own views have entered. Of an empty
-    one the Story says the same."""
-    held = int(np.sum(run.cache_before.count))
-    without = int(np.argmin(run.attacked.trace.prompt_transport.distance))
-    used = run.attacked.verdicts["rita"].label
-    source = f"The {view_count(held)} it held"
-    if not held:
-        own = "; its own views entered first" if run.settings.order == "update_first" else ""
-        source = f"Before this picture the memory of these names was empty{own}. {empty_class(run.settings)} That"
-    if without == used:
-        return f"{source} did not change this answer."
-    effect = "changed the answer"
-    if run.label_given and run.label in (used, without):
-        effect = "helped" if used == run.label else "misled"
-    return f"{source} {effect}: {run.class_prompts.names[without]} became {run.class_prompts.names[used]}."
 
 
 def verdict_sentence(run: Run) -> tuple[str, str]:
