@@ -74,7 +74,7 @@ def test_a_link_to_a_step_opens_the_story_at_it_until_a_person_moves_on(page: Pa
 
 
 #: The words in sight of a slide that stand in no figure and on no button.
-SLIDE_WORDS_JS = """() => { const figures = "svg, canvas, table, figure, button, [role=img], [role=group], .shares, .progress-note";
+SLIDE_WORDS_JS = """() => { const figures = "svg, canvas, table, figure, button, [role=img], [role=group], .field, .shares, .prices, .progress-note";
   const texts = document.createTreeWalker(document.querySelector(".story section.shown"), NodeFilter.SHOW_TEXT), words = [];
   for (let one; (one = texts.nextNode());) if (one.parentElement.checkVisibility({ visibilityProperty: true })
     && !one.parentElement.closest(figures)) words.push(...(one.textContent.match(/[A-Za-z’]+/g) ?? []));
