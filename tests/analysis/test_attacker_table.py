@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from rita_demo.ui.inside.run_panels import knowing_attacker_text
 
 from rita_demo import analysis
 from rita_demo.data import shipped_results
@@ -11,6 +10,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import EARLIER_ATTACK
+from rita_demo.ui.inside.folds import knowing_attacker_text
 
 
 def cell(dataset: str, method: str, attack: str, accuracy: float, protocol: str = "off") -> MeasuredCell:

@@ -47,7 +47,7 @@ def test_a_link_asks_for_what_it_asked_for() -> None:
     assert link is not None
     assert (link.sample, link.form["own_names"], link.attack) == ("motorcycle", "motorbike,crab,piano", True)
     assert (link.form["budget"], link.form["views"], link.form["steps"]) == (7, 16, RECOMMENDED.steps)
-    assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3, "side": "clean"}
+    assert link.selection == {"k": 2, "view": 5, "atom": 1, "step": 3}
 
 
 @pytest.mark.parametrize("line", (BEFORE / "commands.txt").read_text().splitlines())

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import gradio as gr
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from rita_demo.plots import class_costs, css_variables, plan_heatmap
+from rita_demo.plots import class_costs, css_variables, plan_matrix
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD, PlotlyView, event_data
 from tests.plots.synthetic import make_run
@@ -28,7 +29,7 @@ def server() -> Iterator[str]:
 
         def pick(event: gr.EventData):
             k = event_data(event)["k"]
-            return f"class {k}", plan_heatmap(run, "attacked", k)
+            return f"class {k}", plan_matrix(run, k, order=np.arange(64), ends=("cat", "dog"))
 
         costs.click(pick, None, [said, plan], queue=False)
         again.click(lambda: class_costs(run, 5), None, costs)

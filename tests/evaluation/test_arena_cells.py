@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rita_demo.analysis.pooled import pooled
+from rita_demo.analysis.pooled_shares import pooled
 from rita_demo.cli import main as cli
 from rita_demo.data import shipped_results
 from rita_demo.evaluation import planned_cells

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from rita_demo.analysis.pooled import pooled
+from rita_demo.analysis.pooled_shares import pooled
 from rita_demo.data.memory import MemoryTable
 from rita_demo.defences.registry import compared
 from rita_demo.evaluation.page import SHIPPED, DataFolders, arena_cells, run_names

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rita_demo.analysis.pooled import PooledShare
+from rita_demo.analysis.pooled_shares import PooledShare
 from rita_demo.defences.registry import DEFENCES, compared
 from rita_demo.pipeline.arena import TOWERS, ArenaTable, TowerTable, columns, masked, wrong_before
 from rita_demo.process.templates import html

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from rita_demo.analysis.pooled import PooledShare, pooled
+from rita_demo.analysis.pooled_shares import PooledShare, pooled
 from rita_demo.data import shipped_results
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import verdict_of

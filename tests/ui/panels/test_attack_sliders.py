@@ -162,7 +162,6 @@ def test_a_missing_step_is_reported_and_the_slider_does_not_move(stepped: Visit)
     note = stored_steps_note(stepped.session)
     assert "Step 4 is not stored: everything shows step 5, the nearest" in note
     assert "Stored: steps 0, 1, 2, 3, 5 and 7 of 7." in note
-    assert updates["field"]["step"] == 5
     assert "step 5, nearest to 4" in step_caption(stepped.session)
 
 
