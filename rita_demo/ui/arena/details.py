@@ -63,7 +63,8 @@ def answer_html(session: Session) -> str:
         title = f"{title[0].upper()}{title[1:]}"
         right, of = (0, 0) if tower is None else standing(tower, shown_rows(session, {}), view.column)
         if of:
-            kept = "are right here" if run is None or run.label_given else "keep CLIP’s answer"
+            known = run is None or run.label_given
+            kept = "that are right without an attack are right here" if known else "keep CLIP’s answer"
             said.append(f"{right} of {of} rows {kept}.")
     return html("arena_details", title=title, said=said, **shown)
 

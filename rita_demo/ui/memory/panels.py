@@ -248,7 +248,13 @@ def stored_view(session: Session, folders: DataFolders) -> str:
     event = _entered(memory, session.selected_moment, row)
     if event is not None:
         born = event.replaced_born
-        facts.append(("it replaced", "nothing" if born is None else f"one of picture {born + 1}", ""))
+        replaced = "nothing" if born is None else f"one of picture {born + 1}"
+        for t in range(len(memory.moments)):  # any moment that held it knows its file
+            gone = memory.find(t, event.label, born, event.replaced_entropy)
+            if gone is not None and memory.file[gone]:
+                replaced += f", {_short(memory.file[gone])}"
+                break
+        facts.append(("it replaced", replaced, ""))
     stored_as = wording.term_html("pseudo-label", "Stored as")
     return html("stored_view", stored_as=stored_as, name=name, crop=crop, whole=whole, frame=frame, facts=facts)
 

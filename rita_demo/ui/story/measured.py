@@ -162,7 +162,7 @@ def _cell(today: Towers, earlier: Towers, tower: str, attack: str, name: str) ->
         return {"share": found.right / found.n, "value": f"{found.percent:.0f}", "said": said}
     bound = earlier[tower].get(attack, {}).get(name)
     said = f"An earlier, weaker attacker left {bound.percent:.0f} of 100, n = {bound.n}: at most that." if bound else ""
-    return {"share": None, "value": "not measured", "said": said}
+    return {"share": None, "value": f"not measured{f'; at most {bound.percent:.0f}' if bound else ''}", "said": said}
 
 
 def best_other(choice: Iterable[MeasuredCell]) -> str | None:
