@@ -99,7 +99,7 @@ def test_saving_a_missing_figure_gives_an_error_message(screen):
 def test_dark_swaps_the_colours_and_names_stay_text(screen):
     plot = "document.querySelector('#costs .rita-plot')"
     screen.evaluate("document.body.classList.add('dark')")
-    screen.wait_for_function(f"{plot}.data[2].marker.color === '#56b4e9'")
+    screen.wait_for_function(f"JSON.stringify({plot}.data).includes('#56b4e9')")
     labels = screen.locator("#costs .ytick").all_text_contents()
     assert any(text.startswith("<b>bold") for text in labels)
     assert screen.locator("#costs a[href]").count() == 0
