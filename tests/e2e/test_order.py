@@ -130,7 +130,7 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
             open_tab("Memory")
             page.get_by_role("button", name="Download it").click()
             expect(message).not_to_have_attribute("data-number", before or "")
-        expect(page.locator("#whatif-differs")).to_contain_text(f"γ {limit} instead")
+        expect(page.locator("#inside-headline")).to_contain_text(f"γ {limit} instead")
         page.wait_for_timeout(PATIENCE_MS)
         expect(message).to_contain_text("No dataset is chosen")
     set_limit("0.8")
