@@ -118,7 +118,9 @@ def differing(session: Session) -> list[str]:
         for n in settings.differs_from(run.settings)
     ]
     if out.views:
-        found.append(f"without crop {', '.join(str(n) for n in sorted(out.views))}")
+        crops = ", ".join(str(n) for n in sorted(out.views) if n)
+        parts = ["the whole picture"] * (0 in out.views) + ([f"crop{'s' * (',' in crops)} {crops}"] if crops else [])
+        found.append(f"without {' and '.join(parts)}")
     found += [f"without “{run.class_prompts.prompts[k][m]}”" for k, m in sorted(out.prompts)]
     found += [f"without stored view {slot} of {names[k]}" for k, slot in sorted(out.cache_items)]
     if what.label is not None:

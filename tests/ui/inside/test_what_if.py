@@ -46,6 +46,11 @@ def test_an_excluded_view_has_no_mass_and_putting_it_back_equals_the_run(engine,
     assert not moved.plan[:, 5].any()
     assert moved.plan.shape == session.run.attacked.trace.prompt_transport.plan.shape
     assert "Without crop 5 RITA" in headline(session)
+    session.selection = Selection(k=0, view=0)
+    toggle(engine, session, "view")
+    assert "Without the whole picture and crop 5 RITA" in headline(session)
+    toggle(engine, session, "view")
+    session.selection = Selection(k=0, view=5, atom=1)
     toggle(engine, session, "prompt")
     assert session.inside.what_if.exclusions == Exclusions(frozenset({5}), frozenset({(0, 1)}))
     toggle(engine, session, "prompt")
