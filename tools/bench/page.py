@@ -89,7 +89,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
             return seconds
 
         page.goto(address)
-        page.wait_for_selector(".story .tile")  # the worked example is shown
+        page.wait_for_selector(".story .push .dot")  # the worked example is shown
         page.wait_for_timeout(2000)
         step = page.locator(".story input.step")
         frame = _median_of(lambda: main_thread_seconds(step, FRAMES_JS, FRAMES) / FRAMES)
@@ -116,7 +116,7 @@ def _in_browser(path: str, address: str) -> dict[str, float]:
         def change_room() -> float:
             """Seconds from a change of room to the panel on the screen that another crop, chosen in the Story, changed."""
             page.locator("[data-level=story]").click()
-            page.locator(".story .tile:not([hidden])").nth(next(views) % ROUNDS).click()
+            page.locator(".story .push .dot").nth(next(views)).dispatch_event("click")
             return click("[data-level=lab]", 0, "#in-crop")
 
         found["page: room changed until drawn"] = _median_of(change_room)

@@ -88,7 +88,11 @@ class Streaming:
 
     def bind_chosen(self, event: Any, find: Callable[[Session], ChosenPictures]) -> None:
         """Connect an event of another room that makes the pictures that ``find`` gives the next stream."""
-        self._bind_start(event, lambda values: self.start_chosen(values, find))
+
+        def start_chosen(values: FormValues) -> Iterator[Updates]:  # a generator: a lambda that returns one is none
+            yield from self.start_chosen(values, find)
+
+        self._bind_start(event, start_chosen)
 
     def start_chosen(self, values: FormValues, find: Callable[[Session], ChosenPictures]) -> Iterator[Updates]:
         """Stream chosen pictures; how they arrive is set here, and *Memory* comes to the front."""
