@@ -99,6 +99,7 @@ def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the
     expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
     expect(status).to_contain_text(f"{count} chosen pictures are the next stream, among 6 class names.")
     expect(status).to_contain_text(f"All {count} pictures are decided", timeout=LONG_TIMEOUT_MS)
+    page.get_by_role("button", name="Who is right on which picture?").click()
     expect(page.locator("#memory-standings")).to_contain_text("textures val:chosen, 6 class names")
 
 
