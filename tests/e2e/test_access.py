@@ -26,7 +26,7 @@ FOCUSED_ELEMENT_JS = """() => {
       && Number(style.opacity) > 0.5 && box.width > 0 && box.height > 0
       && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
   };
-  const where = [now, now.closest(".frame, .photo")].filter(Boolean);
+  const where = [now, now.closest(".frame, .photo, .switch label")].filter(Boolean);
   const name = now.getAttribute("aria-label") || now.textContent.trim() || now.id;
   return { seen: now.matches(":focus-visible") && where.some(ring), what: `${now.tagName} ${name.slice(0, 60)}` };
 }"""
