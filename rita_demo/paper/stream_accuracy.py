@@ -1,4 +1,4 @@
-"""Accuracy along a stream as a journal prints it: no two methods in one colour, and intervals that can be told apart."""
+"""Accuracy along a stream for print: each method has its own colour, and intervals stand beside each other."""
 
 import numpy as np
 

@@ -161,7 +161,7 @@ def test_the_arena_fills_for_the_picture_on_screen(http_client: HttpClient) -> N
     answer = http_client.press("arena-fill")
     assert "Filled after" in answer
     answer = http_client.press("arena-table", data={"method": "mta", "column": "none"})
-    for text in ("MTA, no attack", "No tuning", "motorbike", "Nobody attacks."):
+    for text in ("MTA, no attack", "No tuning", "motorbike", "There is no attacker."):
         assert text in answer
     assert "filled already" in http_client.press("arena-fill")
 

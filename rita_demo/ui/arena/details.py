@@ -25,7 +25,7 @@ from rita_demo.ui.widgets.data_uri import jpeg_uri
 
 #: Column -> what its attacker knows; of others the attack says it.
 KNOWS = {
-    "none": "Nobody attacks.",
+    "none": "There is no attacker.",
     "pgd": "CLIP, the class names and the strength; nothing of the defence.",
     "autoattack": "CLIP, the class names and the strength; nothing of the defence.",
 }

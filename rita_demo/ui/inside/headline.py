@@ -83,7 +83,7 @@ def notes(session: Session) -> str:
     ]
     if not run.label_given:
         link = Markup(place_link(wording.ASK, "#truth input"))
-        said.append(Markup("No true class was given: nobody is right or wrong here. {}.").format(link))
+        said.append(Markup("No true class was given, so no answer counts as right or wrong. {}.").format(link))
     return Markup("").join(Markup("<p>{}</p>").format(one) for one in said)
 
 

@@ -32,8 +32,8 @@ def who_is_right(shown: ShownStream) -> str:
     """HTML: accuracy of every method up to the selected picture, whether the memory helps, and what the attacker knows."""
     facts = [*shown.recording.header.threat_model.get("sentences", ())]
     facts += [SEPARATE_ATTACKER_TEXT] * shown.recording.attack_uses_cache
-    told = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
-    attacker = f"<details class='differs'><summary>What the attacker may do and knows</summary><ul class='plain'>{told}</ul></details>"
+    items = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+    attacker = f"<details class='differs'><summary>What the attacker may do and knows</summary><ul class='plain'>{items}</ul></details>"
     what = escape(f"{shown.recording.title}. {shown.recording.header.omission}")
     return f"<p class='note'>{what}</p>{accuracy_table(shown)}<p>{help_text(shown)}</p>{attacker if facts else ''}"
 

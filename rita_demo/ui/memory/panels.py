@@ -303,13 +303,13 @@ def happened(session: Session) -> str:
 def _entered_text(memory: MemoryTable, entry: Moment) -> str:
     if not entry.events:
         return "No crop entered." if entry.picture_key or entry.title.startswith("picture ") else ""
-    told = []
+    entered = []
     for event in entry.events[:MAX_EVENTS]:
         born = event.replaced_born
         text = f"Crop {event.view} entered as {memory.names[event.label]}"
-        told.append(text if born is None else f"{text}, in place of one of picture {born + 1}")
+        entered.append(text if born is None else f"{text}, in place of one of picture {born + 1}")
     more = len(entry.events) - MAX_EVENTS
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "") + "."
+    return "; ".join(entered) + (f"; and {more} more" if more > 0 else "") + "."
 
 
 def remove_button(session: Session) -> PanelValue:

@@ -96,10 +96,10 @@ def _most(right: int, n: int, bound: bool) -> str:
 def step_sentence(gained: int, lost: int) -> str:
     """What one part changes: the pictures that only it, and only the part before, has right, with McNemar's exact test."""
     p = mcnemar(gained, lost)
-    told = f"{gained} gained, {lost} lost, {'p < 0.001' if p < 0.001 else f'p = {p:.2g}'}"
+    counts = f"{gained} gained, {lost} lost, {'p < 0.001' if p < 0.001 else f'p = {p:.2g}'}"
     if p >= LEVEL:
-        return f"no gain shows: {told}"
-    return f"{'gain' if gained > lost else 'loss'}: {told}"
+        return f"no gain shows: {counts}"
+    return f"{'gain' if gained > lost else 'loss'}: {counts}"
 
 
 def _ladder_says(steps: list[dict[str, Any]]) -> str:

@@ -44,7 +44,7 @@ def _note(text: str) -> Note:
     return Note(title, does.strip("*"), tuple(shows), " ".join(part for part in rest if part and part[3:] not in shows))
 
 
-def told() -> list[dict[str, Any]]:
+def notes_by_slide() -> list[dict[str, Any]]:
     """The same for the browser, with the time when each slide ends if all of them are shown."""
     ends = accumulate(note.seconds for note in lecture())
     return [

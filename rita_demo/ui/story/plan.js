@@ -129,8 +129,8 @@ function drawBoard() {
   const where = { made: "Made-up places, where both cost nearly the same", real: "At their real places", moved: "Where you put them" }[placed.kind];
   const mean = plain === wins ? "so does the plain mean of the same distances" : `the plain mean of the same distances says ${data.names[plain]}`;
   const alike = madeUp() || placed.kind !== "real" || wins !== plain ? "" : " These sentences are too alike for the rules to differ.";
-  const told = placed.kind === "real" ? `${alike} All ${data.boxes.length} crops: ${data.names[steps.at(-1).says.rita.label]}.` : "";
-  find(".adds .verdict").textContent = `${where}: the plan says ${data.names[wins]}, by ${by}; ${mean}.${told}`;
+  const real = placed.kind === "real" ? `${alike} All ${data.boxes.length} crops: ${data.names[steps.at(-1).says.rita.label]}.` : "";
+  find(".adds .verdict").textContent = `${where}: the plan says ${data.names[wins]}, by ${by}; ${mean}.${real}`;
   find(".adds .places").textContent = placed.kind === "real" ? "Where the rules differ" : "Their real places";
   board.setAttribute("aria-label", `The plan of three crops. ${all(".adds .prices span:not(.hint)").map((one) => one.textContent).join("; ")}.`);
 }

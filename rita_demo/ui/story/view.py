@@ -13,7 +13,7 @@ from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.measured import measured
-from rita_demo.ui.story.notes import told
+from rita_demo.ui.story.notes import notes_by_slide
 from rita_demo.ui.story.record import loading_value, story_crops, story_steps, story_value
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.plotly_view import with_constants
@@ -44,7 +44,7 @@ class StoryView(JsonWidget):
 def story_script() -> str:
     """The script of the Story, with what was measured on many pictures."""
     return with_constants(
-        "\n".join((_FOLDER / f"{part}.js").read_text("utf-8") for part in PARTS), **measured(), notes=told()
+        "\n".join((_FOLDER / f"{part}.js").read_text("utf-8") for part in PARTS), **measured(), notes=notes_by_slide()
     )
 
 

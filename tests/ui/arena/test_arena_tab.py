@@ -290,7 +290,7 @@ def test_the_panel_says_why_autoattack_leaves_more_to_crops_and_shows_signs_of_m
     for column, text in {
         "transfer": "another defence",
         "adaptive": "gradient: exact",
-        "none": "Nobody attacks.",
+        "none": "There is no attacker.",
     }.items():
         assert text in details.knows("rita", column)
     assert "average of crops" in details.knows("", "transfer")
