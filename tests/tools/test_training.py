@@ -57,7 +57,8 @@ def test_robust_training_goes_on_where_it_was_stopped(data: Path, tmp_path: Path
     make = partial(train_robust, data, minutes=1.0, seed=3, steps=24, recipe=recipe, start=tmp_path / "start")
     part, whole, lines = stopped_and_whole(partial(make, save_every_steps=10), tmp_path, 20)
     one, other = load_file(part), load_file(whole)
-    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
     assert any("clean -> PGD-7" in line for line in lines)
 
 
