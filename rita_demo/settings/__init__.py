@@ -110,7 +110,7 @@ class Settings:
     """How many views of one picture may enter the memory; 0 means no limit."""
     protocol: str = _cache("stream", "Cache scope", choices=("off", "reset", "stream"))
     """No memory, one that is emptied before every picture, or one that is kept from picture to picture."""
-    # --- transport (rows 4-7, section 7)
+    # --- transport (rows 4-7, section 6)
     entropy_weight: float = _transport(
         0.01, "Entropic regularisation", paper=0.1, bounds=(0.001, 10.0), symbol="λ", log=True
     )
