@@ -103,6 +103,11 @@ class Measurement:
         return defence.full_title if defence is not None else str(self.facts["method_title"] or self.method)
 
     @property
+    def pictures(self) -> int:
+        """How many pictures it has when it is finished."""
+        return int(self.facts["pictures"])
+
+    @property
     def traffic(self) -> Traffic:
         return Traffic(self.key["attacked_share"], self.key["stream_order"])
 

@@ -144,7 +144,7 @@ class Rows:
             raise DataError(
                 f"The folder for the results cannot be used: {error.strerror}.", "Name another one with --out."
             ) from error
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             # one user at a time, but a page may go on in another thread
             self._db = sqlite3.connect(self.path, TIMEOUT, isolation_level=None, check_same_thread=False)
             try:
@@ -192,7 +192,7 @@ class Rows:
                     return number, stored
             return None
 
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             if (known := found()) and known[1] == told:
                 return known[0]
             with self._transaction():
@@ -208,14 +208,14 @@ class Rows:
 
     def stored(self, measurement: int) -> set[tuple[str, str]]:
         """(picture, content) of the rows of a measurement, and of those that the user's own code failed at."""
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             sql = 'SELECT picture, content FROM "rows" WHERE measurement = ?'
             return set(self._db.execute(sql, (measurement,)))
 
     def forget_faults(self, measurement: int) -> None:
         """A measurement without any answer begins anew: a package may be installed by now."""
         sql = 'SELECT count(fault), count(*) FROM "rows" WHERE measurement = ?'
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             failed, all_rows = self._db.execute(sql, (measurement,)).fetchone()
             if failed and failed == all_rows:
                 with self._transaction():
@@ -223,7 +223,7 @@ class Rows:
 
     def stream(self, measurement: int) -> list[Row]:
         """The rows of a stream in its order, with the features that entered."""
-        with _errors(self.path):
+        with sqlite_errors(self.path):
             return _stream(self._db, measurement)
 
     def write(self, rows: Collection[Mapping[str, Any]]) -> int:
@@ -231,7 +231,7 @@ class Rows:
         name, its row of before goes."""
         new, marks = 0, ", ".join("?" * len(ROW))
         stale = 'DELETE FROM "rows" WHERE measurement = ? AND picture = ? AND content <> ?'
-        with _errors(self.path), self._transaction():
+        with sqlite_errors(self.path), self._transaction():
             for row in rows:
                 self._db.execute(stale, (row["measurement"], row["picture"], row["content"]))
                 line = {**row, "entered": text_of(row["entered"])} if row.get("entered") is not None else row
@@ -256,7 +256,7 @@ def _stream(db: sqlite3.Connection, measurement: int) -> list[Row]:
 
 
 @contextmanager
-def _errors(path: Path) -> Iterator[None]:
+def sqlite_errors(path: Path) -> Iterator[None]:
     """What SQLite complains about, as a sentence."""
     try:
         yield
@@ -412,7 +412,8 @@ def _line(one: Row) -> Row:
         key
         | json.loads(one["facts"])
         | {"attack": attack_label(one), "settings": settings_hash(one), "non_default": about.non_default}
-        | {"method_title": about.title, "answers": one["answers"], "faults": one["faults"]}
+        | {"method_title": about.title, "id": one["id"], "answers": one["answers"], "faults": one["faults"]}
+        | {"pictures": about.pictures}
     )
 
 

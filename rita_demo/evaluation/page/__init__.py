@@ -5,6 +5,7 @@ offers and never gives a path.
 """
 
 from rita_demo.evaluation.chosen import ChosenPictures
+from rita_demo.evaluation.failures import NO_COUNT
 from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
 from rita_demo.evaluation.page.exports import points_csv, won_csv
@@ -44,8 +45,6 @@ from rita_demo.evaluation.report.only_right import OnlyRight
 from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, same_backbone
 from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
-from rita_demo.evaluation.store.failed import NO_COUNT
-from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
 from rita_demo.evaluation.stored_views import stored_views_csv
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
@@ -58,3 +57,4 @@ from rita_demo.evaluation.stream_trajectory import (
     trajectory_of,
     view_boxes,
 )
+from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs

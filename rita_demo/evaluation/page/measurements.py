@@ -9,8 +9,8 @@ from rita_demo.evaluation.page.examples import PREFIX, STREAMS
 from rita_demo.evaluation.page.stored_runs import run_names
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.report.only_right import OnlyRight, compare, title_of
-from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup
-from rita_demo.evaluation.store.files import read_lines
+from rita_demo.evaluation.rows import stored_measurements
+from rita_demo.evaluation.store.cell_file import CellHeader, Row, SeedGroup, rows_of
 from rita_demo.records.errors import DataError
 from rita_demo.records.grouping import group_by
 
@@ -20,14 +20,15 @@ MAX_FOLDERS = 40  # the newest run folders
 @dataclass(frozen=True)
 class Measured:
     """A measurement that can be chosen. ``name`` identifies it on the page; ``title``: what it is; ``dataset``, ``split``:
-    of what; ``folder``: where it is, "" for a stored example; ``cells``: its folders, one per seed."""
+    of what; ``folder``: where it is, "" for a stored example; ``cells``: one per seed, in the run folder ``place``."""
 
     name: str
     title: str
     dataset: str
     split: str
     folder: str
-    cells: tuple[Path, ...]
+    place: Path
+    cells: tuple[CellHeader, ...]
 
     @property
     def text(self) -> str:
@@ -52,16 +53,17 @@ def compare_measured(folders: DataFolders, first: str, second: str) -> OnlyRight
     return compare(_read(_find(folders, first)), _read(_find(folders, second)))
 
 
-def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Path, CellHeader, Row]:
-    """The first cell of a measurement (user input) that has a picture right, its header, and the row.
+def find_right(folders: DataFolders, name: str, picture: str) -> tuple[CellHeader, Row]:
+    """The first cell of a measurement (user input) that has a picture right, and the row.
 
     Raises:
         DataError: there is no such measurement, or it does not have the picture right.
     """
-    for cell in _find(folders, name).cells:
-        for row in read_lines(cell / "rows.jsonl"):
+    one = _find(folders, name)
+    for cell in one.cells:
+        for row in rows_of(one.place, cell):
             if row["picture"] == picture and row["right"]:
-                return cell, CellHeader.read(cell), row
+                return cell, row
     raise DataError(f"The picture {picture[:80]!r} is not right in this run.", "Choose the runs again.")
 
 
@@ -74,18 +76,13 @@ def _find(folders: DataFolders, name: str) -> Measured:
 
 def _measured_in(name: str, place: Path) -> Iterator[Measured]:
     measured = []
-    for cell in sorted((place / "cells").glob("*")):
-        with suppress(DataError, OSError, KeyError):
-            header = CellHeader.read(cell)
-            if (cell / "rows.jsonl").stat().st_size:
-                measured.append((cell, header, title_of(header)))
-    for pool, same in group_by(measured, lambda one: one[1].pool).items():
-        header, cells = same[0][1], tuple(cell for cell, _, _ in same)
-        split = str(header.columns["split"])
-        folder = "" if name.startswith(PREFIX) else name
-        yield Measured(f"{name}/{pool}", same[0][2], str(header.columns["dataset"]), split, folder, cells)
+    with suppress(DataError):
+        measured = [CellHeader.of(one) for one in stored_measurements(place) if one["answers"]]
+    for pool, same in group_by(measured, lambda one: one.pool).items():
+        columns, folder = same[0].columns, "" if name.startswith(PREFIX) else name
+        about = (str(columns["dataset"]), str(columns["split"]))
+        yield Measured(f"{name}/{pool}", title_of(same[0]), *about, folder, place, tuple(same))
 
 
 def _read(one: Measured) -> SeedGroup:
-    headers = tuple(CellHeader.read(cell) for cell in one.cells)
-    return SeedGroup(headers, tuple(read_lines(cell / "rows.jsonl") for cell in one.cells))
+    return SeedGroup(one.cells, tuple(rows_of(one.place, cell) for cell in one.cells))

@@ -8,34 +8,28 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import planned_cells
+from rita_demo.evaluation.measurement import settings_text
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.report.comparisons import PairedComparison, compare_with_ensembles
-from rita_demo.evaluation.request import SEEDS, Traffic
+from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup, seed_groups
-from rita_demo.evaluation.store.failed import NO_COUNT, cell_folders, failures
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
-from rita_demo.records.grouping import group_by
 from rita_demo.records.intervals import wilson
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AblationPoint, RunTime
 from rita_demo.settings import RECOMMENDED, SETTINGS, in_groups
-
-if TYPE_CHECKING:
-    import pandas
-
 
 COLUMNS = tuple(field.name for field in fields(MeasuredCell))  # of the CSV
 
@@ -167,11 +161,6 @@ def result_row(group: SeedGroup, **comparisons: Any) -> ResultRow:
     )
 
 
-def settings_text(settings: Mapping[str, JsonValue]) -> str:
-    """Settings as the tables print them."""
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
-
-
 def _settings_by_part(header: CellHeader) -> tuple[dict[str, JsonValue], ...]:
     """As :func:`planned_cells.settings_by_part`; of code that is not loaded by the names of the settings alone."""
     try:
@@ -218,7 +207,7 @@ def ablation_points(*folders: Path) -> tuple[AblationPoint, ...]:
             if header.method in DEFENCES or not header.method_title:
                 continue
             settings = {name: value for name, value in header.non_default.items() if name in SETTINGS}
-        if Traffic.from_header(header.traffic).share != 100 or header.target:
+        if header.traffic.share != 100 or header.target:
             continue
         points.append(AblationPoint(result_row(group), settings))
     return tuple(points)
@@ -266,49 +255,3 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
         raise DataError(
             f"{path.name} holds no measured points.", "Write it with tables RUNS --format points."
         ) from error
-
-
-def load_runs(*folders: str | Path) -> pandas.DataFrame:
-    """One row per picture, method and cell of the folders that ``evaluate`` wrote to, or of folders of such folders.
-
-    The columns are those of ``rows.jsonl`` (docs/result-files.md has units), with ``seconds`` as three columns, and of
-    the cell ``weights`` and ``non_default``. ``attack`` is what the tables call it, such as ``adaptive:rita``; in mixed
-    traffic a clean picture has ``none``. Where a method was
-    measured under several settings, as in a sweep, a warning says so: a mean that does not group by them is of all. Another
-    one says which pictures have no row, because the user's own code failed.
-
-    Raises:
-        DataError: a folder is not a run folder, or one of its files is damaged.
-    """
-    import pandas
-
-    groups, rows = seed_groups(*map(Path, folders)), []
-    failed = failures(cell_folders(*map(Path, folders)))
-    for sentence in filter(
-        None, [_several_settings(groups), *(f"Failed: {str(one).rstrip('.')}. {NO_COUNT}" for one in failed)]
-    ):
-        warnings.warn(sentence, stacklevel=2)
-    for group in groups:
-        for header, found in zip(group.headers, group.rows_by_seed):
-            after = {"weights": header.weights, "non_default": settings_text(header.non_default)}
-            for row in found:
-                attack = "none" if row["attack"] == "none" else header.columns["attack"]
-                rows.append(row | after | {"attack": attack})
-    return pandas.json_normalize(rows, sep="_")
-
-
-def _several_settings(groups: Iterable[SeedGroup]) -> str:
-    """A sentence on a method that was measured under several settings, everything in a column being equal; "" for none."""
-    for same in group_by(groups, lambda g: tuple(v for n, v in g.header.columns.items() if n != "settings")).values():
-        texts = [settings_text(group.header.non_default) or "recommended" for group in same]
-        if len(same) > 1:
-            shown = (
-                "; ".join(dict.fromkeys(texts))
-                if len(set(texts)) > 1
-                else "other pictures, class names, weights or code"
-            )
-            return (
-                f"{same[0].header.method} on {same[0].header.columns['dataset']} was measured under {len(same)} settings "
-                f"({shown[:300]}): group by settings and non_default, or a mean is of all of them together."
-            )
-    return ""
