@@ -51,7 +51,7 @@ def _tables(args: argparse.Namespace) -> int:
             args.usage_error(str(error))
         print(paper_table.FORMATS[args.form](paper_table.PaperTable(table)), end="")
     elif args.form == "points":
-        print(cells.to_points(table), end="")
+        print(cells.to_json(cells.points_of(table)), end="")
     elif args.form == "csv":
         print(cells.as_csv(table), end="")
     else:

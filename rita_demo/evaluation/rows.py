@@ -5,13 +5,13 @@ from typing import Any
 
 import pandas
 
-from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store import files
-from rita_demo.settings import in_groups
 from rita_demo.evaluation.store.cell_file import FAILED, CellHeader, run_folders
 from rita_demo.records.errors import SettingError
+from rita_demo.settings import in_groups
 
 
 def _cells(folders: tuple[Path, ...]) -> list[tuple[CellHeader, list[dict], list[dict]]]:
@@ -24,7 +24,12 @@ def _cells(folders: tuple[Path, ...]) -> list[tuple[CellHeader, list[dict], list
     return list(cells.values())
 
 
-def read(*folders: Path) -> pandas.DataFrame:
+def found(folder: Path) -> list[tuple[Path, CellHeader, list[dict]]]:
+    all_places = [place for place in sorted((folder / "cells").iterdir()) if files.read_lines(place / "rows.jsonl")]
+    return [(place, header, rows) for place, (header, rows, _) in zip(all_places, _cells((folder,)))]
+
+
+def read(*folders: str | Path) -> pandas.DataFrame:
     found: list[dict[str, Any]] = []
     for number, (header, rows, failed) in enumerate(_cells(folders)):
         text = ", ".join(f"{name}={value}" for name, value in header.non_default.items())
@@ -37,7 +42,7 @@ def read(*folders: Path) -> pandas.DataFrame:
     return pandas.json_normalize(found, sep="_")
 
 
-def measurements(*folders: Path) -> pandas.DataFrame:
+def measurements(*folders: str | Path) -> pandas.DataFrame:
     found = []
     for header, _, _ in _cells(folders):
         try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rita_demo.analysis import resultant_length
-from rita_demo.evaluation.report.comparisons import compare_paired, picture_key
+from rita_demo.evaluation.report.paired import ATTACKED, compare, merged
 from rita_demo.evaluation.store.cell_file import Row, inserted_features
 from rita_demo.evaluation.store.stream_runs import StreamRun
 from rita_demo.records.intervals import wilson
@@ -188,14 +188,16 @@ def compare_answers(one: StreamRun, t: int) -> AnswerComparison | None:
     were attacked alike; None if there are none."""
     if WITHOUT_CACHE not in one.cells:
         return None
-    first, second = one.rows()[:t], {picture_key(row): row for row in one.rows(WITHOUT_CACHE)}
-    paired = compare_paired(first, second.values())
-    if paired is None:
+    import pandas
+
+    first, second = (pandas.DataFrame(rows) for rows in (one.rows()[:t], one.rows(WITHOUT_CACHE)))
+    if first.empty or second.empty or (paired := compare(merged(first, second))) is None:
         return None
     index, different = {name: k for k, name in enumerate(one.names)}, []
-    for number, row in enumerate(first):
-        without = second.get(picture_key(row), row)
-        if row["answer"] != without["answer"]:
-            classes = (index[name] for name in (row["label"], row["answer"], without["answer"]))
-            different.append(DifferentAnswer(number, row["picture"], *classes))
+    both = first.reset_index(names="number").merge(
+        second[[*ATTACKED, "answer"]], on=ATTACKED, suffixes=("", "_without")
+    )
+    for row in both[both["answer"] != both["answer_without"]].itertuples():
+        classes = (index[name] for name in (row.label, row.answer, row.answer_without))
+        different.append(DifferentAnswer(row.number, row.picture, *classes))
     return AnswerComparison(paired.n, paired.gained, paired.lost, paired.p_value, tuple(different))

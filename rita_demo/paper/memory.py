@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rita_demo import plots
+from rita_demo.evaluation.report.render import as_files
 from rita_demo.evaluation.report.tables import Table
 from rita_demo.evaluation.store.stream_runs import StreamRun, traffic_words
 from rita_demo.evaluation.stored_views import streams_of
@@ -67,7 +68,7 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
             yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
-    yield Item(MEMORY_TABLE, title, parts=(Table(title, (), HEAD, tuple(_row(*both) for both in courses)),))
+    yield Item(MEMORY_TABLE, title, files=as_files(Table(title, (), HEAD, tuple(_row(*both) for both in courses))))
 
 
 def _stream_words(one: StreamRun, course: StreamTrajectory) -> str:

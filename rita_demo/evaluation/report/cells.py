@@ -7,7 +7,8 @@ pictures, because a picture under another seed is not a new picture.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, join_names
 from rita_demo.records.intervals import wilson
 from rita_demo.records.json_value import JsonValue
+from rita_demo.records.measurement import AblationPoint, RunTime
 from rita_demo.settings import SETTINGS
 
 if TYPE_CHECKING:
@@ -34,13 +36,31 @@ MAX_NAMED = 5  # pictures that were left out, or methods that failed
 NO_COUNT = "They count neither as right nor as wrong."
 
 
-def cells(*folders: Path) -> DataFrame:
+def cells(*folders: str | Path) -> DataFrame:
     """Every cell with at least one answer, of run folders or folders of them, sorted for reading; see :func:`summarise`.
 
     Raises:
         DataError: a folder is not a run folder, or a damaged one.
     """
     return summarise(stored.read(*folders), stored.measurements(*folders))
+
+
+def pooled(measured: DataFrame) -> DataFrame:
+    """One line per cell of :func:`rita_demo.evaluation.rows.measurements`: its first measurement, ``measurements`` (all of
+    them), ``seeds`` and ``expected``, the number of answers of a finished cell."""
+    pools = measured.groupby(CELL, sort=False, dropna=False).ngroup()
+    members = measured.groupby(pools)
+    first = measured.groupby(pools).head(1).drop(columns="seed").reset_index(drop=True)
+    return first.assign(
+        measurements=[tuple(found) for found in members.groups.values()],
+        seeds=members["seed"].agg(lambda seeds: " ".join(map(str, sorted(set(seeds))))),
+        expected=members["pictures"].sum(),
+    )
+
+
+def answers_of(cell: Any, rows: DataFrame) -> DataFrame:
+    """The rows of a cell that have an answer."""
+    return rows[rows["measurement"].isin(cell["measurements"]) & rows["fault"].isna()]
 
 
 def summarise(rows: DataFrame, measured: DataFrame) -> DataFrame:
@@ -55,36 +75,31 @@ def summarise(rows: DataFrame, measured: DataFrame) -> DataFrame:
     """
     import pandas
 
-    measured = measured.rename(columns={"missing": "not_there", "class_names": "prompts"})
-    pools = measured.groupby(CELL, sort=False, dropna=False).ngroup().rename("pool")
-    every = rows.join(pools, on="measurement")
+    about = pooled(measured).rename(columns={"missing": "not_there", "class_names": "prompts"})
+    every = rows.assign(
+        cell=rows["measurement"].map(about.explode("measurements").reset_index().set_index("measurements")["index"])
+    )
     answered = every[every["fault"].isna()]
-    right = answered["right"].astype(float)
-    by_pool, by_seed = answered.groupby("pool"), right.groupby([answered["pool"], answered["measurement"]]).mean()
-    hits = (answered["answer"] == answered["target"]).groupby(answered["pool"]).sum()
-    wrong = answered[answered["already_wrong"].eq(True)].groupby("pool")["picture"].nunique()
-    members = measured.join(pools).groupby("pool")
-    table = pandas.DataFrame(
+    by_cell, right = answered.groupby("cell"), answered["right"].astype(float)
+    by_seed = 100 * right.groupby([answered["cell"], answered["measurement"]]).mean()
+    numbers = pandas.DataFrame(
         {
-            "accuracy": 100 * right.groupby(answered["pool"]).mean(),
-            "n": by_pool["picture"].nunique(),
-            "seeds": members["seed"].agg(lambda seeds: " ".join(str(int(seed)) for seed in sorted(set(seeds)))),
-            "version": by_pool["version"].agg(lambda versions: " ".join(sorted(set(versions)))),
-            "measurements": members.apply(lambda same: tuple(same.index)),
-            "expected": members["pictures"].sum(),
-            "answers": by_pool.size(),
-            "failed": every[every["fault"].notna()].groupby("pool").size(),
-            "seconds": by_pool["seconds_method"].median(),
-            "view_seconds": by_pool["seconds_views"].median(),
-            "gradient": by_pool["gradient"].median(),
-            "already_wrong": wrong,
-            "target_hits": hits,
-            "lowest": 100 * by_seed.groupby("pool").min(),
-            "highest": 100 * by_seed.groupby("pool").max(),
-            "names": by_pool["picture"].agg(frozenset),
+            "accuracy": 100 * right.groupby(answered["cell"]).mean(),
+            "n": by_cell["picture"].nunique(),
+            "version": by_cell["version"].agg(lambda versions: " ".join(sorted(set(versions)))),
+            "answers": by_cell.size(),
+            "failed": every[every["fault"].notna()].groupby("cell").size(),
+            "seconds": by_cell["seconds_method"].median(),
+            "view_seconds": by_cell["seconds_views"].median(),
+            "gradient": by_cell["gradient"].median(),
+            "already_wrong": answered[answered["already_wrong"].eq(True)].groupby("cell")["picture"].nunique(),
+            "target_hits": (answered["answer"] == answered["target"]).groupby(answered["cell"]).sum(),
+            "lowest": by_seed.groupby("cell").min(),
+            "highest": by_seed.groupby("cell").max(),
+            "names": by_cell["picture"].agg(frozenset),
         }
-    ).dropna(subset="answers")
-    table = table.join(measured.join(pools).drop_duplicates("pool").set_index("pool").drop(columns="seed"))
+    )
+    table = numbers.dropna(subset="answers").join(about.drop(columns=list({*numbers} & {*about})))
     counts = ["n", "expected", "answers", "failed", "already_wrong", "target_hits"]
     table[counts] = table[counts].fillna(0).astype(int)
     ends = [wilson(share * n / 100, n) for share, n in zip(table["accuracy"], table["n"])]
@@ -113,33 +128,84 @@ def as_csv(table: DataFrame) -> str:
     return table[list(CSV_COLUMNS)].to_csv(index=False, float_format="%.2f", lineterminator="\n")
 
 
-def to_points(table: DataFrame) -> str:
-    """The cells as JSON, one line each: the columns of the CSV, and the settings of the method as ``knobs``. Cells of mixed
-    traffic and of targeted attacks are left out."""
+def records_of(table: DataFrame) -> tuple[MeasuredCell, ...]:
+    """The cells as records, with the columns of the CSV alone."""
+    return tuple(MeasuredCell(**row) for row in table[list(CSV_COLUMNS)].to_dict("records"))
+
+
+def points_of(table: DataFrame) -> tuple[AblationPoint, ...]:
+    """The cells with the settings of their methods. Those of mixed traffic and of targeted attacks are left out."""
     plain = table[(table["attacked_share"] == 100) & (table["aim"] == "")]
-    rows = plain[list(CSV_COLUMNS)].to_dict("records")
-    lines = (
-        json.dumps(row | {"knobs": known}, ensure_ascii=False) for row, known in zip(rows, plain["method_settings"])
-    )
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+    return tuple(map(AblationPoint, records_of(plain), plain["method_settings"]))
 
 
-def read_points(path: Path) -> DataFrame:
-    """The cells of a file that :func:`to_points` made: the columns of the CSV and ``method_settings``.
+def to_json(points: Iterable[AblationPoint]) -> str:
+    """The points as JSON, one line each: the columns of the CSV, and the settings as ``knobs``."""
+    rows = [{name: getattr(point.cell, name) for name in CSV_COLUMNS} | {"knobs": point.settings} for point in points]
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+def read_points(path: Path) -> tuple[AblationPoint, ...]:
+    """The points of a file that :func:`to_json` made.
 
     Raises:
         DataError: the file is missing, or is not what ``tables --format points`` writes.
     """
-    import pandas
-
     try:
-        rows = json.loads(read_text(path))
-        known = [{name: value for name, value in row["knobs"].items() if name in SETTINGS} for row in rows]
-        return pandas.DataFrame(rows)[list(CSV_COLUMNS)].assign(method_settings=known)
+        return tuple(
+            AblationPoint(
+                MeasuredCell(**{name: row[name] for name in CSV_COLUMNS}),
+                {name: value for name, value in row["knobs"].items() if name in SETTINGS},
+            )
+            for row in list(json.loads(read_text(path)))
+        )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(
             f"{path.name} holds no measured points.", "Write it with tables RUNS --format points."
         ) from error
+
+
+def run_times(table: DataFrame) -> tuple[RunTime, ...]:
+    """The time of every method: of its cell with the fewest other settings than the recommended ones, then with most
+    pictures. CLIP needs one view of all that are cut."""
+    times: dict[str, RunTime] = {}
+    for cell in sorted(table.itertuples(), key=lambda cell: (len(cell.non_default), -cell.n)):
+        views = cell.requested["views"]
+        shared = cell.view_seconds / views if cell.method == "clip" else cell.view_seconds
+        times.setdefault(cell.method, RunTime(cell.method, shared, cell.seconds, cell.n, cell.title, views))
+    return tuple(times.values())
+
+
+def load_runs(*folders: str | Path) -> DataFrame:
+    """One row per picture, method and cell of the folders that ``evaluate`` wrote to, or of folders of such folders.
+
+    The columns are in docs/result-files.md, with units. ``attack`` is what the tables call it, such as ``adaptive:rita``; in
+    mixed traffic a clean picture has ``none``. Where a method was measured under several settings, as in a sweep, a warning
+    says so: a mean that does not group by them is of all. Another one says which pictures have no row, because the user's
+    own code failed.
+
+    Raises:
+        DataError: a folder is not a run folder, or a damaged one.
+    """
+    rows, measured = stored.read(*folders), stored.measurements(*folders)
+    failed = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
+    for sentence in [*_several_settings(pooled(measured)), *failed]:
+        warnings.warn(sentence, stacklevel=2)
+    return rows[rows["fault"].isna()].reset_index(drop=True)
+
+
+def _several_settings(about: DataFrame) -> list[str]:
+    """A sentence on the first method that was measured under several settings, everything in a column being equal."""
+    for _, same in about.groupby(CELL[:-1], sort=False, dropna=False):
+        texts = list(dict.fromkeys(settings_text(one) or "recommended" for one in same["non_default"]))
+        if len(same) > 1:
+            shown = "; ".join(texts) if len(texts) > 1 else "other pictures, class names, weights or code"
+            first = same.iloc[0]
+            return [
+                f"{first['method']} on {first['dataset']} was measured under {len(same)} settings "
+                f"({shown[:300]}): group by settings and non_default, or a mean is of all of them together."
+            ]
+    return []
 
 
 def failure_lines(rows: DataFrame, measured: DataFrame) -> list[str]:
@@ -152,7 +218,9 @@ def failure_lines(rows: DataFrame, measured: DataFrame) -> list[str]:
         under = "without an attack" if attack == "none" else f"under {attack}"
         methods = join_names(list(dict.fromkeys(titles)), MAX_NAMED)
         detail = f": {first['detail']}" if first["detail"] else ""
-        lines.append(f"Failed: {methods}: no answer to {pictures} {under}, the first {first['picture']}: {fault}{detail}")
+        lines.append(
+            f"Failed: {methods}: no answer to {pictures} {under}, the first {first['picture']}: {fault}{detail}"
+        )
     return [*lines, f"{len(failed)} answers failed. {NO_COUNT}"] if lines else []
 
 

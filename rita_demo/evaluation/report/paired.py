@@ -132,7 +132,9 @@ def _matching_ensemble(cell: Any) -> dict[str, Any]:
     user's own, which is not loaded by tables."""
     if cell.method not in DEFENCES or DEFENCES[cell.method].baseline:
         return PLAIN_ENSEMBLE
-    weight, step_back = (cell.method_settings.get(name, SETTINGS[name].default) for name in ("view_weight", "step_back"))
+    weight, step_back = (
+        cell.method_settings.get(name, SETTINGS[name].default) for name in ("view_weight", "step_back")
+    )
     known = weight in SETTINGS["ensemble_weight"].choices
     return PLAIN_ENSEMBLE | {"ensemble_weight": weight if known else "uniform", "ensemble_step_back": step_back}
 

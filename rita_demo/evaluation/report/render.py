@@ -1,5 +1,7 @@
 """Tables of plain text as markdown or LaTeX."""
 
+import csv
+import io
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -41,7 +43,9 @@ def as_markdown(tables: Sequence[Table], threats: Mapping[str, Sequence[str]], n
 
 def table_body(table: Table) -> str:
     """One table as markdown, without its title."""
-    return "\n\n".join(part for part in ("\n".join(table.above), markdown_rows(table.head, table.rows), *table.below) if part)
+    return "\n\n".join(
+        part for part in ("\n".join(table.above), markdown_rows(table.head, table.rows), *table.below) if part
+    )
 
 
 def markdown_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -59,6 +63,13 @@ def as_latex(tables: Sequence[Table], threats: Mapping[str, Sequence[str]], note
             parts.append(r"\clearpage")
     parts += [rf"\textbf{{{escape(attack)}.}} {escape(' '.join(said))}" for attack, said in threats.items()]
     return "\n\n".join([*parts, *map(escape, notes)]) + "\n"
+
+
+def as_files(table: Table) -> dict[str, str]:
+    """One table as markdown, CSV and LaTeX, by the ending of a file."""
+    cells = io.StringIO()
+    csv.writer(cells, lineterminator="\n").writerows([table.head, *table.rows])
+    return {"md": f"{table_body(table)}\n", "csv": cells.getvalue(), "tex": as_latex([table], {}, ())}
 
 
 def _latex_table(table: Table) -> str:
