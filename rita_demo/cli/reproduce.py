@@ -5,7 +5,8 @@ import shlex
 from pathlib import Path
 
 from rita_demo.cli import options
-from rita_demo.cli.terminal import Commands, add_command, print_warning, program
+from rita_demo.cli.evaluate import add_evaluate
+from rita_demo.cli.terminal import Commands, Parser, add_command, print_warning, program
 from rita_demo.process.environment import data_folder
 from rita_demo.process.output_file import make_output_folder, write_output
 from rita_demo.records.errors import BackboneError, DemoError
@@ -41,7 +42,6 @@ def add_reproduce(commands: Commands) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> int:
-    from rita_demo.cli.main import build_parser
     from rita_demo.evaluation.report import printed
     from rita_demo.paper import reproduce
 
@@ -53,7 +53,8 @@ def _reproduce(args: argparse.Namespace) -> int:
         datasets=tuple(dict.fromkeys(name.strip() for name in args.dataset.split(",") if name.strip())),
         limit=QUICK if args.quick else None,
     )
-    plan, failed = reproduce.make_plan(asked), list[str]()
+    plan, failed, parser = reproduce.make_plan(asked), list[str](), Parser()
+    add_evaluate(parser.add_subparsers())
     for words in plan.commands:
         print(f"{program()} {shlex.join(words)}")
 
@@ -67,7 +68,7 @@ def _reproduce(args: argparse.Namespace) -> int:
         for number, words in enumerate(plan.commands, 1):
             write_report()
             print(f"\n{number} of {len(plan.commands)}: {program()} {shlex.join(words)}", flush=True)
-            command = build_parser().parse_args(words)
+            command = parser.parse_args(words)
             try:
                 command.run(command)
             except BackboneError:

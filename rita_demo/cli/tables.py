@@ -21,7 +21,7 @@ def add_tables(commands: Commands) -> None:
     add("--protocols", "--protocol", metavar="P[,P]", default="off,stream", help=help)
     help = "points: JSON with every setting that matters, as the page's ablations read it"
     add("--format", choices=("markdown", "csv", "latex", "points"), default="markdown", dest="form", help=help)
-    help = "one table with intervals, the best of each column in bold, the threat models below it"
+    help = "one table with intervals, the best of each column in bold, the threat models below it; latex is always this one"
     add("--paper", action="store_true", help=help)
     add("--methods", metavar="M[,M]", default="", help="the rows of --paper, in this order (default: all)")
     help = "the columns of --paper, as the other tables name them: pgd, adaptive:rita (default: all)"
@@ -31,20 +31,21 @@ def add_tables(commands: Commands) -> None:
 def _tables(args: argparse.Namespace) -> int:
     from rita_demo.evaluation import rows as stored
     from rita_demo.evaluation.pictures import split_note
-    from rita_demo.evaluation.report import cells, paired, paper_table, render, tables
+    from rita_demo.evaluation.report import cells, paired, paper_table, tables
     from rita_demo.evaluation.request import listed
 
     try:
         wanted = [SETTINGS["protocol"].parse(word) for word in listed(args.protocols)]
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
+    paper = args.paper or args.form == "latex"
     if args.paper and args.form == "points":
         args.usage_error("--paper is written as markdown, latex or csv.")
-    if not args.paper and (args.methods or args.attacks):
+    if not paper and (args.methods or args.attacks):
         args.usage_error("--methods and --attacks choose the rows and columns of --paper.")
     rows, measured = stored.read(*args.runs), stored.measurements(*args.runs)
     table = cells.summarise(rows, measured)
-    if args.paper:
+    if paper:
         try:
             table = paper_table.select(table, listed(args.methods), listed(args.attacks), wanted)
         except SettingError as error:
@@ -61,8 +62,7 @@ def _tables(args: argparse.Namespace) -> int:
         if left := len(table) - len(shown):
             also = ",".join(dict.fromkeys(table["protocol"]))
             print_warning(f"{left} of {len(table)} measured cells are not shown: --protocols {also} shows them.")
-        write = render.as_markdown if args.form == "markdown" else render.as_latex
-        print(write(tables.measured_tables(shown), tables.threat_models(shown.itertuples())), end="")
+        print(tables.as_markdown(shown), end="")
     if args.form in ("points", "csv"):  # the others have the sentence in the table
         for name, split in table[["dataset", "split"]].drop_duplicates().itertuples(index=False):
             print_warning(f"{name} ({split}): {note}" if (note := split_note(name, split)) else "")

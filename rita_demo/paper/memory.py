@@ -5,7 +5,6 @@ from pathlib import Path
 
 from rita_demo import plots
 from rita_demo.evaluation.report.render import as_files
-from rita_demo.evaluation.report.tables import Table
 from rita_demo.evaluation.store.stream_runs import StreamRun, traffic_words
 from rita_demo.evaluation.stored_views import streams_of
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_views, trajectory_of
@@ -54,6 +53,8 @@ def longest_streams(folders: Sequence[Path]) -> list[StreamRun]:
 def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     """The figures of the longest streams in the run folders, and the table of all. With several streams the figures are
     numbered, and the captions say which stream it is."""
+    import pandas
+
     streams = longest_streams(folders)
     if not streams:
         text = "No stream was measured: evaluate --methods rita --protocols stream."
@@ -68,7 +69,9 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
             yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
-    yield Item(MEMORY_TABLE, title, files=as_files(Table(title, (), HEAD, tuple(_row(*both) for both in courses))))
+    yield Item(
+        MEMORY_TABLE, title, files=as_files(pandas.DataFrame([_row(*both) for both in courses], columns=list(HEAD)))
+    )
 
 
 def _stream_words(one: StreamRun, course: StreamTrajectory) -> str:

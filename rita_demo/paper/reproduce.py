@@ -14,7 +14,7 @@ from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report import printed
 from rita_demo.evaluation.report.cells import cells
 from rita_demo.evaluation.report.paper_table import PaperTable
-from rita_demo.evaluation.report.render import markdown_rows
+from rita_demo.evaluation.report.render import as_markdown
 from rita_demo.paper import catalogue
 from rita_demo.records.errors import DataError, did_you_mean
 from rita_demo.records.measurement import PaperResult, method_and_memory
@@ -224,6 +224,8 @@ def report_text(asked: Asked, plan: Plan, lines: DataFrame, measured: DataFrame,
 
 def _tables(lines: DataFrame) -> list[str]:
     """Methods x datasets for every printed table and attack of which something is measured; remarks below."""
+    import pandas
+
     parts = []
     for (table, backbone, attack, budget), same in lines.groupby(
         ["table", "backbone", "attack", "budget"], sort=False, dropna=False
@@ -244,7 +246,7 @@ def _tables(lines: DataFrame) -> list[str]:
         here = ", ".join(dict.fromkeys(measured["model"]))
         parts += [
             f"**{table}**, {under}: printed with {backbone}, measured with {here}",
-            markdown_rows(["", *columns], rows),
+            as_markdown(pandas.DataFrame(rows, columns=["method", *columns])),
         ]
         parts += [_listed(f"[{number}] {remark}." for remark, number in remarks.items())] if remarks else []
     return parts

@@ -9,7 +9,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.report.cells import scope
-from rita_demo.evaluation.report.render import escape
+from rita_demo.evaluation.report.render import as_latex, as_markdown, escape
 from rita_demo.evaluation.report.tables import NOT_MEASURED, attack_column, cache_text, threat_models
 from rita_demo.records.errors import SettingError, did_you_mean
 from rita_demo.records.grouping import group_by
@@ -99,52 +99,44 @@ class PaperTable:
         star = "" if cell.finished else "*"
         return write(f"{cell.accuracy:.1f}{star}", f"{cell.low:.1f} to {cell.high:.1f}{more}", bold)
 
-    def frame(self, write: Callable[[str, str, bool], str]) -> DataFrame:
+    def _frame(self, write: Callable[[str, str, bool], str], name: Callable[[str], str] = str) -> DataFrame:
         """Rows and columns as text; ``write`` gets accuracy, interval and whether it is the best of its column."""
         import pandas
 
-        texts = [[self._text(row, column, write) for column in self.columns] for row in self.cells]
-        columns = [(place, self.attacks[attack]) for place, attack in self.columns]
-        return pandas.DataFrame(texts, index=list(self.cells), columns=pandas.MultiIndex.from_tuples(columns))
+        rows = [[name(row), *(self._text(row, column, write) for column in self.columns)] for row in self.cells]
+        columns = [("", "method"), *((place, self.attacks[attack]) for place, attack in self.columns)]
+        return pandas.DataFrame(rows, columns=pandas.MultiIndex.from_tuples(columns))
+
+    def _flat(self, write: Callable[[str, str, bool], str]) -> DataFrame:
+        frame = self._frame(write)
+        return frame.set_axis([", ".join(filter(None, column)) for column in frame.columns], axis=1)
 
     def markdown(self) -> str:
-        frame = self.frame(lambda share, ends, bold: f"**{share}** ({ends})" if bold else f"{share} ({ends})")
-        head = ["method", *(", ".join(column) for column in frame.columns)]
-        rows = [head, ["---"] * len(head), *([name, *row] for name, row in zip(frame.index, frame.to_numpy()))]
-        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        frame = self._flat(lambda share, ends, bold: f"**{share}** ({ends})" if bold else f"{share} ({ends})")
         threats = [f"**{attack}.** {' '.join(said)}" for attack, said in self.threats.items()]
-        return "\n\n".join(["\n".join(lines), CAPTION, *self.notes, *threats]) + "\n"
+        return "\n\n".join([as_markdown(frame), CAPTION, *self.notes, *threats]) + "\n"
 
     def csv(self) -> str:
-        frame = self.frame(lambda share, ends, bold: f"{share} ({ends})")
-        frame.columns = [", ".join(column) for column in frame.columns]
-        return frame.to_csv(index_label="method", lineterminator="\n")
+        return self._flat(lambda share, ends, bold: f"{share} ({ends})").to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
-        """A ``table*`` with booktabs' rules."""
+        """A ``table*`` no wider than the page, and below it what it is of; it needs the packages booktabs and graphicx."""
 
         def write(share: str, ends: str, bold: bool) -> str:
             number = rf"\textbf{{{escape(share)}}}" if bold else escape(share)
             return rf"{number} {{\scriptsize({escape(ends).replace(' to ', '--')})}}"
 
-        frame = self.frame(write).replace(NOT_MEASURED, "--")
-        frame.index = frame.index.map(escape)
-        frame.columns = frame.columns.map(lambda column: tuple(map(escape, column)))
-        body = frame.style.to_latex(hrules=True, multicol_align="c", column_format="l" + "c" * len(self.columns))
+        body = as_latex(self._frame(write, escape).replace(NOT_MEASURED, "--"))
         threats = [rf"\textbf{{{escape(attack)}.}} {escape(' '.join(said))}" for attack, said in self.threats.items()]
-        notes = "\n\n".join([*map(escape, self.notes), *threats])
-        return "\n".join(
-            [
-                r"% needs \usepackage{booktabs}",
-                r"\begin{table*}",
-                r"\centering\small\setlength{\tabcolsep}{4pt}",
-                rf"\caption{{{escape(CAPTION)}}}",
-                body.rstrip(),
-                r"\end{table*}",
-                rf"{{\footnotesize\noindent {notes}\par}}",
-                "",
-            ]
-        )
+        below = "\n\n".join([*map(escape, self.notes), *threats])
+        fit = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+        head = [
+            r"% needs \usepackage{booktabs,graphicx}",
+            r"\begin{table*}",
+            r"\centering\small\setlength{\tabcolsep}{4pt}",
+        ]
+        table = [rf"\caption{{{escape(CAPTION)}}}", fit, f"{body}}}", r"\end{table*}"]
+        return "\n".join([*head, *table, rf"{{\footnotesize\noindent {below}\par}}", ""])
 
 
 def _row_of(cell: Any) -> str:

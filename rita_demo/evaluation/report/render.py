@@ -1,13 +1,12 @@
-"""Tables of plain text as markdown or LaTeX."""
+"""A table of text as markdown, CSV or LaTeX."""
 
-import csv
-import io
+from __future__ import annotations
+
 import unicodedata
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rita_demo.evaluation.report.tables import NOTES, Table
-
-TABLES_PER_PAGE_BREAK = 12  # LaTeX stops with an error when some fifty tables wait for a page
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _SIGNS, _SIGN_NAMES = "×−±∞≤≥≠≈·→²°", r"\times - \pm \infty \leq \geq \neq \approx \cdot \to ^2 ^\circ"
 _GREEK, _GREEK_NAMES = "αβγελμπρστω", r"\alpha \beta \gamma \varepsilon \lambda \mu \pi \rho \sigma \tau \omega"
@@ -33,61 +32,27 @@ ESCAPES = {
 ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc"))
 
 
-def as_markdown(tables: Sequence[Table], threats: Mapping[str, Sequence[str]], notes: Sequence[str] = NOTES) -> str:
-    """The tables, the threat model of every attack once, and how to read the numbers."""
-    parts = [f"### {table.title}\n\n{table_body(table)}" for table in tables]
-    parts += ["### Threat models"] if threats else []
-    parts += [f"**{attack}**\n\n" + "\n".join(f"- {one}" for one in said) for attack, said in threats.items()]
-    return "\n\n".join([*parts, *(["### How to read these numbers"] if notes else []), *notes]) + "\n"
+def as_markdown(frame: DataFrame) -> str:
+    """The columns of a frame as a markdown table."""
+    rows = [list(frame), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
-def table_body(table: Table) -> str:
-    """One table as markdown, without its title."""
-    return "\n\n".join(
-        part for part in ("\n".join(table.above), markdown_rows(table.head, table.rows), *table.below) if part
-    )
+def as_latex(frame: DataFrame) -> str:
+    """A ``tabular`` with booktabs' rules: the first column to the left, the others centred. Cells are LaTeX already; column
+    names are escaped here, and of several levels the first spans its columns."""
+    from pandas import MultiIndex
+
+    heads = [tuple(map(escape, [name] if isinstance(name, str) else name)) for name in frame.columns]
+    columns = MultiIndex.from_tuples(heads) if len(heads[0]) > 1 else [head[0] for head in heads]
+    style = frame.set_axis(columns, axis=1).style.hide(axis="index")
+    return style.to_latex(hrules=True, multicol_align="c", column_format="l" + "c" * (frame.shape[1] - 1)).rstrip()
 
 
-def markdown_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Head and rows as a markdown table."""
-    every = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in every)
-
-
-def as_latex(tables: Sequence[Table], threats: Mapping[str, Sequence[str]], notes: Sequence[str] = NOTES) -> str:
-    r"""The same between ``\begin{document}`` and ``\end{document}``; plain ``pdflatex`` compiles it."""
-    parts = []
-    for number, table in enumerate(tables, start=1):
-        parts.append(_latex_table(table))
-        if number % TABLES_PER_PAGE_BREAK == 0:
-            parts.append(r"\clearpage")
-    parts += [rf"\textbf{{{escape(attack)}.}} {escape(' '.join(said))}" for attack, said in threats.items()]
-    return "\n\n".join([*parts, *map(escape, notes)]) + "\n"
-
-
-def as_files(table: Table) -> dict[str, str]:
-    """One table as markdown, CSV and LaTeX, by the ending of a file."""
-    cells = io.StringIO()
-    csv.writer(cells, lineterminator="\n").writerows([table.head, *table.rows])
-    return {"md": f"{table_body(table)}\n", "csv": cells.getvalue(), "tex": as_latex([table], {}, ())}
-
-
-def _latex_table(table: Table) -> str:
-    """One ``table`` environment; its sentences are notes under it."""
-    return "\n".join(
-        [
-            r"\begin{table}",
-            rf"\caption{{{escape(table.title)}.}}",
-            r"\scriptsize\setlength{\tabcolsep}{3pt}",
-            r"\centerline{%",  # a table wider than the text stays centred
-            rf"\begin{{tabular}}{{{'l' * (len(table.head) - 1)}p{{18mm}}}}",  # the settings may be long
-            " & ".join(map(escape, table.head)) + r" \\ \hline",
-            *(" & ".join(map(escape, row)) + r" \\" for row in table.rows),
-            r"\end{tabular}}",
-            rf"\par\footnotesize {escape(' '.join((*table.above, *table.below)))}",
-            r"\end{table}",
-        ]
-    )
+def as_files(frame: DataFrame) -> dict[str, str]:
+    """A frame of plain text by the ending of a file."""
+    table = {"md": f"{as_markdown(frame)}\n", "csv": frame.to_csv(index=False, lineterminator="\n")}
+    return table | {"tex": f"{as_latex(frame.map(escape))}\n"}
 
 
 def escape(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
@@ -12,6 +11,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import split_note
 from rita_demo.evaluation.report.cells import scope
 from rita_demo.evaluation.report.paired import REFERENCES, Paired, all_datasets
+from rita_demo.evaluation.report.render import as_markdown as markdown
 from rita_demo.records.grouping import group_by
 
 if TYPE_CHECKING:
@@ -39,26 +39,25 @@ NOT_MEASURED = "–"
 SHEET = ["dataset", "split", "backbone", "weights", "class_names"]
 
 
-@dataclass(frozen=True)
-class Table:
-    """One table: ``above`` and ``below`` are sentences, ``head`` and ``rows`` cells of plain text."""
-
-    title: str
-    above: tuple[str, ...]
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    below: tuple[str, ...] = ()
-
-
-def measured_tables(table: DataFrame) -> list[Table]:
-    """Of every dataset methods x attacks, and one line per cell with intervals and paired tests; then all datasets together.
+def as_markdown(table: DataFrame) -> str:
+    """Of every dataset methods x attacks, and one line per cell with intervals and paired tests; then all datasets together,
+    the threat model of every attack once, and how to read the numbers.
 
     ``table``: of :func:`rita_demo.evaluation.report.paired.against_references`."""
     every = list(table.itertuples())
     sheets = group_by(every, lambda cell: (*(getattr(cell, name) for name in SHEET), scope(cell)))
-    parts = [part for sheet in sheets.values() for part in (_overview(sheet), _details(sheet, every))]
-    together = (_together(table, every, *reference) for reference in REFERENCES.items())
-    return [*parts, *(part for part in together if part.rows)]
+    parts = [part for sheet in sheets.values() for part in (*_overview(sheet), *_details(sheet, every))]
+    parts += [part for reference in REFERENCES.items() for part in _together(table, *reference)]
+    parts.append("### Threat models")
+    for attack, said in threat_models(every).items():
+        parts += [f"**{attack}**", "\n".join(f"- {sentence}" for sentence in said)]
+    return "\n\n".join([*parts, "### How to read these numbers", *NOTES]) + "\n"
+
+
+def _frame(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    import pandas
+
+    return markdown(pandas.DataFrame(rows, columns=list(head)))
 
 
 def threat_models(cells: Iterable[Any]) -> dict[str, tuple[str, ...]]:
@@ -119,7 +118,7 @@ def sheet_title(cell: Any) -> str:
     return f"{cell.dataset} ({cell.split}), {cell.backbone}"
 
 
-def _overview(cells: Sequence[Any]) -> Table:
+def _overview(cells: Sequence[Any]) -> list[str]:
     """A row per method, memory and the settings that act without an attack too; a column per attack with its settings."""
     first, columns = cells[0], dict.fromkeys(map(attack_column, cells))
     lines = group_by(cells, lambda cell: (cell.title, cache_text(cell), cell.variant or "recommended"))
@@ -139,10 +138,10 @@ def _overview(cells: Sequence[Any]) -> Table:
     model = f"Model weights {first.weights[:8]}. {first.note}".rstrip()
     head = ("method", "memory", *columns, "settings")
     title = f"{sheet_title(first)}, accuracy in percent"
-    return Table(title, (scope(first), model), head, tuple(rows), (*gaps, *faults))
+    return [f"### {title}", f"{scope(first)}\n{model}", _frame(head, rows), *gaps, *faults]
 
 
-def _details(cells: Sequence[Any], every: Sequence[Any]) -> Table:
+def _details(cells: Sequence[Any], every: Sequence[Any]) -> list[str]:
     """A row per cell, with interval, paired tests, seeds and times; below it the signs of masking."""
     shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(cell, name) for cell in cells)]
     head = ("attack", "method", "memory", "accuracy %", "95 %", "n", *(REFERENCES[name] for name in shown))
@@ -169,8 +168,8 @@ def _details(cells: Sequence[Any], every: Sequence[Any]) -> Table:
         for cell in cells
         if cell.attack == "adaptive" and not _judged(cell).by_queries
     )
-    title = f"{sheet_title(cells[0])}, every cell"
-    return Table(title, (), (*head, "seeds", "s per picture", "settings"), tuple(rows), (*untouched, *signs))
+    shown_rows = _frame((*head, "seeds", "s per picture", "settings"), rows)
+    return [f"### {sheet_title(cells[0])}, every cell", shown_rows, *untouched, *signs]
 
 
 def _judged(cell: Any) -> JudgedCell:
@@ -185,20 +184,20 @@ def _row_text(cell: Any) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _together(table: DataFrame, every: Sequence[Any], reference: str, title: str) -> Table:
+def _together(table: DataFrame, reference: str, title: str) -> list[str]:
     found = all_datasets(table, reference)
-    rows = tuple(
+    rows = [
         (
             *(attack_text(cell.attack, cell.budget), cell.title, cache_text(cell), str(datasets), str(paired.n)),
             *(_paired_text(paired), cell.special or "recommended"),
         )
         for cell, datasets, paired in found
-    )
+    ]
     splits = {cell.split for cell, *_ in found}
-    places = dict.fromkeys((cell.dataset, cell.split) for cell in every if cell.split in splits)
-    notes = (f"{name} ({split}): {note}" for name, split in places if (note := split_note(name, split)))
+    places = table.loc[table["split"].isin(splits), ["dataset", "split"]].drop_duplicates().itertuples(index=False)
+    notes = [f"{name} ({split}): {note}" for name, split in places if (note := split_note(name, split))]
     head = ("attack", "method", "memory", "datasets", "n", title, "settings")
-    return Table(f"All datasets together, {title}", tuple(notes), head, rows)
+    return [f"### All datasets together, {title}", *notes, _frame(head, rows)] if rows else []
 
 
 def _paired_text(paired: Paired | None) -> str:
