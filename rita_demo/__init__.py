@@ -18,7 +18,7 @@ ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
-    from rita_demo.evaluation.load_runs import load_runs
+    from rita_demo.evaluation.report.cells import load_runs
     from rita_demo.evaluation.report.only_right import only_right
     from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
@@ -32,7 +32,7 @@ else:
         "Engine": "engine.engine",
         "RunResult": "scripting.run_result",
         "evaluate": "scripting.evaluate",
-        "load_runs": "evaluation.load_runs",
+        "load_runs": "evaluation.report.cells",
         "only_right": "evaluation.report.only_right",
         "own_model": "vlm.own_model",
         "run": "scripting.run",

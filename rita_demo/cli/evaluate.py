@@ -113,7 +113,6 @@ def _evaluate(args: argparse.Namespace) -> int:
         args.usage_error(str(error))  # prints and exits with 2
     if args.executor == "ray" and (attacks.plugin_specs() or defences.plugin_specs()):
         args.usage_error("Methods and attacks of a file need --executor local.")
-    from rita_demo.evaluation.failures import failure_lines
     from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate
 
@@ -131,7 +130,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     if done.square:
         print(f"Attacked: {done.square}.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
-    for line in failure_lines(done.failures):
+    for line in done.failures:
         print_warning(line)
     return 1 if done.failures else 0
 

@@ -111,7 +111,7 @@ class Places:
         attacks = ""
         if attacked and cells[0].requested.attack != "none":
             attacks = f"attacked/{planned_cells.attack_key(cells[0], *about)}"
-        prompts = {}
+        prompts: dict[TuningKey, str] = {}
         for cell in (one for one in cells if not DEFENCES[one.method].baseline):
             tuned = cell.settings.tuning_steps and cell.settings.tuning_loss != "none"
             small = 2 * prod((len(pictures.names), cell.settings.prompts, model.info.width)) <= MAX_BYTES
@@ -322,9 +322,10 @@ class PictureEvaluator:
         begin, trace, change, after = time.perf_counter(), None, None, None
         if not method.baseline:
             tuning, tuning_seconds = tuned[tuning_key(cell)]
-            trace, after = state.decided.pop(index, None) or self.engine.decide(
-                views, class_prompts, state.cache, cell.settings, tuning
-            )
+            if index in state.decided:
+                trace, after = state.decided.pop(index)
+            else:
+                trace, after = self.engine.decide(views, class_prompts, state.cache, cell.settings, tuning)
         decide, pixels = (None if trace is None else lambda _: trace), (picture if method.reads_pixels else None)
         # a cell without a cache is never measured with a cache-only method: there is always an answer
         cache, names = self._carried(cell, class_prompts, state.cache), (cell.method,)

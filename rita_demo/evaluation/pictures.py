@@ -64,7 +64,7 @@ class DatasetItem:
     @cached_property
     def content(self) -> str:
         """SHA-256 of the file: another picture under the same name is measured anew. Raises PictureError: it cannot be read."""
-        return hashlib.sha256(self.data if self.path is None else file_bytes(self.path)).hexdigest()
+        return hashlib.sha256(self.data or b"" if self.path is None else file_bytes(self.path)).hexdigest()
 
     def with_data(self) -> DatasetItem:
         """The item with its file as ``data``, for a machine that does not have the file.

@@ -216,31 +216,6 @@ def non_default(cell: Cell, names: Sequence[str]) -> dict[str, JsonValue]:
     return differs | target | cell.traffic.non_default()
 
 
-def settings_by_part(
-    cell: Cell, names: Sequence[str]
-) -> tuple[dict[str, JsonValue], dict[str, JsonValue], dict[str, JsonValue]]:
-    """:func:`non_default` in three parts: what acts without the attack too, which is the method's; what is a setting of
-    attacks alone and is not in the attack's label or its number of steps; and settings of other groups that act in this
-    attack and not in this method (``view_scale`` of an attack through crops on CLIP)."""
-    differs = non_default(cell, names)
-    unattacked = replace(cell.clean, traffic=replace(cell.traffic, share=100))
-    own = non_default(unattacked, names)
-    elsewhere = {"target", "attacked_share", get_attack(cell.requested.attack).steps_setting}
-    rest = {name: value for name, value in differs.items() if name not in own and name not in elsewhere}
-    of_attack = {name: value for name, value in rest.items() if is_of_attacks(name)}
-    also = {name: value for name, value in rest.items() if name not in of_attack}
-    if cell.requested.attack == "adaptive":  # the hash has those of every defence that it could be made against
-        known = DEFENCES[attacked_defence(cell.attack_settings)]
-        acting = {*in_groups(*known.groups, "views"), *known.used_settings(cell.attack_settings)}
-        also = {name: value for name, value in also.items() if name in acting}
-    return own, of_attack, also
-
-
-def is_of_attacks(name: str) -> bool:
-    """Whether a setting says how an attack is made, and neither what is attacked nor how CLIP is asked."""
-    return name in SETTINGS and SETTINGS[name].group == "attack" and name not in ("square", "hand_prompt")
-
-
 def key_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str = "") -> dict[str, Any]:
     """Everything that the numbers of a cell depend on beside the picture: the columns of
     :data:`rita_demo.evaluation.rows.KEY`. ``memory``: the digest of the one that a stream begins with."""

@@ -397,7 +397,7 @@ def measurements(*folders: str | Path) -> pandas.DataFrame:
     """
     import pandas
 
-    lines = [_line(one) | {"folder_name": folder.name} for folder, one in _chosen(folders)]
+    lines = [_line(one) for _, one in _chosen(folders)]
     return pandas.DataFrame(lines).rename_axis("measurement")
 
 

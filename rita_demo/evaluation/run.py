@@ -10,20 +10,21 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, zip_longest
+from pathlib import Path
 
 from rita_demo.data.pictures import square_words
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.artifacts import Artifacts
 from rita_demo.evaluation.evaluate_picture import CellState, Group, PictureEvaluator, Places, cache_after
-from rita_demo.evaluation.failures import Failure, failures
 from rita_demo.evaluation.measurement import facts_of
 from rita_demo.evaluation.pace import Kind, Pace
 from rita_demo.evaluation.pick import pick
 from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, cells_of, groups_by_views, key_of, settings_for
+from rita_demo.evaluation.report.cells import failure_lines
 from rita_demo.evaluation.request import NEXT_CLASS, Request
-from rita_demo.evaluation.rows import Row, Rows
+from rita_demo.evaluation.rows import Row, Rows, measurements, read
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DemoError
@@ -52,15 +53,15 @@ class EvaluationStep:
 @dataclass(frozen=True)
 class RunSummary:
     """What a run did: requested ``cells``, their ``rows``, the rows that are new, those that another process wrote
-    ``meanwhile``, and seconds; ``square``: which one was attacked, in words, "" where none was; ``failures``: faults of the
-    user's own code."""
+    ``meanwhile``, and seconds; ``square``: which one was attacked, in words, "" where none was; ``failures``: sentences on
+    the faults of the user's own code."""
 
     cells: int
     rows: int
     new_rows: int
     seconds: float
     square: str = ""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[str, ...] = ()
     meanwhile: int = 0
 
 
@@ -165,13 +166,23 @@ def evaluate(
     for step in steps:
         report(f"{step.pace}; {step.sentence}")
         new, meanwhile = new + step.new, meanwhile + step.meanwhile
-    failed = failures(request.out, only=steps.value)
-    cells, rows = 0, -sum(one.answers for one in failed)
+    failed, failures = _failures(request.out, steps.value)
+    cells, rows = 0, -failed
     for name, seed in request.runs:
         count = len(cells_of(settings_for(request, name), seed))
         cells, rows = cells + count, rows + count * len(datasets[name].items)
     square = _attacked_square(request, engine.info.side)
-    return RunSummary(cells, rows, new, time.perf_counter() - begin, square, failed, meanwhile)
+    return RunSummary(cells, rows, new, time.perf_counter() - begin, square, failures, meanwhile)
+
+
+def _failures(out: Path, numbers: frozenset[int]) -> tuple[int, tuple[str, ...]]:
+    """How many answers the user's own code left out of these measurements, and sentences on why."""
+    about = measurements(out)
+    about = about[about["id"].isin(numbers)]
+    if not (failed := int(about["faults"].sum())):
+        return 0, ()
+    rows = read(out)
+    return failed, tuple(failure_lines(rows[rows["measurement"].isin(about.index)], about))
 
 
 def _attacked_square(request: Request, side: int) -> str:

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from rita_demo.analysis import resultant_length
+from rita_demo.evaluation.report.paired import ATTACKED, compare, merged
 from rita_demo.evaluation.rows import Row
 from rita_demo.evaluation.streams import StreamRun
-from rita_demo.records.intervals import mcnemar, wilson
+from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import (
     AccuracyCurve,
     AccuracySummary,
@@ -187,21 +188,16 @@ def compare_answers(one: StreamRun, t: int) -> AnswerComparison | None:
     were attacked alike; None if there are none."""
     if WITHOUT_CACHE not in one.cells:
         return None
-    off = {_pixels_of(row): row for row in one.rows(WITHOUT_CACHE)}
-    pairs = [(at, row, off[_pixels_of(row)]) for at, row in enumerate(one.rows()[:t]) if _pixels_of(row) in off]
-    if not pairs:
+    import pandas
+
+    first, second = (pandas.DataFrame(rows) for rows in (one.rows()[:t], one.rows(WITHOUT_CACHE)))
+    if first.empty or second.empty or (paired := compare(merged(first, second))) is None:
         return None
-    index = {name: k for k, name in enumerate(one.names)}
-    different = tuple(
-        DifferentAnswer(at, row["picture"], index[row["label"]], index[row["answer"]], index[without["answer"]])
-        for at, row, without in pairs
-        if row["answer"] != without["answer"]
+    index, different = {name: k for k, name in enumerate(one.names)}, []
+    both = first.reset_index(names="number").merge(
+        second[[*ATTACKED, "answer"]], on=ATTACKED, suffixes=("", "_without")
     )
-    gained = sum(row["right"] > without["right"] for _, row, without in pairs)
-    lost = sum(row["right"] < without["right"] for _, row, without in pairs)
-    return AnswerComparison(len(pairs), gained, lost, mcnemar(gained, lost), different)
-
-
-def _pixels_of(row: Row) -> tuple[object, ...]:
-    """Equal for two rows of the same attacked picture."""
-    return row["picture"], row["picture_seed"], row["linf"], row["l2"]
+    for row in both[both["answer"] != both["answer_without"]].itertuples():
+        classes = (index[name] for name in (row.label, row.answer, row.answer_without))
+        different.append(DifferentAnswer(row.number, row.picture, *classes))
+    return AnswerComparison(paired.n, paired.gained, paired.lost, paired.p_value, tuple(different))

@@ -132,7 +132,7 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
     folders = [run] if run is not None else []
     if run is None and root.is_dir():
         folders = [root, *(root / name for name in read_folder(root).folders)]
-    streams = []
+    streams: list[StreamRun] = []
     for folder in folders:
         with suppress(OSError, DataError, SettingError):
             streams += recorded_streams(folder, root)

@@ -13,8 +13,8 @@ from rita_demo.data.picture_sources import Source
 from rita_demo.data.vocabularies import label_index
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.evaluation.load_runs import load_runs
 from rita_demo.evaluation.pictures import PictureSet, own_pictures
+from rita_demo.evaluation.report.cells import load_runs
 from rita_demo.evaluation.request import Words, parse_request
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.pipeline.run_request import class_names

@@ -22,7 +22,7 @@ from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.evaluation.store.files import read_lines
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
     accuracy_curve,

@@ -31,12 +31,12 @@ from rita_demo.evaluation.page.feature_cloud import (
 from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
 from rita_demo.evaluation.pictures import PictureSet, find_picture
 from rita_demo.evaluation.planned_cells import ModelIdentity
-from rita_demo.evaluation.report.results import ablation_points, read_points, result_rows
+from rita_demo.evaluation.report.cells import cells, points_of, read_points, records_of, run_times
 from rita_demo.evaluation.rows import FILE
 from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.records import MeasuredCell, Picture
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import AblationPoint, FeatureCloud
+from rita_demo.records.measurement import AblationPoint, FeatureCloud, RunTime
 
 SHIPPED = ""  # the name that stands for the measurements shipped with this copy
 
@@ -52,18 +52,20 @@ def run_names(folders: DataFolders) -> tuple[str, ...]:
     return tuple(place.name for place in places)
 
 
-def measured_points(folders: DataFolders, run: str) -> tuple[AblationPoint, ...]:
-    """The measured points of a run folder, or with ``run`` = ``SHIPPED`` those shipped with this copy.
+def measured_points(folders: DataFolders, run: str) -> tuple[tuple[AblationPoint, ...], tuple[RunTime, ...]]:
+    """The measured points of a run folder and the times of its methods, or with ``run`` = ``SHIPPED`` the points shipped with
+    this copy, which have no times.
 
     Raises:
         DataError: ``run`` is not one of :func:`run_names` (it is user input), or is damaged.
     """
     if run == SHIPPED:
         try:
-            return read_points(shipped_results.ABLATIONS)
+            return read_points(shipped_results.ABLATIONS), ()
         except DataError:  # the tab opens in spite of a damaged file
-            return ()
-    return ablation_points(_run_folder(folders, run))
+            return (), ()
+    table = cells(_run_folder(folders, run))
+    return points_of(table), run_times(table)
 
 
 def arena_cells(folders: DataFolders, run: str) -> tuple[MeasuredCell, ...]:
@@ -78,8 +80,8 @@ def arena_cells(folders: DataFolders, run: str) -> tuple[MeasuredCell, ...]:
             return shipped_results.read(shipped_results.ARENA)
         except DataError:
             return ()
-    rows = result_rows(_run_folder(folders, run))
-    return tuple(row for row in rows if row.finished and not row.non_default and row.protocol == "off")
+    table = cells(_run_folder(folders, run))
+    return records_of(table[table["finished"] & (table["special"] == "") & (table["protocol"] == "off")])
 
 
 def _run_folder(folders: DataFolders, run: str) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
-from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
+from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.measurement import Measurement, settings_text
@@ -136,35 +136,7 @@ def request_for(
     )
 
 
-def chosen_request(
-    folders: DataFolders, settings: Settings, backbone: str, chosen: ChosenPictures, methods: Iterable[str]
-) -> Request:
-    """The request that measures chosen pictures without an attack and, unless ``settings`` have none, with one: each by
-    itself, without memory. Equal requests have the same run folder.
-
-    Raises:
-        SettingError, DataError: too many pictures, or they are not here.
-    """
-    if len(chosen.ids) > MAX_PICTURES:
-        raise SettingError(f"At most {MAX_PICTURES} pictures are measured at once; got {len(chosen.ids)}.")
-    dataset = chosen.place.removesuffix(PRESENT_SUFFIX)
-    usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
-    stored = settings.replace(protocol="off", square="model", **usual)
-    key = [chosen.place, sorted(chosen.ids), chosen.names, backbone, stored.as_dict()]
-    return Request(
-        datasets=(dataset,),
-        split=find_split(dataset, chosen.ids, folders.root),
-        methods=tuple(name for name in with_defaults(tuple(methods)) if not DEFENCES[name].cache_only),
-        points=tuple(dict.fromkeys((stored.replace(attack="none"), stored))),
-        out=folders.runs / f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-chosen-{digest(key)}",
-        data_root=folders.root,
-        allow_partial=True,
-        backbone=backbone,
-        chosen=chosen,
-    )
-
-
-def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, None]:
+def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, object]:
     """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`."""
     _evict_old_streams(request.out)
     return evaluate_steps(request, engine, together=True)

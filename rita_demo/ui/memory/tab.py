@@ -155,7 +155,7 @@ class MemoryTab:
                 *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
                 *("pictures.csv", "These pictures as CSV"),
             )
-            self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, "memory")
+            self.chosen_buttons = ChosenButtons(self.context, choice, "memory")
         for fold in (held, who):  # of a stream alone
             add(fold, lambda session: gr.update(visible=session.stream.history is not None), "memory")
         with build_fold("Every stored view", elem_id="memory-views"):
@@ -257,12 +257,7 @@ class MemoryTab:
         outputs = context.outputs(self.stop_button)
         job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
         streaming.bind_events()
-        self.chosen_buttons.bind_events(self.form, streaming.bind_chosen, [self.menu], self._menu_again)
-
-    def _menu_again(self, session: Session) -> Updates:
-        """The menu, after a measurement that may be a stream."""
-        list_streams(session.stream, self.folders)
-        return self.context.panels.draw_only(session, [self.menu])
+        self.chosen_buttons.bind_events(streaming.bind_chosen)
 
     def on_open(self, session: Session) -> Updates:
         """The room is opened: datasets and streams may have changed. Until the visitor has run a picture or chosen a memory, it
