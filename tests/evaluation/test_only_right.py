@@ -6,12 +6,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from rita_demo.evaluation.report.comparisons import compare_paired
+from rita_demo.evaluation.store.cell_file import SeedGroup, seed_groups
 
 from rita_demo import only_right
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report.comparisons import compare_paired
 from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare, compare_folders
-from rita_demo.evaluation.store.cell_file import SeedGroup, seed_groups
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, SettingError
 from tests.documented import example

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rita_demo.evaluation.report.results import ResultRow, result_rows
+from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
+from rita_demo.evaluation.store.files import read_lines
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.report import results
-from rita_demo.evaluation.report.results import ResultRow, result_rows
 from rita_demo.evaluation.report.tables import measured_tables
-from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
-from rita_demo.evaluation.store.files import read_lines
 from rita_demo.records.intervals import wilson
 from tests.evaluation.conftest import result_row, stored_header
 
