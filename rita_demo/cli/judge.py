@@ -10,14 +10,10 @@ from rita_demo.settings import parse_assignment
 
 
 def add_judge(commands: Commands) -> None:
-    about = "Measures a defence beside CLIP, Ensemble, RITA and the best measured one under every attack, writes one page and one "
-    about += "JSON, and ends with a verdict. Killed at any moment and started again with the same command, it goes on."
-    title, examples = (
-        "one page and one verdict on your own defence",
-        ("judge mine.py:Mine --quick", "judge mine.py:Mine"),
-    )
-    more = ("judge mine.py:Mine --data-root DIR --dataset dtd:present --backbone embedded --limit 100 --out judged",)
-    parser = add_command(commands, "judge", _judge, title, *examples, *more, description=about)
+    about = "Measures a defence beside others under every attack, and writes one page and one JSON with a verdict. Killed at any "
+    about += "moment and started again with the same command, it goes on."
+    examples = "judge mine.py:Mine --quick", "judge mine.py:Mine --data-root DIR --dataset dtd:present --limit 100"
+    parser = add_command(commands, "judge", _judge, "one page and a verdict on your own", *examples, description=about)
     add = parser.add_argument
     add("defence", metavar="FILE.py:NAME", help="a Defence, or a plain function")
     add("--dataset", metavar="D", default="textures", help="as in evaluate (default: the textures that ship)")
@@ -36,7 +32,8 @@ def add_judge(commands: Commands) -> None:
 def _judge(args: argparse.Namespace) -> int:
     from rita_demo.scripting.judge import judge
 
-    given = {name: value for name, value in vars(args).items() if name not in ("run", "usage_error", "defence")}
+    own = ("run", "usage_error", "defence")
+    given = {name: value for name, value in vars(args).items() if name not in own and value is not None}
     given["settings"] = dict(map(parse_assignment, args.settings))
     warnings.showwarning = lambda message, *_, **__: print_warning(
         str(message)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
-from inspect import getdoc
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 import rita_demo
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
@@ -65,16 +65,14 @@ def judge(
     choice = pd.read_csv(shipped_results.CHOICE).groupby("method")["accuracy"].mean()  # under PGD, on val
     methods = [mine, *BESIDE, choice.drop([*BESIDE, mine], errors="ignore").idxmax()]
     pictures, steps, starts = EFFORT[quick]
-    asked = {
-        "dataset": "textures",
-        "limit": pictures,
-        "protocols": "stream" if own.uses_cache else "off",
-        "allow_partial": True,
+    asked: dict[str, Any] = {"dataset": "textures", "limit": pictures, "settings": {}, "allow_partial": True}
+    asked |= {"protocols": "stream" if own.uses_cache else "off"} | options
+    about: dict[str, Any] = {name: str(value) for name, value in asked.items()} | {
+        "quick": quick,
+        "version": rita_demo.__version__,
     }
-    asked |= {name: value for name, value in options.items() if value is not None}
-    about = {name: str(value) for name, value in asked.items()} | {"quick": quick, "version": rita_demo.__version__}
     about |= {"budget": BUDGET, "steps": steps, "starts": starts}
-    folder = out / "rows" / sha256(json.dumps([about, own.digest]).encode()).hexdigest()[:12]
+    folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest]).encode()).hexdigest()[:12]
     make_output_folder(folder)
     with suppress(DataError), warnings.catch_warnings(action="ignore"):  # there are none yet; of several attackers
         report(f"{len(rita_demo.load_runs(folder))} rows were found in {folder}.")
@@ -95,33 +93,22 @@ def judge(
     for model, (against, attack, budget, many) in product(models, parts):
         known = {"steps": many or steps, "restarts": starts, "search": "gradient" if many else "square"}
         given = asked | {"methods": against, "attack": attack, "budget": budget, "backbone": model}
-        given["settings"] = asked.get("settings", {}) | {f"adaptive.{name}": value for name, value in known.items()}
+        given["settings"] = asked["settings"] | {f"adaptive.{name}": value for name, value in known.items()}
         rows, done = rita_demo.evaluate(**given, out=folder / str(len(measured)), report=step), 0
         measured.append(rows.assign(model=model, main=against is methods, queries=many == BY_QUERIES))
     rows, level = pd.concat(measured), LEVEL / len(models)
     found = {model: judged(rows[rows["model"] == model], mine, level) for model in models}
     verdict = "; ".join(f"{one['outcome']} on {model}, {one['said']}" for model, one in found.items())
-    numbers = {
-        f"{model}: {WAYS[way]}": number for model, one in found.items() for way, number in one["shares"][mine].items()
-    }
-    cells = ["{percent:.0f} ({low:.0f}--{high:.0f})".format(**number) for number in numbers.values()]
+    numbers = [number for one in found.values() for number in one["shares"][mine].values()]
+    cells = ["{percent:.0f} ({low:.0f}--{high:.0f})".format(**number) for number in numbers]
     latex = pd.DataFrame([cells], index=[own.title]).to_latex(header=False, escape=True).splitlines()[3]
-    rule = " ".join(str(getdoc(outcome)).partition("\n\n")[0].split())
-    result = about | {
-        "verdict": f"{own.title}{' at a quick look, which is no judgement' * quick}: {verdict}.",
-        "rule": rule,
-        "models": found,
-    }
-    result |= {
-        "defence": mine,
-        "titles": {name: DEFENCES[name].title for name in methods},
-        "latex": latex,
-        "columns": list(numbers),
-    }
-    data = json.dumps(result, indent=1, ensure_ascii=False)
+    about |= {"defence": mine, "titles": {name: DEFENCES[name].title for name in methods}}
+    about |= {"verdict": f"{own.title}{', at a quick look, which is no judgement' * quick}: {verdict}."}
+    about |= {"rule": " ".join(str(outcome.__doc__).partition("\n\n")[0].split()), "models": found, "latex": latex}
+    data = json.dumps(about, indent=1, ensure_ascii=False)
     write_output(out / "judge.json", data.encode())
-    write_output(out / "judge.html", html("judge", **result, ways=WAYS, style=style_sheet(), data=data).encode())
-    return result
+    write_output(out / "judge.html", html("judge", **about, ways=WAYS, style=Markup(style_sheet()), data=data).encode())
+    return about
 
 
 def outcome(rows: pd.DataFrame, mine: str, level: float, masked: bool) -> tuple[str, pd.DataFrame, dict[str, Any]]:
@@ -140,7 +127,7 @@ def outcome(rows: pd.DataFrame, mine: str, level: float, masked: bool) -> tuple[
         tests[other] = {"gained": gained, "lost": lost, "p": mcnemar(gained, lost)}
     signs = [(one["p"] < level) * (one["gained"] - one["lost"]) for one in tests.values()]
     if min(signs) > 0:
-        return "a gain is not counted, as its gradient may be hidden," if masked else "a gain shows", kept, tests
+        return "a gain is not counted (its gradient may be hidden)" if masked else "a gain shows", kept, tests
     return "a loss shows" if min(signs) < 0 else "no gain shows", kept, tests
 
 
@@ -149,17 +136,16 @@ def judged(rows: pd.DataFrame, mine: str, level: float) -> dict[str, Any]:
     main, knows = rows[rows["main"]], rows[rows["attack"] == "adaptive"]
     measured = dict(list(main.groupby(["method", "attack"])))
     others = [_cell(found) for _, found in knows.groupby(["method", "budget", "steps", "queries"])]
-    static = [_cell(found) for (name, _), found in measured.items() if name == mine]
-    found = measured.get((mine, "adaptive"))
-    signs = (None,) * len(QUESTIONS) if found is None else masking_signs(_cell(found), others, static)
+    asked, static = (mine, "adaptive"), [_cell(found) for (name, _), found in measured.items() if name == mine]
+    signs = masking_signs(_cell(measured[asked]), others, static) if asked in measured else (None,) * len(QUESTIONS)
     words, kept, tests = outcome(main, mine, level, True in signs)
     numbers = {key: _share(found["right"], found["picture"]) for key, found in measured.items()}
     numbers |= {(name, "all"): _share(kept[name], kept.index) for name in kept}
     shares = {name: {way: numbers[name, way] for way in WAYS if (name, way) in numbers} for name in kept}
     beside = ", ".join(f"{DEFENCES[o].title} {kept[o].sum():g} (p {one['p']:.2g})" for o, one in tests.items())
     said = f"where it keeps {kept[mine].sum():g} of {len(kept)} pictures, {beside}"
-    if left := main["picture"].nunique() - len(kept):
-        said += f", and {left} without an answer are left out"
+    left = main["picture"].nunique() - len(kept)
+    said += f", and {left} without an answer are left out" * (left > 0)
     return {"outcome": words, "said": said, "shares": shares, "tests": tests, "masking": masking_sentence(signs)}
 
 
@@ -172,6 +158,6 @@ def _share(right: pd.Series, pictures: Any) -> dict[str, Any]:
 
 
 def _cell(rows: pd.DataFrame) -> JudgedCell:
-    one, first, gradient = _share(rows["right"], rows["picture"]), rows.iloc[0], rows["gradient"].median()
-    cell = MeasuredCell(*first[COLUMNS], one["percent"], one["n"], one["low"], one["high"], "", "")
+    numbers, first, gradient = _share(rows["right"], rows["picture"]), rows.iloc[0], rows["gradient"].median()
+    cell = MeasuredCell(**dict(first[COLUMNS]), accuracy=numbers.pop("percent"), **numbers, seeds="", settings="")
     return JudgedCell(cell, None if pd.isna(gradient) else gradient, first["queries"], "", frozenset(rows["picture"]))

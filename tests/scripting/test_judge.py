@@ -29,7 +29,7 @@ HEAD = "import torch\nfrom rita_demo.defences.contract import Defence, verdict_o
 CLIP = "    return verdict_of((inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1))\n"
 FIRST = "    p = torch.zeros(len(inputs.template_features))\n    p[0] = 1\n    return verdict_of(p)\n"
 FAILS = "    if inputs.views[0, 0] > 0:\n        raise ValueError('not this one')\n" + CLIP
-TAIL = 'Mine = Defence(name="mine", title="Mine & co", sentence="A test.", answer=mine)\n'
+TAIL = 'Mine = Defence(name="mine", title="Mine & <script>co", sentence="A test.", answer=mine)\n'
 SETTINGS = {"views": 4, "attack_views": 2, "tuning_steps": 0}
 
 
@@ -59,7 +59,8 @@ def judged(data: Path, tiny_model_dir: Path, tmp_path: Path) -> Callable[..., di
     def run(body: str, **more: Any) -> dict[str, Any]:
         file = tmp_path / "mine.py"
         file.write_text(HEAD + body + TAIL)
-        given = {"dataset": "toys", "split": "all", "data_root": data, "settings": SETTINGS, "out": tmp_path / "judged"}
+        given = {"dataset": "toys", "split": "all", "data_root": data, "settings": SETTINGS, "limit": 4}
+        given["out"] = tmp_path / "judged"
         return judge(f"{file}:Mine", **{"quick": True, "backbone": f"local-dir:{tiny_model_dir}", **given, **more})
 
     return run
@@ -76,12 +77,20 @@ def test_clip_itself_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_pa
     assert model["outcome"] == "no gain shows"
     assert model["shares"]["mine"] == model["shares"]["clip"]
     assert model["tests"]["clip"] == {"gained": 0, "lost": 0, "p": 1.0}
-    assert result["verdict"].startswith("Mine & co at a quick look, which is no judgement: no gain shows on local-dir")
+    assert result["verdict"].startswith(
+        "Mine & <script>co, at a quick look, which is no judgement: no gain shows on local-dir"
+    )
     assert json.loads((tmp_path / "judged/judge.json").read_text()) == result
     page = (tmp_path / "judged/judge.html").read_text()
-    for said in (escape(result["rule"]), "Mine &amp; co", escape(model["masking"]), escape(result["latex"])):
+    for said in (
+        escape(result["rule"]),
+        escape("Mine & <script>co"),
+        escape(model["masking"]),
+        escape(result["latex"]),
+    ):
         assert said in page
     assert "http" not in page.partition("<body>")[2]
+    assert page.count("<script") == 1
 
 
 def test_the_numbers_are_those_of_the_rows(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
@@ -91,7 +100,7 @@ def test_the_numbers_are_those_of_the_rows(judged: Callable[..., dict[str, Any]]
     assert set(rows["method"]) == {"mine", "clip", "ensemble", "rita", "dbd"}
     for (method, attack), found in rows.groupby(["method", "attack"]):
         low, high = wilson(int(found["right"].sum()), len(found))
-        expected = {"percent": 100 * found["right"].mean(), "low": 100 * low, "high": 100 * high, "n": 8}
+        expected = {"percent": 100 * found["right"].mean(), "low": 100 * low, "high": 100 * high, "n": 4}
         assert shares[method][attack] == pytest.approx(expected)
     assert any("100 %" in one for one in said)
 
@@ -99,19 +108,19 @@ def test_the_numbers_are_those_of_the_rows(judged: Callable[..., dict[str, Any]]
 def test_an_answer_that_never_changes_is_judged(judged: Callable[..., dict[str, Any]]) -> None:
     model = model_of(judged(FIRST))
     assert {one["percent"] for one in model["shares"]["mine"].values()} == {25.0}
-    assert model["outcome"] == "no gain shows", "two of eight pictures"
+    assert model["outcome"] == "no gain shows", "one of four pictures"
 
 
 def test_pictures_without_an_answer_are_counted_and_left_out(judged: Callable[..., dict[str, Any]]) -> None:
-    with pytest.warns(UserWarning, match=r"Mine & co: no answer to .*mine.py, line 5: ValueError"):
+    with pytest.warns(UserWarning, match=r"Mine & <script>co: no answer to .*mine.py, line 5: ValueError"):
         model = model_of(judged(FAILS))
-    left = 8 - model["shares"]["mine"]["all"]["n"]
-    assert 0 < left < 8
+    left = 4 - model["shares"]["mine"]["all"]["n"]
+    assert 0 < left < 4
     assert f"{left} without an answer are left out" in model["said"]
 
 
 def test_no_answer_at_all_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="no answer to 8 of 8 pictures"):
+    with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures"):
         model = model_of(judged("    raise ValueError('never')\n"))
     assert (model["outcome"], model["shares"]["mine"]["all"]["n"]) == ("no gain shows", 0)
     assert "0 of 0 pictures" in model["said"]
@@ -153,8 +162,8 @@ def test_killed_and_called_again_it_ends_with_the_same_files(
     judged: Callable[..., dict[str, Any]], data: Path, tiny_model_dir: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
-    given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "quick": True}
-    given |= {"backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}
+    given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "limit": 4}
+    given |= {"quick": True, "backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}
     code = f"from rita_demo import judge\njudge({f'{tmp_path}/mine.py:Mine'!r}, report=lambda s: print(s, flush=True), **{given!r})"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()) as process:
         assert process.stdout is not None
@@ -171,11 +180,11 @@ def test_killed_and_called_again_it_ends_with_the_same_files(
 
 @pytest.mark.nightly
 def test_a_whole_judgement_looks_for_signs_of_masking(judged: Callable[..., dict[str, Any]]) -> None:
-    result = judged(CLIP, quick=False, limit=4)
+    result = judged(CLIP, quick=False)
     model = model_of(result)
     assert list(model["shares"]["mine"]) == ["none", "adaptive", "pgd", "reverse", "autoattack", "all"]
     assert "Not checked" not in model["masking"]
-    assert len(result["columns"]) == result["latex"].count("--")
+    assert result["latex"].count("--") == 6
     assert "quick" not in result["verdict"]
 
 
