@@ -6,6 +6,7 @@ from typing import Any
 import pandas
 
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.request import SEEDS
 from rita_demo.evaluation.store import files
@@ -51,9 +52,10 @@ def measurements(*folders: str | Path) -> pandas.DataFrame:
             row = DEFENCES[cell.method]
             names = {*in_groups(*row.groups), *row.setting_names} - set(SEEDS)
             known = {name: getattr(method_settings, name) for name in names}
+            _, made, also = planned_cells.settings_by_part(cell, header.names)
         except SettingError:
-            known = header.settings
-        one = dict(vars(header)) | header.columns | {"requested": header.settings, "method_settings": known}
+            known, made, also = header.settings, {}, {}
+        one = dict(vars(header)) | header.columns | {"requested": header.settings, "method_settings": known, "attack_settings": made | also}
         one |= {"threat": header.threat_model["sentences"], "class_names": list(header.names)}
         one["aim"] = one.pop("target")
         one |= {"attacked_share": header.traffic.get("share", 100)}

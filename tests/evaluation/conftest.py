@@ -13,7 +13,6 @@ from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.planned_cells import FORMAT
-from rita_demo.evaluation.report.results import ResultRow
 from rita_demo.evaluation.store import files
 from rita_demo.settings import RECOMMENDED
 
@@ -34,17 +33,6 @@ def draw_dataset(root: Path, folder: str, pictures: str, listing: str, names: Se
             rows.append([f"{name}/{number}.png", label, name])
     splits = dict.fromkeys(("train", "val", "test"), rows)
     (root / folder / listing).write_text(json.dumps(splits))
-
-
-def result_row(method: str = "rita", attack: str = "pgd", budget: int = 1, **more: Any) -> ResultRow:
-    """A measured cell; ``more`` replaces other columns."""
-    columns: dict[str, Any] = {"dataset": "caltech101", "backbone": "embedded", "split": "test", "steps": 7}
-    columns |= {"protocol": "stream" if method == "rita" else "off", "seeds": "0", "settings": "x"}
-    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0}
-    columns |= dict.fromkeys(("answers", "expected_answers"), more.get("n", 80))
-    columns |= {"seconds": 0.4, "view_seconds": 0.9, "views": 64, "non_default": "", "weights": "abcdef0123456789"}
-    columns |= {"threat_model": (f"About {attack}.",), "scope": "Accuracy on 80 pictures."}
-    return ResultRow(method=method, attack=attack, budget=budget, **(columns | more))
 
 
 @pytest.fixture(scope="session")

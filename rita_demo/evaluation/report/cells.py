@@ -244,7 +244,8 @@ def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonVal
     rest = {name: value for name, value in cell.non_default.items() if name not in elsewhere}
     own = {name: value for name, value in rest.items() if name in of_method}
     of_attack = {n: v for n, v in rest.items() if n not in own and (is_of_attacks(n) or n.startswith(f"{attack}."))}
-    return own, of_attack, {name: value for name, value in rest.items() if name not in own and name not in of_attack}
+    also = {name: value for name, value in rest.items() if name not in {**own, **of_attack}}
+    return own, of_attack, {name: value for name, value in also.items() if name in cell.attack_settings}
 
 
 def is_of_attacks(name: str) -> bool:
