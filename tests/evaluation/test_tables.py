@@ -164,7 +164,7 @@ def test_settings_that_act_in_an_attack_alone_are_part_of_its_column_and_tear_no
         "views=6, prompts=2",
         "views=6, prompts=2, max_entropy=9.0",
     }
-    assert "not measured" not in text
+    assert "–: not measured" not in text
     assert all(f"**{name}**" in text for _, name in MADE), "each attack with its own settings has its threat model"
     lines = list(csv.DictReader(io.StringIO(read(runs, "csv", capsys))))
     assert len({line["settings"] for line in lines if (line["method"], line["attack"]) == ("clip", "adaptive")}) == 2
