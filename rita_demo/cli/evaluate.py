@@ -115,7 +115,6 @@ def _evaluate(args: argparse.Namespace) -> int:
         args.usage_error("Methods and attacks of a file need --executor local.")
     from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate
-    from rita_demo.evaluation.store.failed import failure_lines
 
     for name in request.datasets:
         if own := dataset_defaults(request, name):
@@ -126,10 +125,12 @@ def _evaluate(args: argparse.Namespace) -> int:
     finally:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
+    if done.meanwhile:
+        print(f"Another process wrote {done.meanwhile} of these rows meanwhile; they are the same.")
     if done.square:
         print(f"Attacked: {done.square}.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
-    for line in failure_lines(done.failures):
+    for line in done.failures:
         print_warning(line)
     return 1 if done.failures else 0
 

@@ -39,15 +39,6 @@ class Traffic:
             )
         check_known("order", self.order, ORDERS)
 
-    @classmethod
-    def from_header(cls, stored: Mapping[str, Any]) -> "Traffic":
-        """The traffic of a stored run."""
-        return cls(**stored)
-
-    def as_header(self) -> dict[str, Any]:
-        """The inverse of :meth:`from_header`."""
-        return {"share": self.share, "order": self.order}
-
     def non_default(self) -> dict[str, Any]:
         """What differs from the default traffic, as the tables print it."""
         share = {"attacked_share": f"{self.share}%"} if self.share != 100 else {}

@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rita_demo.evaluation.store.cell_file import run_folders
-from rita_demo.evaluation.store.stream_runs import StreamRun, recorded_streams
+from rita_demo.evaluation.rows import run_folders
 from rita_demo.evaluation.stream_trajectory import trajectory_of, view_boxes
+from rita_demo.evaluation.streams import StreamRun, recorded_streams
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import RememberedView
 from rita_demo.records.spreadsheet import csv_bytes
@@ -58,10 +58,10 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
 
 def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
     """The streams of run folders. One that several folders have counts once: the one with most pictures. Raises DataError:
-    a header is damaged."""
-    streams: dict[str, StreamRun] = {}
+    a run folder is damaged."""
+    streams: dict[tuple[object, ...], StreamRun] = {}
     for one in chain.from_iterable(map(recorded_streams, folders)):
-        cell = one.cells["rita"].name
+        cell = tuple(one.header.key.values())
         if one.decided > (streams[cell].decided if cell in streams else 0):
             streams[cell] = one
     return tuple(streams.values())

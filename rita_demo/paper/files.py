@@ -10,7 +10,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
 from rita_demo.evaluation.report.cells import cells
-from rita_demo.evaluation.store.cell_file import run_folders
+from rita_demo.evaluation.rows import run_folders
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
 from rita_demo.paper.memory import MAX_DRAWN, longest_streams, memory_items
@@ -83,7 +83,7 @@ def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) ->
     engine = load_engine(asked.backbone)
     for number, one in enumerate(streams[:MAX_DRAWN], start=1):
         end = f"-{number}" if len(streams) > 1 else ""
-        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.cells["rita"].parents[1])
+        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.folder)
         steps = evaluation_page.load_cloud_steps(here, one.name, engine)
         try:
             cloud = run_to_end(steps, lambda at: report(f"Encoding clean picture {at[0] + 1} of {at[1]}"))

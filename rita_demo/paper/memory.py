@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rita_demo import plots
 from rita_demo.evaluation.report.render import as_files
-from rita_demo.evaluation.store.stream_runs import StreamRun, traffic_words
 from rita_demo.evaluation.stored_views import streams_of
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_views, trajectory_of
+from rita_demo.evaluation.streams import StreamRun, traffic_words
 from rita_demo.paper.catalogue import MEMORY_TABLE, STREAM_FIGURES, Item
 from rita_demo.paper.stream_accuracy import stream_accuracy
 from rita_demo.plots.figure import Figure
@@ -77,7 +77,7 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
 def _stream_words(one: StreamRun, course: StreamTrajectory) -> str:
     """Which stream it is, in two lines of a column."""
     c, n = one.columns, len(course.pictures)
-    return f"{c['dataset']} {c['split']}, {n} pictures, {traffic_words(c)}, seed {one.header.seed}, {c['backbone']}"
+    return f"{c['dataset']} {c['split']}, {n} pictures, {traffic_words(c)}, seed {one.header.facts['seed']}, {c['backbone']}"
 
 
 def _row(one: StreamRun, course: StreamTrajectory) -> tuple[str, ...]:

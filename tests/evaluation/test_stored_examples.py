@@ -26,7 +26,7 @@ from rita_demo.evaluation.page import (
 )
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
+from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs
 from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import arena_steps
 from rita_demo.records import Verdict

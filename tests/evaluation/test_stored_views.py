@@ -12,7 +12,7 @@ import pytest
 from rita_demo import stored_views
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
-from rita_demo.evaluation.store.stream_runs import stream_runs
+from rita_demo.evaluation.streams import stream_runs
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
 from rita_demo.paper.memory import memory_items

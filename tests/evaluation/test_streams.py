@@ -22,7 +22,7 @@ from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.evaluation.store.files import read_lines
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
     accuracy_curve,
@@ -99,7 +99,7 @@ def test_mixed_traffic_attacks_its_share_and_records_it_in_every_row(stream_run:
     [(2, 50, 1), (12, 50, 6), (15, 50, 8), (500, 50, 250), (1000, 30, 300), (7, 100, 7), (12, 1, 1)],
 )
 def test_exactly_the_share_that_was_asked_for_is_attacked(count: int, share: int, attacked: int) -> None:
-    items = tuple(DatasetItem(f"cup/{n}.png", 0, 0) for n in range(count))
+    items = tuple(DatasetItem(f"cup/{n}.png", 0) for n in range(count))
     pictures, turned = (PictureSet("d", "test", ("cup",), listed, count, 1) for listed in (items, items[::-1]))
     drawn = [pictures.attacked(seed, share) for seed in range(20)]
     assert {len(one) for one in drawn} == {attacked}

@@ -37,10 +37,9 @@ from rita_demo.evaluation.page.streams import (
     stream_run_of,
     stream_steps,
 )
+from rita_demo.evaluation.report.cells import NO_COUNT
 from rita_demo.evaluation.report.only_right import OnlyRight
 from rita_demo.evaluation.request import ORDERS, Request
-from rita_demo.evaluation.store.failed import NO_COUNT
-from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
 from rita_demo.evaluation.stored_views import stored_views_csv
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
@@ -53,3 +52,4 @@ from rita_demo.evaluation.stream_trajectory import (
     trajectory_of,
     view_boxes,
 )
+from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs

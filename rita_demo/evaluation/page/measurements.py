@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.measurement import Measurement
 from rita_demo.evaluation.page.examples import PREFIX, STREAMS
 from rita_demo.evaluation.page.stored_runs import run_names
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.report.cells import CELL, answers_of, pooled
 from rita_demo.evaluation.report.only_right import OnlyRight, cell_title, compare_cells
-from rita_demo.evaluation.store.cell_file import CellHeader, Row
+from rita_demo.evaluation.rows import Row
 from rita_demo.records.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def _find(folders: DataFolders, name: str) -> Measured:
     raise DataError("There is no such measurement here.", "Choose one from the list.")
 
 
-def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Path, CellHeader, Row]:
-    """The first cell of a measurement (user input) that has a picture right, its header, and the row.
+def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Measurement, Row]:
+    """The first measurement of a cell (user input) that has a picture right, and the row.
 
     Raises:
         DataError: there is no such measurement, or it does not have the picture right.
@@ -89,7 +90,7 @@ def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Path, Cel
     one = _find(folders, name)
     answers = answers_of(one.cell, stored.read(one.place))
     right = answers[(answers["picture"] == picture) & answers["right"].astype(bool)]
-    for number in right["measurement"].head(1):  # temporary
-        folder, header, rows = stored.found(one.place)[number]
-        return folder, header, next(row for row in rows if row["picture"] == picture)
+    for number in stored.measurements(one.place)["id"].reindex(right["measurement"].head(1)):
+        about = next(Measurement.of(found) for found in stored.stored_measurements(one.place) if found["id"] == number)
+        return about, next(row for row in stored.read_stream(one.place, about.id) if row["picture"] == picture)
     raise DataError(f"The picture {picture[:80]!r} is not right in this run.", "Choose the runs again.")

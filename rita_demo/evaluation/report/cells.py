@@ -17,6 +17,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.measurement import settings_text
 from rita_demo.evaluation.pictures import missing_text, split_note
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
@@ -191,7 +192,8 @@ def load_runs(*folders: str | Path) -> DataFrame:
     failed = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
     for sentence in [*_several_settings(pooled(measured)), *failed]:
         warnings.warn(sentence, stacklevel=2)
-    return rows[rows["fault"].isna()].reset_index(drop=True)
+    answered = rows[rows["fault"].isna()].drop(columns=["fault", "detail"])
+    return answered.astype({"right": bool}).reset_index(drop=True)
 
 
 def _several_settings(about: DataFrame) -> list[str]:
@@ -227,11 +229,6 @@ def failure_lines(rows: DataFrame, measured: DataFrame) -> list[str]:
 def title_of(method: str, stored_title: str = "") -> str:
     """A method's title, the stored one where the method is not loaded."""
     return DEFENCES[method].full_title if method in DEFENCES else stored_title or method
-
-
-def settings_text(settings: Mapping[str, JsonValue]) -> str:
-    """Settings as the tables print them."""
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonValue], dict[str, JsonValue]]:

@@ -18,7 +18,7 @@ from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report.cells import answers_of, pooled, title_of
 from rita_demo.evaluation.report.paired import ATTACKED, Paired, compare, merged
-from rita_demo.evaluation.store.stream_runs import traffic_words
+from rita_demo.evaluation.streams import traffic_words
 from rita_demo.records.errors import DataError, SettingError, did_you_mean, refuse_gone
 from rita_demo.records.measurement import MEMORY_TEXT
 from rita_demo.settings import SETTINGS

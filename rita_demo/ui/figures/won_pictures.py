@@ -165,9 +165,13 @@ def request_of(session: Session, engine: Engine, folders: DataFolders, n: int) -
     compared, found = session.figures.compared, _found(session)
     assert compared is not None
     name = str(found.won["picture"].iloc[n])
-    cell, header, row = evaluation_page.find_right(folders, compared.first, name)
+    header, row = evaluation_page.find_right(folders, compared.first, name)
     for stream in evaluation_page.known_streams(folders):
-        pictures = [one["picture"] for one in stream.rows()] if cell in stream.cells.values() else []
+        pictures = (
+            [one["picture"] for one in stream.rows()]
+            if any(one.key == header.key for one in stream.cells.values())
+            else []
+        )
         if name in pictures:
             return stream_picture_request(session, engine, folders, stream, pictures.index(name) + 1)
     met = evaluation_page.open_row(engine, folders, header, row, name)

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -11,16 +12,16 @@ from typing import Any
 from rita_demo.attacks import ATTACKS, differentiated
 from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation import rows as store
+from rita_demo.evaluation.measurement import Measurement
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.planned_cells import canonical_settings
-from rita_demo.evaluation.store.cell_file import CellHeader, Row, cache_after_rows
-from rita_demo.evaluation.store.files import read_lines
-from rita_demo.records import CacheState
+from rita_demo.evaluation.rows import Row
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.measurement import MEMORY_TEXT, method_and_memory
 
 STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  # shared by the cells of one stream
-STREAM_FACTS = ("names", "weights", "pictures")  # likewise
+STREAM_KEY = ("class_names", "weights")  # likewise
 
 
 def attack_words(attack: str) -> str:
@@ -39,25 +40,30 @@ def traffic_words(columns: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class StreamRun:
-    """One stream: RITA's cell with its cache, and the other methods' cells on the same pictures.
+    """One stream: RITA's measurement with its memory, and the other methods' on the same pictures, in one run ``folder``.
 
-    ``name``: the path below the runs folder, which identifies it on the page. ``cells``: method -> folder; a method whose
-    memory is off or reset, beside the stream, is ``method:protocol`` (``rita:off``).
-    ``last_modified``: when its last row was written, in seconds since 1970; ``decided``: its number of rows. ``stored``: it
+    ``name``: the path below the runs folder and a number, which identifies it on the page. ``cells``: method ->
+    measurement; a method whose memory is off or reset, beside the stream, is ``method:protocol`` (``rita:off``).
+    ``last_modified``: when rows were last written, in seconds since 1970; ``decided``: its number of rows. ``stored``: it
     comes with this project.
     """
 
     name: str
-    header: CellHeader
-    cells: dict[str, Path]
+    folder: Path
+    cells: dict[str, Measurement]
     last_modified: float = 0.0
     decided: int = 0
     stored: bool = False
 
     @property
+    def header(self) -> Measurement:
+        """RITA's measurement."""
+        return self.cells["rita"]
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The K class names."""
-        return tuple(self.header.names)
+        return self.header.names
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -74,14 +80,15 @@ class StreamRun:
         """What was streamed, in one line."""
         c, names = self.columns, f"{len(self.names)} class names"
         traffic_text = traffic_words(c)
-        traffic_text += ", class by class" if self.header.traffic.get("order") == "classes" else ""
+        traffic_text += ", class by class" if self.header.traffic.order == "classes" else ""
         told = ("attacked_share", "stream_order", "views")
         shown = [f"{name}={value}" for name, value in self.header.non_default.items() if name not in told]
         settings = f" ({', '.join(shown)})" if shown else ""
         dataset = str(c["dataset"]).removesuffix(PRESENT_SUFFIX)
         names += " with pictures" if dataset != c["dataset"] else ""
-        pictures = f"{self.header.pictures} pictures, {self.header.settings['views']} views each"
-        return f"{dataset} {c['split']}, {names}, {pictures}, {traffic_text}, seed {self.header.seed}, {c['backbone']}{settings}"
+        pictures = f"{self.header.pictures} pictures, {self.header.facts['requested']['views']} views each"
+        seed = self.header.facts["seed"]
+        return f"{dataset} {c['split']}, {names}, {pictures}, {traffic_text}, seed {seed}, {c['backbone']}{settings}"
 
     @property
     def about(self) -> str:
@@ -100,7 +107,7 @@ class StreamRun:
 
     def _title(self, name: str) -> str:
         method, protocol = method_and_memory(name)
-        title = DEFENCES[method].title if method in DEFENCES else CellHeader.read(self.cells[name]).title
+        title = DEFENCES[method].title if method in DEFENCES else self.cells[name].title
         return f"{title}, {MEMORY_TEXT[protocol]}" if protocol else title
 
     @property
@@ -113,12 +120,8 @@ class StreamRun:
             return False
 
     def rows(self, method: str = "rita") -> list[Row]:
-        """The rows of a method, named as in ``cells``, that are written so far."""
-        return read_lines(self.cells[method] / "rows.jsonl")
-
-    def cache_after(self, empty: CacheState, pictures: int) -> CacheState:
-        """RITA's cache after so many pictures; ``empty``: the cache before the first one."""
-        return cache_after_rows(self.cells["rita"], empty, self.rows()[:pictures])
+        """The rows of a method, named as in ``cells``, that are written so far; not those without an answer."""
+        return [row for row in store.read_stream(self.folder, self.cells[method].id) if row["fault"] is None]
 
 
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
@@ -129,41 +132,45 @@ def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:
     folders = [run] if run is not None else []
     if run is None and root.is_dir():
         folders = [root, *(root / name for name in read_folder(root).folders)]
-    streams = [one for headers in map(_headers, folders) for one in _streams(root, headers)]
+    streams: list[StreamRun] = []
+    for folder in folders:
+        with suppress(OSError, DataError, SettingError):
+            streams += recorded_streams(folder, root)
     return tuple(sorted(streams, key=lambda one: -one.last_modified))
 
 
-def recorded_streams(run: Path) -> tuple[StreamRun, ...]:
-    """Every stream with rows of a run folder, also where the code of its attack is not loaded: what was stored needs none.
+def recorded_streams(run: Path, root: Path | None = None) -> tuple[StreamRun, ...]:
+    """Every stream with rows of a run folder, which is ``root`` or below it; also where the code of its attack is not loaded:
+    what was stored needs none.
 
     Raises:
-        DataError: a header is damaged.
+        DataError: the run folder is damaged.
     """
-    with_rows = (file.parent for file in sorted((run / "cells").glob("*/rows.jsonl")) if file.stat().st_size > 0)
-    return _streams(run, {place: CellHeader.read(place) for place in with_rows if (place / "header.json").is_file()})
-
-
-def _streams(root: Path, headers: dict[Path, CellHeader]) -> tuple[StreamRun, ...]:
-    """The streams among the cells of one run folder, which is ``root`` or below it."""
-    streams = []
-    for place, header in headers.items():
-        if (header.method, header.columns["protocol"]) == ("rita", "stream"):
-            cells = {"rita": place, **_matching_cells(header, headers)}
-            rows = place / "rows.jsonl"
-            decided = rows.read_bytes().count(b"\n")
-            name = place.relative_to(root).as_posix()
-            streams.append(StreamRun(name, header, cells, rows.stat().st_mtime, decided))
-    return tuple(streams)
+    if not (run / store.FILE).is_file():
+        return ()
+    stored = [one for one in store.stored_measurements(run) if one["answers"]]
+    known = [Measurement.of(one) for one in stored]
+    modified, place = (run / store.FILE).stat().st_mtime, run.relative_to(root or run)
+    return tuple(
+        StreamRun(
+            (place / str(one.id)).as_posix(),
+            run,
+            {"rita": one, **_matching_cells(one, known)},
+            modified,
+            row["answers"],
+        )
+        for one, row in zip(known, stored)
+        if (one.method, one.key["protocol"]) == ("rita", "stream")
+    )
 
 
 def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
-    """(text, name) of streams for a menu; no text stands twice: those that read alike end with the name of their cell."""
+    """(text, name) of streams for a menu; no text stands twice: those that read alike end with their number."""
     listed = [
         (f"{'Stored example: ' * one.stored}{one.title}" + f"; {one.about}" * (not one.stored), one) for one in runs
     ]
     count = Counter(text for text, _ in listed)
-    cell = (one.name.rpartition("_")[2] for _, one in listed)
-    return [(text + f", cell {end}" * (count[text] > 1), one.name) for (text, one), end in zip(listed, cell)]
+    return [(text + f", number {one.header.id}" * (count[text] > 1), one.name) for text, one in listed]
 
 
 def find_stream_run(root: Path, name: str) -> StreamRun:
@@ -178,31 +185,19 @@ def find_stream_run(root: Path, name: str) -> StreamRun:
     raise DataError("There is no stored run of that name.", "Choose one from the list.")
 
 
-def _headers(run: Path) -> dict[Path, CellHeader]:
-    """Cell folder -> its header; cells without rows or with a damaged header are left out."""
-    headers: dict[Path, CellHeader] = {}
-    for place in sorted((run / "cells").glob("*")):
-        try:
-            header = CellHeader.read(place)
-            if header.requested_clean and (place / "rows.jsonl").stat().st_size > 0:
-                headers[place] = header
-        except (OSError, AttributeError, TypeError, DataError, SettingError):
-            continue
-    return headers
-
-
-def _matching_cells(header: CellHeader, headers: dict[Path, CellHeader]) -> dict[str, Path]:
-    """The other cells on the same pictures and the same views, named as in :class:`StreamRun`."""
-    keeping = {other.method for other in headers.values() if other.columns["protocol"] == "stream"}
-    cells: dict[str, Path] = {}
-    for place, other in headers.items():
-        same = all(other.columns[n] == header.columns[n] for n in STREAM_COLUMNS)
-        same = same and all(getattr(other, n) == getattr(header, n) for n in STREAM_FACTS)
-        protocol, method = other.columns["protocol"], other.method
+def _matching_cells(stream: Measurement, known: Sequence[Measurement]) -> dict[str, Measurement]:
+    """The other measurements of the same pictures and the same views, named as in :class:`StreamRun`."""
+    keeping = {other.method for other in known if other.key["protocol"] == "stream"}
+    cells: dict[str, Measurement] = {}
+    for other in known:
+        same = all(other.columns[n] == stream.columns[n] for n in STREAM_COLUMNS)
+        same = same and all(other.key[n] == stream.key[n] for n in STREAM_KEY)
+        same = same and other.key["stream"] in ("", stream.key["stream"])
+        protocol, method = other.key["protocol"], other.method
         remembers = DEFENCES[method].uses_cache if method in DEFENCES else method in keeping
         name = f"{method}:{protocol}" if remembers and protocol != "stream" else method
-        if same and name != "rita" and _same_conditions(header, other):
-            cells.setdefault(name, place)
+        if same and name != "rita" and _same_conditions(stream, other):
+            cells.setdefault(name, other)
     return {name: cells[name] for name in sorted(cells, key=_table_order)}
 
 
@@ -213,15 +208,20 @@ def _table_order(name: str) -> tuple[int, int]:
     return place, ["", *MEMORY_TEXT].index(protocol)
 
 
-def _same_conditions(header: CellHeader, other: CellHeader) -> bool:
+def _same_conditions(stream: Measurement, other: Measurement) -> bool:
     """Whether all settings that matter to the other method are equal, apart from its memory's ``protocol``, and the seed if
     that method is stochastic."""
     try:
-        stream, cell = header.cell, other.cell
+        one, cell = stream.cell, other.cell
     except SettingError:  # code that is not loaded: only what was asked for alike
-        asked, also = ({n: v for n, v in one.settings.items() if n != "protocol"} for one in (header, other))
-        return (asked, header.seed, header.traffic, header.target) == (also, other.seed, other.traffic, other.target)
-    asked_for = stream.requested.replace(protocol=cell.settings.protocol)
-    settings = canonical_settings(cell.method, asked_for, stream.fixed_seeds)
-    same = settings == cell.settings and stream.traffic == cell.traffic
-    return same and (stream.seed == cell.seed or not cell.stochastic)
+        asked, also = (
+            {n: v for n, v in of.facts["requested"].items() if n != "protocol"} | {"traffic": of.traffic}
+            for of in (stream, other)
+        )
+        return (
+            asked == also
+            and stream.key["target"] == other.key["target"]
+            and other.key["seed"] in (-1, stream.key["seed"])
+        )
+    settings = canonical_settings(cell.method, one.requested.replace(protocol=cell.settings.protocol), one.fixed_seeds)
+    return settings == cell.settings and one.traffic == cell.traffic and other.key["seed"] in (-1, stream.key["seed"])
