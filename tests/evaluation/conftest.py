@@ -1,4 +1,4 @@
-"""Tiny generated datasets in CoOp's layout, measured with a tiny random model; result rows made by hand."""
+"""Tiny generated datasets in CoOp's layout, measured with a tiny random model."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +12,8 @@ import torch
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.planned_cells import FORMAT
-from rita_demo.evaluation.store import files
-from rita_demo.settings import RECOMMENDED
+from rita_demo.evaluation import rows as store
+from rita_demo.evaluation.measurement import Measurement
 
 Run = Callable[..., Path]
 
@@ -115,39 +114,29 @@ def nothing_encoded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return forbid
 
 
-def headers(out: Path) -> list[dict[str, Any]]:
-    """The headers of all cells."""
-    return [json.loads(path.read_text("utf-8")) for path in sorted(out.glob("cells/*/header.json"))]
-
-
-def stored_header(**changes: Any) -> dict[str, Any]:
-    """The content of a header.json."""
-    empty: dict[str, Any] = {
-        "format": FORMAT,
-        "columns": {"method": "clip", "attack": "none"},
-        "pool": "",
-        "seed": 0,
-        "traffic": {},
-        "target": "",
-        "seeds": "",
-    }
-    empty |= {"threat_model": {}, "settings": RECOMMENDED.as_dict(), "non_default": {}, "pictures": 1, "available": 1}
-    empty |= {"left_out": {}, "missing": 0, "listed": 0, "classes": 2, "classes_present": 2, "names": [], "weights": ""}
-    return empty | {"note": "", "width": 8, "machine": {}, "folder": "", "method_title": ""} | changes
+def headers(out: Path) -> list[Measurement]:
+    """What was measured in a run folder."""
+    return [Measurement.of(one) for one in store.stored_measurements(out)]
 
 
 def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Cell folder -> its rows without seconds."""
+    """Measurement -> its rows without seconds, in the order of the run."""
     found = {}
-    for path in sorted(out.glob("cells/*/rows.jsonl")):
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        found[path.parent.name] = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+    for one in headers(out):
+        about = {**one.columns, "seed": one.key["seed"]}
+        name = "_".join(str(about[n]) for n in ("dataset", "method", "attack", "protocol", "seed", "settings"))
+        name += f"_{about['budget']}_{about['steps']}"
+        assert name not in found
+        rows = store.read_stream(out, one.id)
+        found[name] = [{n: v for n, v in row.items() if "seconds" not in n and n != "measurement"} for row in rows]
     return found
 
 
 def stored_rows(out: Path) -> int:
-    """Number of complete rows of all cells."""
-    return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
+    """Number of stored answers."""
+    if not (out / store.FILE).is_file():
+        return 0
+    return sum(one["answers"] for one in store.stored_measurements(out))
 
 
 @pytest.fixture(scope="session")
