@@ -431,34 +431,23 @@ def read(*folders: str | Path) -> pandas.DataFrame:
 
     from rita_demo.evaluation.measurement import Measurement, settings_text
 
-    chosen, frames = _chosen(folders), list[pandas.DataFrame]()
+    lines, texts = list[Row](), ("class_names", "descriptions", *SETTINGS_COLUMNS)
     names = [name for name in ROW if name != "entered_features"]
-    for number, (folder, one) in enumerate(chosen):
+    for number, (folder, one) in enumerate(_chosen(folders)):
+        about = Measurement.of(one)
+        shared = {RENAMED.get(name, name): one[name] for name in KEY if name not in ("seed", "budget", "steps")}
+        shared |= {"measurement": number, "settings": settings_hash(one), "non_default": settings_text(about.non_default)}
+        attacked = {"attack": attack_label(one), "budget": one["budget"], "steps": one["steps"]}
+        clean = {"attack": "none", "budget": 0, "steps": 0}
         with reading(folder) as db:
             sql = f'SELECT {_columns(names)} FROM "rows" WHERE measurement = ? ORDER BY place'
-            rows = [dict(zip(names, values)) for values in db.execute(sql, (one["id"],))]
-        label, about = attack_label(one), Measurement.of(one)
-        shared = {name: one[name] for name in ("dataset", "split", "backbone", "method", "protocol", "weights")}
-        shared |= {"settings": settings_hash(one), "non_default": settings_text(about.non_default)}
-        shared |= {
-            RENAMED.get(name, name): one[name] for name in KEY if name not in (*shared, "seed", "budget", "steps")
-        }
-        for row in rows:
-            hit = row["attacked"] or row["attacked"] is None
-            row |= (
-                {"attack": label, "budget": one["budget"], "steps": one["steps"]}
-                if hit
-                else {"attack": "none", "budget": 0, "steps": 0}
-            )
-            row["entered"] = json.loads(row["entered"] or "[]")
-            for name in ("right", "already_wrong"):
-                row[name] = None if row[name] is None else bool(row[name])
-            row["measurement"] = number
-        frames.append(pandas.DataFrame(rows).assign(**shared))
+            for values in db.execute(sql, (one["id"],)):
+                row = dict(zip(names, values))
+                row["entered"] = json.loads(row["entered"] or "[]")
+                for name in ("right", "already_wrong"):
+                    row[name] = None if row[name] is None else bool(row[name])
+                lines.append(row | shared | (attacked if row["attacked"] else clean))
     beside = ("measurement", "content", "place", "fault", "detail")
     order = [*COLUMNS, *beside, *(n for n in (RENAMED.get(n, n) for n in KEY) if n not in COLUMNS)]
-    frame = pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame(columns=order)
-    frame = frame[order]
-    for name in ("class_names", "descriptions", *SETTINGS_COLUMNS):
-        frame[name] = frame[name].astype("category")  # long texts, each once
-    return frame
+    frame = pandas.DataFrame(lines, columns=order)
+    return frame.astype(dict.fromkeys(texts, "category"))  # long texts, each once

@@ -1,6 +1,7 @@
 """Tiny generated datasets in CoOp's layout, measured with a tiny random model."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -120,16 +121,26 @@ def headers(out: Path) -> list[Measurement]:
 
 
 def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Measurement -> its rows without seconds, in the order of the run."""
+    """Measurement -> its rows without seconds, in the order of the run, with the columns of the tables."""
     found = {}
     for one in headers(out):
-        about = {**one.columns, "seed": one.key["seed"]}
-        name = "_".join(str(about[n]) for n in ("dataset", "method", "attack", "protocol", "seed", "settings"))
-        name += f"_{about['budget']}_{about['steps']}"
+        about = one.columns | {"seed": one.key["seed"]}
+        names = ("dataset", "method", "attack", "protocol", "seed", "budget", "steps", "settings")
+        name = "_".join(str(about[n]) for n in names)
         assert name not in found
-        rows = store.read_stream(out, one.id)
-        found[name] = [{n: v for n, v in row.items() if "seconds" not in n and n != "measurement"} for row in rows]
+        found[name] = []
+        for row in store.read_stream(out, one.id):
+            hit = {} if row["attacked"] else {"attack": "none", "budget": 0, "steps": 0}
+            kept = {n: v for n, v in row.items() if "seconds" not in n and n != "measurement"}
+            found[name].append(one.columns | kept | hit)
     return found
+
+
+def cut(out: Path, first: int, condition: str = "1") -> None:
+    """Forget the rows from place ``first`` on, as if the run had been killed there; ``condition``: on ``measurements``."""
+    with sqlite3.connect(out / store.FILE) as db:
+        some = f"SELECT id FROM measurements WHERE {condition}"
+        assert db.execute(f'DELETE FROM "rows" WHERE place >= ? AND measurement IN ({some})', (first,)).rowcount
 
 
 def stored_rows(out: Path) -> int:
