@@ -16,7 +16,7 @@ def cell(method: str = "rita", attack: str = "pgd", rights: str = "yyyynnnn", **
     about: dict[str, Any] = {"dataset": "caltech101", "split": "test", "backbone": "embedded", "weights": "abcdef0123456789"}
     about |= {"method": method, "attack": attack, "budget": 0 if attack == "none" else 1, "steps": 0 if attack == "none" else 7}
     about |= {"protocol": "stream" if method == "rita" else "off", "settings": "x", "seed": 0, "aim": "", "attacked_share": 100}
-    about |= {"method_settings": {}, "attack_settings": {}, "non_default": {}, "requested": {"views": 64}, "threat": [f"About {attack}."]}
+    about |= {"against": "", "method_settings": {}, "attack_settings": {}, "non_default": {}, "requested": {"views": 64}, "threat": [f"About {attack}."]}
     about |= {"class_names": ["cat", "dog"], "classes_present": 2, "pictures": len(rights), "available": len(rights)}
     about |= {"left_out": {}, "missing": 0, "listed": 0, "note": "", "folder": "", "method_title": method}
     names = more.pop("names", [chr(ord("a") + n) for n in range(len(rights))])
