@@ -120,8 +120,12 @@ class StreamRun:
             return False
 
     def rows(self, method: str = "rita") -> list[Row]:
-        """The rows of a method, named as in ``cells``, that are written so far; not those without an answer."""
-        return [row for row in store.read_stream(self.folder, self.cells[method].id) if row["fault"] is None]
+        """The rows of a method, named as in ``cells``, that are written so far, with the columns of the tables; not those
+        without an answer. A picture that was not attacked has the attack ``none``."""
+        about, clean = self.cells[method], {"attack": "none", "budget": 0, "steps": 0}
+        rows = [row for row in store.read_stream(self.folder, about.id) if row["fault"] is None]
+        shared = about.columns | {"attack": about.key["attack"]}
+        return [shared | row | ({} if row["attacked"] else clean) for row in rows]
 
 
 def stream_runs(root: Path, run: Path | None = None) -> tuple[StreamRun, ...]:

@@ -132,7 +132,7 @@ def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
         for row in store.read_stream(out, one.id):
             hit = {} if row["attacked"] else {"attack": "none", "budget": 0, "steps": 0}
             kept = {n: v for n, v in row.items() if "seconds" not in n and n != "measurement"}
-            found[name].append(one.columns | kept | hit)
+            found[name].append(one.columns | {"attack": one.key["attack"]} | kept | hit)
     return found
 
 
@@ -141,6 +141,13 @@ def cut(out: Path, first: int, condition: str = "1") -> None:
     with sqlite3.connect(out / store.FILE) as db:
         some = f"SELECT id FROM measurements WHERE {condition}"
         assert db.execute(f'DELETE FROM "rows" WHERE place >= ? AND measurement IN ({some})', (first,)).rowcount
+
+
+def places(out: Path, kind: str) -> int:
+    """How many places of one kind have artifacts: ``views``, ``attacked`` or ``tuned``."""
+    with sqlite3.connect(out / "artifacts.sqlite") as db:
+        sql = "SELECT count(DISTINCT place) FROM artifacts WHERE place LIKE ?"
+        return int(db.execute(sql, (f"{kind}/%",)).fetchone()[0])
 
 
 def stored_rows(out: Path) -> int:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from rita_demo.evaluation.report.results import result_rows
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.report.render import as_csv, as_markdown
-from rita_demo.evaluation.report.results import result_rows
 from tests.evaluation.conftest import headers
 
 MASKED = """
@@ -32,12 +32,12 @@ def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run
     assert all(0 < row["linf"] <= 4 for rows in found.values() for row in rows)
     found_headers = headers(out)
     for header in found_headers:
-        said = " ".join(header["threat_model"]["sentences"])
+        said = " ".join(header.facts["threat"])
         assert "The attacker knows RITA" in said
         assert "with 3 fresh views each" in said
         assert "held fixed" in said
         empty = "The attack uses an empty memory for every picture." in said
-        assert empty == (header["columns"]["protocol"] == "off")
+        assert empty == (header.columns["protocol"] == "off")
 
 
 def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: Path) -> None:

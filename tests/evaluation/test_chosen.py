@@ -2,34 +2,33 @@
 
 import csv
 import io
-import json
 import shutil
 import zipfile
 from functools import partial
 from pathlib import Path
 
 import pytest
+from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
 
 from rita_demo import evaluate, only_right
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
 from rita_demo.evaluation.pick import find_split, pick
-from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
 from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.spreadsheet import csv_bytes
-from tests.evaluation.conftest import Run, headers
+from tests.evaluation.conftest import Run, cells, headers
 from tests.textures import texture
 
 CHOSEN = ("caltech-101/101_ObjectCategories/cup/2.png", "caltech-101/101_ObjectCategories/cat/1.png")
 STREAM_FREE = ("--protocols", "off", "--split", "test")
-CHANGES = ("seconds", "split", "settings")  # of a row; the settings' hash is also of the list of pictures
+CHANGES = ("split", "place")  # of a row
 
 
 def rows_of(out: Path) -> list[dict]:
     """The rows of all cells without what may differ, in one order."""
-    found = [json.loads(line) for path in out.glob("cells/*/rows.jsonl") for line in path.read_text().splitlines()]
+    found = (row for rows in cells(out).values() for row in rows)
     return sorted(({k: v for k, v in row.items() if k not in CHANGES} for row in found), key=str)
 
 
@@ -47,8 +46,8 @@ def test_chosen_pictures_get_the_same_rows_as_in_the_whole_run(whole: Path, run_
     assert len(expected) == 3 * len(CHOSEN)
     assert rows_of(alone) == expected
     for header in headers(alone):
-        assert header["columns"]["split"] == "test:chosen", "its accuracy is not that of the split"
-        assert header["names"] == ["cat", "dog", "cup"]
+        assert header.columns["split"] == "test:chosen", "its accuracy is not that of the split"
+        assert header.names == ("cat", "dog", "cup")
 
 
 def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir: Path) -> None:
@@ -218,7 +217,7 @@ def test_a_folder_of_chosen_pictures_opens_again_with_all_class_names_and_the_sa
     words = (*STREAM_FREE, "--allow-partial", "--data-root")
     alone, before = (run_evaluate(tmp_path / str(place.name), *words, str(place)) for place in (unpacked, root))
     assert rows_of(alone) == [row for row in rows_of(before) if row["picture"] in chosen]
-    assert headers(alone)[0]["names"] == headers(before)[0]["names"]
+    assert headers(alone)[0].names == headers(before)[0].names
 
 
 def test_a_folder_set_and_drawn_textures_become_folders_of_classes(tmp_path: Path) -> None:

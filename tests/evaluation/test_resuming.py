@@ -117,7 +117,7 @@ def test_a_picture_swapped_under_its_name_and_changed_descriptions_are_measured_
 ) -> None:
     root, out = Path(shutil.copytree(data_root, tmp_path / "data")), tmp_path / "runs"
     words = tmp_path / "words.json"
-    words.write_text(json.dumps(dict.fromkeys(["cat", "dog", "cup"], ["a thing"])))
+    words.write_text(json.dumps({name: ["a thing"] for name in ("cat", "dog", "cup")}))
     more = ["--methods", "clip,rita", "--protocols", "off,stream", "--attack", "none", "--set", f"descriptions={words}"]
     line = command_line(out, *more)
     line[line.index("--data-root") + 1] = str(root)
@@ -135,7 +135,7 @@ def test_a_picture_swapped_under_its_name_and_changed_descriptions_are_measured_
     for name in before:
         changed = [row["picture"] for row, old in zip(after[name], before[name], strict=True) if row != old]
         assert [name.rpartition("Categories/")[2] for name in changed] == ([] if "_stream_" in name else ["cup/2.png"])
-    words.write_text(json.dumps(dict.fromkeys(["cat", "dog", "cup"], ["another thing"])))
+    words.write_text(json.dumps({name: ["another thing"] for name in ("cat", "dog", "cup")}))
     assert cli.main(line) == 0
     last = rows_of(out)
     assert {name: last[name] for name in after} == after

@@ -17,7 +17,7 @@ from rita_demo.evaluation.measurement import Measurement, settings_text
 from rita_demo.evaluation.pick import find_split
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
-from rita_demo.evaluation.rows import COLUMNS, FILE, Row, digest, read_stream
+from rita_demo.evaluation.rows import COLUMNS, FILE, Row, digest
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.streams import StreamRun, stream_runs
 from rita_demo.records import Picture
@@ -193,12 +193,11 @@ def check_model(engine: Engine, header: Measurement) -> None:
 def rows_text(one: StreamRun) -> str:
     """All rows of a stream as JSON lines, method after method, with the columns of ``load_runs``."""
     lines = []
-    for about in one.cells.values():
-        shared = about.columns | {"weights": about.key["weights"], "non_default": settings_text(about.non_default)}
-        clean = {"attack": "none", "budget": 0, "steps": 0}
-        for row in read_stream(one.folder, about.id):
-            line = shared | row | ({} if row["attacked"] else clean)
-            lines.append(json.dumps({name: line[name] for name in COLUMNS}, ensure_ascii=False) + "\n")
+    for method, about in one.cells.items():
+        beside = {"weights": about.key["weights"], "non_default": settings_text(about.non_default)}
+        for row in one.rows(method):
+            line = {name: (row | beside)[name] for name in COLUMNS}
+            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
