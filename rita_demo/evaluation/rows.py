@@ -436,7 +436,11 @@ def read(*folders: str | Path) -> pandas.DataFrame:
     for number, (folder, one) in enumerate(_chosen(folders)):
         about = Measurement.of(one)
         shared = {RENAMED.get(name, name): one[name] for name in KEY if name not in ("seed", "budget", "steps")}
-        shared |= {"measurement": number, "settings": settings_hash(one), "non_default": settings_text(about.non_default)}
+        shared |= {
+            "measurement": number,
+            "settings": settings_hash(one),
+            "non_default": settings_text(about.non_default),
+        }
         attacked = {"attack": attack_label(one), "budget": one["budget"], "steps": one["steps"]}
         clean = {"attack": "none", "budget": 0, "steps": 0}
         with reading(folder) as db:

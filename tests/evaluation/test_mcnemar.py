@@ -96,7 +96,11 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
     run_evaluate(runs, *few, "--methods", "ensemble")
     matching = rights(runs, "ensemble", area)
     rita = rights(runs, "rita", "")
-    plain = {one.picture: one.right for one in stored.read(runs).itertuples() if one.method == "ensemble" and area not in one.non_default}
+    plain = {
+        one.picture: one.right
+        for one in stored.read(runs).itertuples()
+        if one.method == "ensemble" and area not in one.non_default
+    }
     assert (line("rita").vs_plain, line("rita").vs_matching) == (counted(rita, plain), counted(rita, matching))
     weighted = line("ensemble", area)
     assert (weighted.vs_plain, weighted.vs_matching) == (counted(matching, plain), None)

@@ -19,7 +19,11 @@ SPECIAL_CHARACTERS = 'a\\b {c} [d] *e ~f ^g <h> |i| "j" 100% & $k #l _m ’n’ 
 BOTH = {"dataset": "dtd", "threat": ["About pgd.", "No more than 1/255."]}
 CELLS = [
     *(cell("clip", "none", "yyyyyyyy"), cell("ensemble", "none", "yyyyyyyy"), cell("rita", "none", "yyyyyyyn")),
-    *(cell("clip", "pgd", "nnnnnnnn"), cell("rita", "pgd", "yyyynnnn"), cell("rita", "pgd", "yyyyynnn", protocol="off")),
+    *(
+        cell("clip", "pgd", "nnnnnnnn"),
+        cell("rita", "pgd", "yyyynnnn"),
+        cell("rita", "pgd", "yyyyynnn", protocol="off"),
+    ),
     *(cell("clip", "pgd", "nnnn", pictures=8, **BOTH), cell("ensemble", "pgd", "yyyynnnn", **BOTH)),
 ]
 
@@ -31,7 +35,9 @@ def test_methods_stand_in_rows_and_every_attack_on_a_dataset_in_a_column() -> No
     cells = {row[0]: row[1:] for row in rows}
     assert list(cells) == ["CLIP (1 view)", "Ensemble", "RITA (memory kept)", "RITA (without memory)"]
     assert cells["CLIP (1 view)"] == ["**100.0** (67.6 to 100.0)", "0.0 (0.0 to 32.4)", "0.0* (0.0 to 49.0; n = 4)"]
-    assert cells["Ensemble"] == ["**100.0** (67.6 to 100.0)", "–", "**50.0** (21.5 to 78.5; n = 8)"], "ties are both best"
+    assert cells["Ensemble"] == ["**100.0** (67.6 to 100.0)", "–", "**50.0** (21.5 to 78.5; n = 8)"], (
+        "ties are both best"
+    )
     assert cells["RITA (memory kept)"] == ["87.5 (52.9 to 97.8)", "50.0 (21.5 to 78.5)", "–"]
     assert cells["RITA (without memory)"][1].startswith("**62.5**")
     missing = "Ensemble (Caltech101, PGD 1/255, 7 steps); RITA (memory kept) (DTD, PGD 1/255, 7 steps)"
@@ -65,7 +71,10 @@ def test_models_splits_and_settings_are_told_apart() -> None:
     other = cell("clip", "pgd", "yyyyyyyy", backbone="ViT-B/16", weights="f" * 16, split="val")
     special = cell("clip", "pgd", "yynnnnnn", non_default={"views": 8}, method_settings={"views": 8}, settings="y")
     ((head, *rows),) = markdown_tables(PaperTable(table(CELLS[3], other, special)).markdown())
-    assert head[1:] == ["Caltech101, test, embedded, PGD 1/255, 7 steps", "Caltech101, val, ViT-B/16, PGD 1/255, 7 steps"]
+    assert head[1:] == [
+        "Caltech101, test, embedded, PGD 1/255, 7 steps",
+        "Caltech101, val, ViT-B/16, PGD 1/255, 7 steps",
+    ]
     assert [row[0] for row in rows] == ["CLIP (1 view)", "CLIP (1 view) (views=8)"]
 
 
@@ -121,7 +130,9 @@ def test_no_character_is_escaped_twice() -> None:
 
 
 def test_latex_compiles_where_there_is_one(tmp_path: Path) -> None:
-    document = rf"\documentclass{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}{special_latex()}\end{{document}}"
+    document = (
+        rf"\documentclass{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}{special_latex()}\end{{document}}"
+    )
     source = tmp_path / "table.tex"
     source.write_text(document, encoding="ascii")
     commands = {"pdflatex": ["-interaction=nonstopmode", "-halt-on-error"], "tectonic": []}
@@ -129,7 +140,9 @@ def test_latex_compiles_where_there_is_one(tmp_path: Path) -> None:
     if program is None:  # then its structure is what can be said: see the tests above
         assert document.count(r"\begin") == document.count(r"\end{")
         return
-    done = subprocess.run([program, *commands[program], source.name], cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(
+        [program, *commands[program], source.name], cwd=tmp_path, capture_output=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
     assert (tmp_path / "table.pdf").stat().st_size > 1000
 

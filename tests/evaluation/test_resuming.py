@@ -94,7 +94,9 @@ def test_without_artifacts_the_rows_are_the_same(full_run, command_line, rows_of
     assert rows_of(out) == rows_of(full_run)
 
 
-def test_two_runs_at_once_write_each_row_once_and_say_so(full_run, command_line, rows_of, tmp_path, capsys, monkeypatch):
+def test_two_runs_at_once_write_each_row_once_and_say_so(
+    full_run, command_line, rows_of, tmp_path, capsys, monkeypatch
+):
     """The other process measures everything after this one has looked what is missing."""
     out, measure = tmp_path / "runs", PictureEvaluator.measure
 

@@ -69,7 +69,9 @@ def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attac
     found = trajectory_of(one)
     assert (len(found.pictures), int(found.attacked.sum()), len(found.names)) == (40, 20, NAMES[dataset])
     assert (one.columns["split"], one.header.key["weights"]) == ("test", engine.weights_key())
-    assert one.header.facts["requested"]["slots"] == RECOMMENDED.slots, "measure it again: the recommended settings are others"
+    assert one.header.facts["requested"]["slots"] == RECOMMENDED.slots, (
+        "measure it again: the recommended settings are others"
+    )
     assert set(found.answers) == {*lab.METHODS, WITHOUT_CACHE}
     assert len(view_boxes(one, found.insertions)) == len(found.insertions) == len(remembered_features(one)) > 0
     replaced = sum(view.replaced is not None for view in found.insertions)

@@ -49,9 +49,7 @@ def test_wilsons_ends_are_exactly_0_and_1_where_nothing_or_everything_is_right()
             assert low[0] == pytest.approx(1 - high[1], abs=1e-15), "right and wrong may change places"
 
 
-def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = read(runs, "csv", capsys)
     assert text.splitlines()[0] == COLUMNS
     lines = list(csv.DictReader(io.StringIO(text)))
