@@ -144,16 +144,11 @@ class PictureSet:
             mixed.sort(key=lambda item: _hashed_seed("class order", seed, self.names[item.label]))
         return tuple(mixed)
 
-    def stream_digest(self, seed: int, order: str) -> str:
-        """A hash of the pictures in the order of :meth:`stream`, by name and content."""
-        if (known := self._digests.get((seed, order))) is None:
-            lines = "".join(f"{item.id}\x1f{item.content}\n" for item in self.stream(seed, order))
-            self._digests[seed, order] = known = hashlib.sha256(lines.encode()).hexdigest()[:16]
-        return known
-
     @cached_property
-    def _digests(self) -> dict[tuple[int, str], str]:
-        return {}
+    def digest(self) -> str:
+        """A hash of the pictures by name and content; in which order they arrive follows from it, the seed and the order."""
+        lines = sorted(f"{item.id}\x1f{item.content}\n" for item in self.items)
+        return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
     def attacked(self, seed: int, share: int) -> frozenset[str]:
         """The ids of the pictures that arrive attacked in a run with ``seed``: ``share`` percent of them, rounded, and

@@ -225,7 +225,7 @@ def key_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: st
     given = {name: getattr(settings, name) for name in sorted(cell.fixed_seeds & depends)}
     stream = ""
     if settings.protocol == "stream" or traffic.share != 100:  # which ones are attacked depends on all pictures
-        stream = picture_set.stream_digest(cell.seed, traffic.order) + memory * (settings.protocol == "stream")
+        stream = picture_set.digest + memory * (settings.protocol == "stream")
     code = {"method": DEFENCES[cell.method].digest} | (_attack_code(cell) if attack.name != "none" else {})
     code = {name: value for name, value in code.items() if value}
     return {

@@ -53,7 +53,7 @@ KEY = {
     "given_seeds": "TEXT",  # JSON of the seeds that were given by hand
     "attacked_share": "INTEGER",
     "stream_order": "TEXT",
-    "stream": "TEXT",  # hash of the pictures in their order and of the memory that the stream begins with, or ""
+    "stream": "TEXT",  # hash of its pictures and of the memory that it begins with, or ""; seed and order say the rest
     "own_code": "TEXT",  # hashes of the user's own method, attack and known defence
 }
 #: Columns that hold settings. One that is newer than a stored row has its default there.

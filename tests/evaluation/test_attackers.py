@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from rita_demo.evaluation.report.results import result_rows
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report.render import as_csv, as_markdown
+from rita_demo.evaluation.report.cells import as_csv, cells
 from tests.evaluation.conftest import headers
+from tests.evaluation.frames import overview
 
 MASKED = """
 from rita_demo.defences.contract import Adaptive, Defence, verdict_of
@@ -48,9 +48,9 @@ def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: P
     left = [row for row in rows if row["already_wrong"]]
     assert left
     assert all(row["linf"] == 0 and not row["right"] for row in left)
-    text = as_markdown(result_rows(out))
+    text = overview(out)
     assert f"Already wrong, so left untouched: {len(left)} of 3 pictures." in text
-    assert ",autoattack,16,100,off," in as_csv(result_rows(out))
+    assert ",autoattack,16,100,off," in as_csv(cells(out))
 
 
 @pytest.mark.nightly

@@ -4,18 +4,18 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from rita_demo.evaluation.report.results import load_runs, result_rows
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import run_request_of
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
-from rita_demo.evaluation.report.render import as_markdown
+from rita_demo.evaluation.report.cells import load_runs
 from rita_demo.evaluation.request import Request
 from rita_demo.settings import PAPER
 from tests.data.test_datasets import CONTRACT
 from tests.evaluation.conftest import headers
+from tests.evaluation.frames import overview
 from tests.textures import texture
 
 LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是鲜艳的"
@@ -150,6 +150,6 @@ def test_headers_and_tables_have_the_descriptions_that_were_used(run_evaluate, t
     run_evaluate(out, *more, "--allow-partial", "--set", "descriptions=built_in")
     used = {header.facts["requested"]["descriptions"] for header in headers(out)}
     assert used == ({"built_in_mean", "built_in"} if described else {"none"})
-    printed = as_markdown(result_rows(out))
+    printed = overview(out)
     assert ("descriptions=built_in" in printed) == described
     assert ("There are no class descriptions for these classes." in printed) != described

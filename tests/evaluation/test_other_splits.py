@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rita_demo.evaluation.report.comparisons import PairedComparison
 
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pick import pick
 from rita_demo.evaluation.pictures import collect
-from rita_demo.evaluation.report.tables import measured_tables
+from rita_demo.evaluation.report import tables
 from rita_demo.evaluation.rows import SETTINGS_COLUMNS, Rows
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.evaluate import evaluate
-from tests.evaluation.conftest import draw_dataset, headers, result_row
+from tests.evaluation.conftest import draw_dataset, headers
+from tests.evaluation.frames import cell, table
 
 MISSING = "5 of the 12 listed pictures are missing and are not measured"
 FIRST = "the first of them dtd/images/dotted/1.png."
@@ -132,14 +132,15 @@ def test_python_warns_of_missing_pictures_and_of_a_random_split(root: Path, tiny
 
 
 def test_the_table_of_all_datasets_together_names_a_random_split() -> None:
-    pair = PairedComparison(80, 10, 3)
     names = {"caltech101": RANDOM, "dtd": RANDOM.replace("Caltech101", "DescribableTextures")}
-    rows = [result_row(dataset=name, split="test:own", vs_plain=pair) for name in names]
-    (together,) = (table for table in measured_tables(rows) if table.title.startswith("All datasets"))
-    assert together.above == tuple(f"{name} (test:own): {note}" for name, note in names.items())
-    rows = [result_row(dataset=name, split="test", vs_plain=pair) for name in names]
-    (together,) = (table for table in measured_tables(rows) if table.title.startswith("All datasets"))
-    assert together.above == ()
+
+    def together(split: str) -> str:
+        both = [cell(method, dataset=name, split=split) for name in names for method in ("rita", "ensemble")]
+        return tables.as_markdown(table(*both)).partition("### All datasets together")[2]
+
+    for name, note in names.items():
+        assert f"{name} (test:own): {note}" in together("test:own")
+    assert "(test): " not in together("test")
 
 
 @pytest.mark.parametrize(

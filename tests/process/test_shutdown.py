@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from rita_demo.evaluation.store import files
+
 from tests.live_server import ROOT, free_port, wait_until
 from tools.bench.http_client import HttpClient
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rita_demo.evaluation.store.cell_file import CellHeader
 
 from rita_demo.data import descriptions, shipped_results, split_files
-from rita_demo.evaluation.report.results import read_points
-from rita_demo.evaluation.store.cell_file import CellHeader
+from rita_demo.evaluation.report.cells import read_points
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process.text_file import decode_text, read_text, text_kind
 from rita_demo.records.errors import DataError

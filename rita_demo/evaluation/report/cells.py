@@ -25,7 +25,7 @@ from rita_demo.records.errors import DataError, join_names
 from rita_demo.records.intervals import wilson
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import AblationPoint, RunTime
-from rita_demo.settings import SETTINGS
+from rita_demo.settings import SETTINGS, in_groups
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -241,7 +241,12 @@ def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonVal
     rest = {name: value for name, value in cell.non_default.items() if name not in elsewhere}
     own = {name: value for name, value in rest.items() if name in of_method}
     of_attack = {n: v for n, v in rest.items() if n not in own and (is_of_attacks(n) or n.startswith(f"{attack}."))}
-    return own, of_attack, {name: value for name, value in rest.items() if name not in own and name not in of_attack}
+    acting = set(cell.attack_settings)
+    known = cell.method if cell.against == "each" else cell.against
+    if known in DEFENCES:  # the attack declares the settings of every defence that it could be made against
+        acting &= {*in_groups(*DEFENCES[known].groups, "views"), *DEFENCES[known].setting_names}
+    also = {name: value for name, value in rest.items() if name in acting and name not in {**own, **of_attack}}
+    return own, of_attack, also
 
 
 def is_of_attacks(name: str) -> bool:

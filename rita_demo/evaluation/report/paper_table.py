@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.data import paper_results
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.report.cells import scope
@@ -22,6 +23,7 @@ CAPTION = (
     "Accuracy in percent with Wilson's 95 % interval. Bold: the highest accuracy of a column, ties too; it claims no "
     "significance."
 )
+SHORT_NAMES = {ours: short for short, ours in paper_results.DATASETS.items()}
 STAR_NOTE = "*: not every picture is measured yet."
 
 
@@ -56,7 +58,7 @@ class PaperTable:
 
         def place(cell: Any) -> str:
             base, _, names = cell.dataset.partition(":")
-            title = DATASETS[base].title if base in DATASETS else base
+            title = SHORT_NAMES.get(base, DATASETS[base].title if base in DATASETS else base)
             more = [names, cell.split * splits, cell.backbone * several]
             return ", ".join([title, *filter(None, more)])
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from rita_demo.evaluation.store.cell_file import CellHeader
 
 from rita_demo import load_runs
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, class_counts, known_measurements
-from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.scripting.own import defence_names
 from rita_demo.ui.background.worked_example import WorkedExample
