@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from rita_demo.evaluation.store.cell_file import CellHeader
 
 from rita_demo import load_runs
 from rita_demo.defences.contract import DefenceInput
@@ -106,7 +105,7 @@ def test_pictures_inside_the_lasso_are_measured_among_the_cloud_s_own_names(page
         assert re.search(rf"{words}[^.]*CLIP {right}\b", said)
     texts = [text for text, _ in end[page.figures.parts["first"]]["choices"]]
     assert any(folder[0] in text and "CLIP (PGD 4/255)" in text for text in texts), "it can be compared at once"
-    rows = sorted(page.figures.folders.runs.rglob("rows.jsonl"))
+    rows = sorted(page.figures.folders.runs.rglob("rows.sqlite"))
     before = [path.read_bytes() for path in rows]
     list(buttons.measure_chosen(page.form()))
     assert [path.read_bytes() for path in rows] == before, "the same press measures nothing again"
