@@ -32,6 +32,7 @@ from rita_demo.ui.arena.numbers import numbers_html
 from rita_demo.ui.arena.table import table_html
 from rita_demo.ui.session.session import Session
 from tests.conftest import forget_plugins
+from tests.evaluation.frames import overview
 from tests.toy_model import ToyEngine
 
 NAMES = ["cat", "crab", "cup"]
