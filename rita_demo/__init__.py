@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rita_demo.evaluation.report.only_right import only_right
     from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
+    from rita_demo.scripting.judge import judge
     from rita_demo.scripting.run import run
     from rita_demo.scripting.run_result import RunResult
     from rita_demo.scripting.smallest_budget import smallest_budget
@@ -32,6 +33,7 @@ else:
         "Engine": "engine.engine",
         "RunResult": "scripting.run_result",
         "evaluate": "scripting.evaluate",
+        "judge": "scripting.judge",
         "load_runs": "evaluation.report.cells",
         "only_right": "evaluation.report.only_right",
         "own_model": "vlm.own_model",
@@ -53,6 +55,7 @@ __all__ = [
     "Engine",
     "RunResult",
     "evaluate",
+    "judge",
     "load_runs",
     "only_right",
     "own_model",

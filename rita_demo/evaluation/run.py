@@ -150,18 +150,18 @@ def evaluate(
             that cannot be reached, a package that is not installed.
     """
     begin, measure = time.perf_counter(), None
-    if executor == "ray":
-        if find_spec("ray") is None:
-            raise DemoError(
-                "The executor ray needs the package ray, which is not installed.",
-                "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
-            )
-        # optional, so no import statement names it
-        measure = partial(import_module("rita_demo.evaluation.on_ray").measure, request.backbone)
+    if executor == "ray" and find_spec("ray") is None:
+        raise DemoError(
+            "The executor ray needs the package ray, which is not installed.",
+            "Install it with: pip install -r requirements-ray.txt -c constraints.txt",
+        )
     datasets = picture_sets(request, report, report_note, warn)
     from rita_demo.engine.engine import Engine  # loads torch
 
     engine = Engine(request.backbone)
+    if executor == "ray":  # optional, so no import statement names it
+        on_ray = import_module("rita_demo.evaluation.on_ray")
+        measure = partial(on_ray.measure, request.backbone, engine.weights_key())
     steps, new, meanwhile = Steps(evaluate_steps(request, engine, datasets, report_note, warn, measure=measure)), 0, 0
     for step in steps:
         report(f"{step.pace}; {step.sentence}")

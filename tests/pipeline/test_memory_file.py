@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo.data import record_file
+from rita_demo.data import memory_file, record_file
 from rita_demo.data.memory import MemoryTable, Moment
+from rita_demo.data.memory_file import unpack
 from rita_demo.data.record_file import FileError as CacheFileError
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import CacheEvent, Picture, Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.session import cache_file
-from rita_demo.ui.session.cache_file import unpack
 from tests.pipeline.conftest import make_zip, members
 from tests.ui.memory_client import states_equal
 
@@ -37,7 +36,7 @@ def memory(example_run: Run) -> MemoryTable:
 
 @pytest.fixture(scope="module")
 def data(memory: MemoryTable) -> bytes:
-    return cache_file.pack(memory, MODEL, RECOMMENDED, alone=True)
+    return memory_file.pack(memory, MODEL, RECOMMENDED, alone=True)
 
 
 def table_of(data: bytes) -> MemoryTable:
@@ -72,7 +71,7 @@ def test_an_exported_memory_is_imported_unchanged(memory: MemoryTable, data: byt
     assert states_equal(again.state_at(), memory.state_at())
     assert again.state_at().pictures == memory.moments[-1].pictures
     assert columns_equal(again, memory)
-    empty = cache_file.pack(memory.emptied(), MODEL, RECOMMENDED, alone=True)
+    empty = memory_file.pack(memory.emptied(), MODEL, RECOMMENDED, alone=True)
     assert len(unpack(empty, example_run.class_prompts, MODEL).label) == 0
 
 
@@ -155,7 +154,7 @@ def test_a_tree_that_is_huge_deep_another_or_no_json_is_refused(data: bytes, exa
     for tree in (*trees, b"[" * 200_000, b'{"a":' * 100_000, b"[]", b"null", b'"x"', b"\xff" * 64, b"NaN"):
         assert_refused(with_tree(data, tree), example_run)
     assert_refused(with_tree(data, b" " * (record_file.MAX_TREE_BYTES + 1)), example_run, "larger than any of ours")
-    large = make_zip(members(data) | {record_file.ARRAYS: bytes(cache_file.MAX_FILE_BYTES + 1)})
+    large = make_zip(members(data) | {record_file.ARRAYS: bytes(memory_file.MAX_FILE_BYTES + 1)})
     assert_refused(large, example_run, "larger than any of ours")
 
 
@@ -177,10 +176,10 @@ def test_a_zip_bomb_and_a_pickle_are_refused_unread(example_run: Run) -> None:
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "memory.zip"
     with path.open("wb") as file:
-        file.truncate(cache_file.MAX_FILE_BYTES + 1)
+        file.truncate(memory_file.MAX_FILE_BYTES + 1)
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
     with pytest.raises(CacheFileError, match="larger than"):
-        cache_file.read_file(path)
+        memory_file.read_file(path)
 
 
 def test_a_truncated_file_is_refused_wherever_it_ends(data: bytes, example_run: Run) -> None:
@@ -198,7 +197,7 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
         history = history.with_picture(f"photo {n}.png", picture.key, run, crops)
     events = [event for moment in history.moments for event in moment.events]
     assert any(event.replaced_born is not None for event in events), "something was evicted"
-    data = cache_file.pack(history, MODEL, settings)
+    data = memory_file.pack(history, MODEL, settings)
     imported = unpack(data, run.class_prompts, MODEL)
     assert imported.moments[:-1] == history.moments, "titles, pictures and events"
     assert columns_equal(imported, history)
@@ -232,7 +231,7 @@ def test_a_file_keeps_the_pictures_their_true_classes_and_what_left(engine: Any)
 
 def test_a_history_that_is_too_large_for_a_file_is_left_out(memory: MemoryTable, example_run: Run, monkeypatch) -> None:
     monkeypatch.setattr(record_file, "MAX_TREE_BYTES", 1)
-    data = cache_file.pack(memory, MODEL, RECOMMENDED)
+    data = memory_file.pack(memory, MODEL, RECOMMENDED)
     monkeypatch.undo()
     again = unpack(data, example_run.class_prompts, MODEL)
     assert len(again.moments) == 1
@@ -249,6 +248,6 @@ def test_a_moment_keeps_its_own_number_of_places(engine: Any) -> None:
         cache = history.cache_before("none")
         run = run_picture(engine, picture, ("cup", "crab"), settings, cache=cache)
         history = history.with_picture("black", f"key {slots}", run, None)
-    again = unpack(cache_file.pack(history, MODEL, settings), run.class_prompts, MODEL)
+    again = unpack(memory_file.pack(history, MODEL, settings), run.class_prompts, MODEL)
     assert [moment.slots for moment in again.moments] == [3, 3, 1, 1]
     assert max(again.state_at(1).count) > 1

@@ -1,4 +1,5 @@
-"""The memory as a file (:mod:`rita_demo.data.record_file`): its table, as it is in a visit.
+"""The memory as a file (:mod:`rita_demo.data.record_file`): its table, as it is in a visit. The page exports and imports it;
+scripts begin with it, and read it.
 
 An imported file is untrusted: every number is checked before it is used.
 """
@@ -24,6 +25,7 @@ MAX_FILE_BYTES = 32 << 20  # bytes of a file, and of its arrays
 MAX_LOGGED_EVENTS = 64  # views that entered at one moment, in a file
 MAX_PICTURES = 1 << 31
 MAX_TEXT = 300  # characters of a title or a name
+MAX_SHOWN = 5  # class names in a sentence
 FORMAT, FORMATS_BEFORE = "rita-demo memory 3", (b"rita-demo memory 1", b"rita-demo memory 2")
 IMPORTED_TITLE = "Imported from a file"
 
@@ -48,10 +50,12 @@ def read_file(path: Path) -> bytes:
     return record_file.read_limited(path, "any memory", MAX_FILE_BYTES)
 
 
-def unpack(data: bytes, class_prompts: ClassPrompts | None, model: str, width: int = 0) -> MemoryTable:
+def unpack(
+    data: bytes, class_prompts: ClassPrompts | None = None, model: str | None = None, width: int | None = None
+) -> MemoryTable:
     """A memory from a file, checked against the model and the classes in use; its latest moment is the exported one. Without
-    ``class_prompts`` the class names are the file's own, of a model whose features have this ``width``. Raises FileError: one
-    sentence on the first thing that is wrong."""
+    ``class_prompts`` the class names are the file's own, of a model whose features have this ``width``; without ``model`` it
+    is only read, and that is the file's own too. Raises FileError: one sentence on the first thing that is wrong."""
     packed = data.startswith(b"PK")
     start = record_file.read_member(data, record_file.TREE, record_file.MAX_TREE_BYTES, "memory") if packed else data
     if any(one in start[: record_file.MB] for one in FORMATS_BEFORE):
@@ -61,6 +65,7 @@ def unpack(data: bytes, class_prompts: ClassPrompts | None, model: str, width: i
     table: MemoryTable = file.get("memory")
     require(isinstance(table, MemoryTable), "This file is not a memory of this page.")
     theirs = str(file.get("model"))
+    model = theirs if model is None else model
     other = f"This memory belongs to another model ({theirs[:60]}); in use is {model}."
     require(theirs == model, other, "Choose that model first, then run a picture.")
     if class_prompts is None:
@@ -69,9 +74,9 @@ def unpack(data: bytes, class_prompts: ClassPrompts | None, model: str, width: i
         require(own, "This memory was changed: it belongs to other class names than it says.")
     else:
         same = (table.names, table.key) == (class_prompts.names, class_prompts.key)
-        require(same, "This memory belongs to other class names than those in use.")
+        require(same, _differing_names(table.names, class_prompts.names), "Ask about the memory's own class names.")
         width = class_prompts.features.shape[-1]
-    _check(table, width)
+    _check(table, (table.feature.shape or (0,))[-1] if width is None else width)
     short: dict[str, Any] = {
         name: tuple(one[:MAX_TEXT] for one in getattr(table, name)) for name in ("picture", "truth", "file")
     }
@@ -79,6 +84,18 @@ def unpack(data: bytes, class_prompts: ClassPrompts | None, model: str, width: i
         replace(one, title=one.title[:MAX_TEXT], picture_key=one.picture_key[:MAX_TEXT]) for one in table.moments
     )
     return replace(table, origin="", **short).with_moments(moments[-MAX_MOMENTS:])
+
+
+def _differing_names(theirs: tuple[str, ...], used: tuple[str, ...]) -> str:
+    """Which class names differ, the first few of each side."""
+    sides = {"only the memory has": set(theirs) - set(used), "only those in use": set(used) - set(theirs)}
+    said = [
+        f"{side} {', '.join(name[:MAX_TEXT] for name in sorted(names)[:MAX_SHOWN])}{' ...' * (len(names) > MAX_SHOWN)}"
+        for side, names in sides.items()
+        if names
+    ]
+    differ = "; ".join(said) or "they are in another order"
+    return f"This memory belongs to other class names than those in use: {differ}."
 
 
 def _check(table: MemoryTable, width: int) -> None:
