@@ -1,5 +1,6 @@
 """Tables of measurements read back as they were written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest

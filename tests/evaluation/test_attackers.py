@@ -49,7 +49,7 @@ def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: P
     assert left
     assert all(row["linf"] == 0 and not row["right"] for row in left)
     text = overview(out)
-    assert f"Already wrong, so left untouched: {len(left)} of 3 pictures." in text
+    assert f"already wrong, so left untouched: {len(left)} of 3 pictures." in text
     assert ",autoattack,16,100,off," in as_csv(cells(out))
 
 

@@ -54,9 +54,9 @@ def test_rows_and_columns_are_chosen_in_their_order_and_what_is_not_measured_is_
     ((head, *rows),) = markdown_tables(chosen.markdown())
     assert [row[0] for row in rows] == ["RITA (memory kept)", "CLIP (1 view)"]
     assert all("PGD" in name for name in head[1:])
-    with pytest.raises(SettingError, match="No cell of the method 'ensembel' was measured. Did you mean ensemble"):
+    with pytest.raises(SettingError, match=r"No cell of the method 'ensembel' was measured\. Did you mean ensemble"):
         select(found, ("ensembel",), (), ("stream",))
-    with pytest.raises(SettingError, match="attack 'fgsm' was measured. There is none, pgd"):
+    with pytest.raises(SettingError, match=r"attack 'fgsm' was measured\. There is none, pgd"):
         select(found, (), ("fgsm",), ("stream",))
 
 
