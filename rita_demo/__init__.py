@@ -18,10 +18,11 @@ ADDED_BY += ["rita_demo.attacks.registry", "rita_demo.defences.registry"]
 
 if TYPE_CHECKING:
     from rita_demo.engine.engine import Engine
+    from rita_demo.evaluation.report.cells import load_runs
     from rita_demo.evaluation.report.only_right import only_right
-    from rita_demo.evaluation.report.results import load_runs
     from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
+    from rita_demo.scripting.judge import judge
     from rita_demo.scripting.run import run
     from rita_demo.scripting.run_result import RunResult
     from rita_demo.scripting.smallest_budget import smallest_budget
@@ -32,7 +33,8 @@ else:
         "Engine": "engine.engine",
         "RunResult": "scripting.run_result",
         "evaluate": "scripting.evaluate",
-        "load_runs": "evaluation.report.results",
+        "judge": "scripting.judge",
+        "load_runs": "evaluation.report.cells",
         "only_right": "evaluation.report.only_right",
         "own_model": "vlm.own_model",
         "run": "scripting.run",
@@ -53,6 +55,7 @@ __all__ = [
     "Engine",
     "RunResult",
     "evaluate",
+    "judge",
     "load_runs",
     "only_right",
     "own_model",

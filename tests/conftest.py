@@ -80,6 +80,7 @@ def add_setting() -> Iterator[Callable[..., str]]:
     def add(group: str, **more: Any) -> str:
         given = {"kind": "float", "default": 0.1, "low": 0, "high": 1, "stored_name": "margin"} | more
         names.append(settings.register("later", Setting("margin", label="Margin", help="Cut.", group=group, **given)))
+        settings._OWN.discard(names[-1])  # as if it were shared
         return names[-1]
 
     yield add

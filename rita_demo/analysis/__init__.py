@@ -16,6 +16,7 @@ from rita_demo.analysis.feature_cloud import (
 )
 from rita_demo.analysis.masking_signs import JudgedCell, masking_sentence, masking_signs
 from rita_demo.analysis.measured import (
+    ABLATIONS,
     COMPONENTS,
     CorrectCount,
     attacker_table,

@@ -17,6 +17,17 @@ from rita_demo.settings import RECOMMENDED
 PROTOCOL_ORDER = ("stream", "off", "reset")  # of two measurements the first is shown
 BY_DATASET = attrgetter("cell.dataset", "cell.split")
 BY_DATASET_AND_BACKBONE = attrgetter("cell.dataset", "cell.split", "cell.backbone")
+#: Settings of the ablations -> the values that are measured.
+ABLATIONS: dict[str, tuple[float, ...]] = {
+    "transported_mass": (0.1, 0.25, 0.5, 0.75, 1.0),
+    "step_back": (0.0, 0.2, 0.4, 0.8),
+    "entropy_weight": (0.001, 0.01, 0.1, 1.0),
+    "cache_weight": (0.0, 0.1, 0.5, 1.0),
+    "slots": (1, 3, 8, 16),
+    "views": (32, 64, 96),
+    "prompts": (4, 8, 16, 32),
+    "tuning_steps": (0, 1, 2, 4),
+}
 MATCHED_FIELDS = ("dataset", "backbone", "method", "attack", "budget", "steps", "protocol", "split", "seeds")
 
 

@@ -5,12 +5,13 @@ loop is a name from :mod:`rita_demo.attacks.loop.components` or a function of th
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from rita_demo.attacks.loop.components import COMPONENTS, Goal, Projection, Start, Step, StepWithState
 from rita_demo.attacks.loop.request import AttackLoop, Logits, SampledLogits
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import Settings
+from rita_demo.settings import Settings, shared_in_groups
+from rita_demo.settings.declared import Declared, DeclaredParams
 from rita_demo.settings.setting import Setting
 
 Differentiated = Literal["model", "crops", "defence"]
@@ -42,8 +43,9 @@ class WithSettings:
         return {one.name: one.stored_name or f"{self.name}.{one.name}" for one in self.settings}
 
     def param_values(self, settings: Settings) -> dict[str, JsonValue]:
-        """Short names and values of its own settings."""
-        return {short: getattr(settings, name) for short, name in self.param_names.items()}
+        """Short names and values of its own settings; asking for another raises SettingError."""
+        owner = f"the {type(self).__name__.lower()} {self.name!r}"
+        return DeclaredParams(owner, {short: getattr(settings, name) for short, name in self.param_names.items()})
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,18 @@ class Attack(WithSettings):
 
     def differentiated(self, settings: Settings) -> Differentiated:
         """What the attacker differentiates with these settings."""
-        return self.differentiates(settings) if callable(self.differentiates) else self.differentiates
+        return (
+            self.differentiates(self._declared(settings, "model"))
+            if callable(self.differentiates)
+            else self.differentiates
+        )
+
+    def _declared(self, settings: Settings, through: Differentiated) -> Any:
+        """The settings that it declares: those of all attacks, and its own; those of views where it draws some."""
+        groups = ("attack",) if through == "model" else ("attack", "views")
+        return Declared(
+            settings, {*shared_in_groups(*groups), *self.setting_names}, f"the attack {self.name!r}", "settings"
+        )
 
     def sentence_for(self, target: str | None) -> str:
         """The sentence of an attack towards the class ``target``; None: away from the label."""
@@ -175,7 +188,7 @@ class Attack(WithSettings):
             f"Attacked: {victim}; {goal}." if victim else "Attacked: no model; this attack is the control.",
             f"Strength: {self._strength(settings)}, {where}.",
             self.knowledge_sentence,
-            *(self.details(settings) if self.details else ()),
+            *(self.details(self._declared(settings, self.differentiated(settings))) if self.details else ()),
             self.caveat,
         )
 

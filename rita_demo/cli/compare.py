@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.cli.terminal import Commands, add_command, check_writable, program
-from rita_demo.process.environment import data_folder
 from rita_demo.process.output_file import write_output
 from rita_demo.process.text_columns import align_columns
+from rita_demo.records.errors import refuse_gone
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.scripting.own import attack_names, defence_names
 
@@ -31,7 +31,7 @@ def add_compare(commands: Commands) -> None:
         _compare,
         "the pictures that one run has right and another has not",
         "compare runs/dtd --method rita,clip --attack pgd --budget 4 --protocol stream,off",
-        "compare runs/before runs/after --method rita --csv won.csv --out won --data-root DIR",
+        "compare runs/before runs/after --method rita --csv won.csv",
         description=about,
     )
     add = parser.add_argument
@@ -43,34 +43,28 @@ def add_compare(commands: Commands) -> None:
             f"the {name} of the runs" + " (of tables)" * (name == "settings") + "; may be repeated" * (name == "attack")
         )
         add(f"--{name}", metavar=metavar, action="append" if name == "attack" else "store", help=help)
+    add("--out", help=argparse.SUPPRESS)  # gone
     add("--csv", metavar="F", type=Path, help="write all rows here: evaluate --pictures F measures these pictures")
-    add("--out", metavar="DIR", type=Path, help="copy the pictures into a folder that --data-root opens")
-    add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets, for --out")
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from rita_demo.evaluation.picture_folder import picture_folder
-    from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare_folders, rows_of
+    from rita_demo.evaluation.report.only_right import compare_folders
 
+    refuse_gone("out of compare" if args.out else "")
     check_writable(args.csv)
     args.attack = args.attack and ",".join(dict.fromkeys(args.attack))
     chosen: dict[str, Any] = {name: _pair(name, getattr(args, name)) for name in COLUMNS if getattr(args, name)}
     found = compare_folders(args.first, args.second, chosen)
-    rows = rows_of(found)
+    rows = list(found.won.itertuples(index=False, name=None))
     if rows:
         shown = [list(map(_text, row)) for row in rows[:MAX_SHOWN]]
-        print("\n".join(align_columns([list(TABLE_COLUMNS), *shown])))
+        print("\n".join(align_columns([list(found.won), *shown])))
     if len(rows) > MAX_SHOWN:
         print(f"and {len(rows) - MAX_SHOWN} more; --csv writes all.")
     print(found.sentence)
     if args.csv:
-        write_output(args.csv, csv_bytes([TABLE_COLUMNS, *rows]))
+        write_output(args.csv, csv_bytes([list(found.won), *rows]))
         print(f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ...")
-    if args.out:
-        folder = picture_folder(found.chosen, args.data_root or data_folder())
-        folder.write(args.out)
-        said = f"{folder.count} pictures are in {args.out}; README.txt there says how to measure them. {folder.fault}"
-        print(said.rstrip())
     return 0
 
 

@@ -74,6 +74,8 @@ def add_evaluate(commands: Commands) -> None:
     add("--allow-partial", action="store_true", help=help)
     help = "where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
     help += "that is started here)"
+    help = "begin every kept memory with one that the page exported"
+    add("--memory", metavar="FILE", type=Path, help=help)
     add("--executor", choices=EXECUTORS, default="local", help=help)
     add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
 
@@ -94,7 +96,7 @@ def request_of(args: argparse.Namespace) -> Request:
         "assignments": args.assignments,
         "sweeps": args.sweep,
     }
-    same = ("split", "out", "limit", "allow_partial", "backbone")
+    same = ("split", "out", "limit", "allow_partial", "backbone", "memory")
     return parse_request(
         *(args.dataset, methods, args.seeds, asked),
         data_root=args.data_root or data_folder(),
@@ -115,7 +117,6 @@ def _evaluate(args: argparse.Namespace) -> int:
         args.usage_error("Methods and attacks of a file need --executor local.")
     from rita_demo.evaluation.planned_cells import dataset_defaults
     from rita_demo.evaluation.run import evaluate
-    from rita_demo.evaluation.store.failed import failure_lines
 
     for name in request.datasets:
         if own := dataset_defaults(request, name):
@@ -126,10 +127,12 @@ def _evaluate(args: argparse.Namespace) -> int:
     finally:
         print_progress("")
     print(f"{done.cells} cells, {done.rows} rows, {done.new_rows} of them new, in {done.seconds:.0f} s.")
+    if done.meanwhile:
+        print(f"Another process wrote {done.meanwhile} of these rows meanwhile; they are the same.")
     if done.square:
         print(f"Attacked: {done.square}.")
     print(f"The results are in {request.out}. Next: {program()} tables {shlex.quote(str(request.out))}")
-    for line in failure_lines(done.failures):
+    for line in done.failures:
         print_warning(line)
     return 1 if done.failures else 0
 

@@ -48,6 +48,8 @@ def add_explain(commands: Commands) -> None:
     text = f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)}; or FILE.py:NAME, your own (default: {names})"
     add("--methods", metavar="M[,M]", default=names, help=text)
     options.add_defence(parser)
+    text = "begin with a memory that the page exported, of the same class names and model (default: an empty one)"
+    add("--memory", metavar="FILE", type=Path, help=text)
     options.add_settings(parser)
     add("--json", metavar="F", type=Path, help="write the answers as JSON")
     add("--arrays", metavar="F", type=Path, help="write the arrays as safetensors")
@@ -78,7 +80,7 @@ def _explain(args: argparse.Namespace) -> int:
     from rita_demo.pipeline.export import arrays_file, json_bytes, to_json
     from rita_demo.scripting import explain as scripting
 
-    engine, run = scripting.explain(request, args.backbone, lambda now: print_progress(now.sentence))
+    engine, run = scripting.explain(request, args.backbone, lambda now: print_progress(now.sentence), args.memory)
     print_progress("")
     if args.json:
         write_output(args.json, json_bytes(to_json(run)) + b"\n")

@@ -9,46 +9,63 @@ from rita_demo.settings import SETTINGS
 
 
 def add_tables(commands: Commands) -> None:
-    about = "Tables from what evaluate has stored. markdown and latex end with the paper's own tables, measured cells "
-    about += "beside printed ones. In csv, n counts different pictures: the interval is theirs, the accuracy is the "
-    about += "mean over all seeds."
-    title, examples = "tables from what evaluate has stored", ("tables runs/dtd", "tables runs/dtd --format latex")
+    about = "Tables from what evaluate has stored. In csv, n counts different pictures: the interval is theirs, the "
+    about += "accuracy is the mean over all seeds. --paper prints one table: methods x (dataset, attack)."
+    title = "tables from what evaluate has stored"
+    examples = ("tables runs/dtd", "tables runs --paper --methods clip,rita --protocol stream --format latex")
     add = add_command(commands, "tables", _tables, title, *examples, description=about).add_argument
     add(
         "runs", metavar="RUNS", type=Path, nargs="+", help="folders that evaluate wrote to, or a folder of such folders"
     )
     help = "the memories in markdown and latex: off, reset, stream (default: off,stream)"
-    add("--protocols", metavar="P[,P]", default="off,stream", help=help)
+    add("--protocols", "--protocol", metavar="P[,P]", default="off,stream", help=help)
     help = "points: JSON with every setting that matters, as the page's ablations read it"
     add("--format", choices=("markdown", "csv", "latex", "points"), default="markdown", dest="form", help=help)
+    help = "one table with intervals, the best of each column in bold, the threat models below it; latex is always this one"
+    add("--paper", action="store_true", help=help)
+    add("--methods", metavar="M[,M]", default="", help="the rows of --paper, in this order (default: all)")
+    help = "the columns of --paper, as the other tables name them: pgd, adaptive:rita (default: all)"
+    add("--attacks", metavar="A[,A]", default="", help=help)
 
 
 def _tables(args: argparse.Namespace) -> int:
+    from rita_demo.evaluation import rows as stored
     from rita_demo.evaluation.pictures import split_note
-    from rita_demo.evaluation.report.render import FORMATS
-    from rita_demo.evaluation.report.results import ablation_points, result_rows, to_json
+    from rita_demo.evaluation.report import cells, paired, paper_table, tables
     from rita_demo.evaluation.request import listed
-    from rita_demo.evaluation.store.failed import cell_folders, failure_lines, failures
 
     try:
-        wanted = {SETTINGS["protocol"].parse(word) for word in listed(args.protocols)}
+        wanted = [SETTINGS["protocol"].parse(word) for word in listed(args.protocols)]
     except SettingError as error:
         args.usage_error(str(error))  # prints and exits with 2
-    if args.form == "points":
-        points = ablation_points(*args.runs)
-        places = [(point.cell.dataset, point.cell.split) for point in points]
-        print(to_json(points), end="")
+    paper = args.paper or args.form == "latex"
+    if args.paper and args.form == "points":
+        args.usage_error("--paper is written as markdown, latex or csv.")
+    if not paper and (args.methods or args.attacks):
+        args.usage_error("--methods and --attacks choose the rows and columns of --paper.")
+    rows, measured = stored.read(*args.runs), stored.measurements(*args.runs)
+    table = cells.summarise(rows, measured)
+    if paper:
+        try:
+            table = paper_table.select(table, listed(args.methods), listed(args.attacks), wanted)
+        except SettingError as error:
+            args.usage_error(str(error))
+        print(paper_table.FORMATS[args.form](paper_table.PaperTable(table)), end="")
+    elif args.form == "points":
+        print(cells.to_json(cells.points_of(table)), end="")
+    elif args.form == "csv":
+        print(cells.as_csv(table), end="")
     else:
-        measured = result_rows(*args.runs)
-        rows = [row for row in measured if args.form == "csv" or row.protocol in wanted] or measured
-        if left := len(measured) - len(rows):
-            also = ",".join(dict.fromkeys(row.protocol for row in measured))
-            print_warning(f"{left} of {len(measured)} measured cells are not shown: --protocols {also} shows them.")
-        places = [(row.dataset, row.split) for row in rows]
-        print(FORMATS[args.form](rows), end="")
+        table = paired.against_references(table, rows)
+        shown = table[table["protocol"].isin(wanted)]
+        shown = table if shown.empty else shown
+        if left := len(table) - len(shown):
+            also = ",".join(dict.fromkeys(table["protocol"]))
+            print_warning(f"{left} of {len(table)} measured cells are not shown: --protocols {also} shows them.")
+        print(tables.as_markdown(shown), end="")
     if args.form in ("points", "csv"):  # the others have the sentence in the table
-        for name, split in dict.fromkeys(places):
+        for name, split in table[["dataset", "split"]].drop_duplicates().itertuples(index=False):
             print_warning(f"{name} ({split}): {note}" if (note := split_note(name, split)) else "")
-    for line in failure_lines(failures(cell_folders(*args.runs))):
+    for line in cells.failure_lines(rows, measured):
         print_warning(line)
     return 0

@@ -9,7 +9,8 @@ from rita_demo.attacks.contract import WithSettings
 from rita_demo.process.lazy import LazyModule, Tensor
 from rita_demo.records import CacheState, Trace, Verdict
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import Settings
+from rita_demo.settings import Settings, shared_in_groups
+from rita_demo.settings.declared import Declared, whole
 from rita_demo.settings.setting import Setting
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class DefenceInput:
     ``each_description`` (K, S, D) the descriptions one by one, unit length, zeros where a class has fewer; ``context``
     (1, L, E) the token embeddings of "a photo of a"; ``encode_prompts`` turns contexts (1, L, E) into prompts (K, 1, D)
     and is differentiable; ``temperature`` = 1 / CLIP's logit scale. ``params``: the values of the defence's own
-    settings. ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
+    settings. ``settings``: those that it declares; reading another raises. ``decide``: RITA's decision (numpy arrays) under the given settings, for a defence with ``uses_decision``.
     ``draw_views``: a number n -> the first n views (n, 3, S, S) in [0, 1], without AugMix; ``encode_images``: such
     pixels -> unit features (n, D), differentiable; both for a defence with ``reads_pixels``. ``seed``: of its own
     random draws; an attacker, who does not know it, has another one in every step. ``memory``: for a defence with
@@ -170,6 +171,10 @@ class Defence(WithSettings):
         """Names of the settings outside :attr:`groups` that matter under ``settings``."""
         return self.setting_names - self.ignored_settings(settings)
 
+    def declared_settings(self, settings: Settings) -> frozenset[str]:
+        """Names of all settings that the answer to the same picture may depend on under ``settings``; it can read no other."""
+        return self.used_settings(settings).union(shared_in_groups(*(self.groups - {"attack"})))
+
     def run(self, inputs: DefenceInput) -> Verdict | None:
         """The answer, from what the defence sees and with its own settings."""
         return self.answer(self._own_inputs(inputs))
@@ -184,7 +189,15 @@ class Defence(WithSettings):
         settings = inputs.settings.replace(**self.setting_changes)
         params, n = self.param_values(settings), 1 if self.sees == "picture" else len(inputs.views)
         views, area_fraction = inputs.views[:n], inputs.area_fraction[:n]
-        return replace(inputs, views=views, area_fraction=area_fraction, settings=settings, params=params)
+        declared: Any = Declared(settings, self.declared_settings(settings), f"the defence {self.name!r}", "uses")
+        return replace(
+            inputs,
+            views=views,
+            area_fraction=area_fraction,
+            settings=declared,
+            params=params,
+            decide=lambda chosen: inputs.decide(whole(chosen)),
+        )
 
 
 def answer_of(logits: Callable[[DefenceInput], Tensor]) -> Callable[[DefenceInput], Verdict]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from rita_demo.data.datasets import (
@@ -53,20 +53,18 @@ SHIPPED_SUFFIXES = (".png", ".jpg")  # of the pictures that come with the progra
 class DatasetItem:
     """One picture; ``id`` identifies it on every machine, ``label`` is the index of its class name.
 
-    Its source is a file at ``path``, or the file's bytes as ``data``. ``size`` in bytes detects a file that was replaced
-    under the same name (0 for one that comes with the program, which is not).
+    Its source is a file at ``path``, or the file's bytes as ``data``.
     """
 
     id: str
     label: int
-    size: int
     path: Path | None = None
     data: bytes | None = None
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """Id and size: under which the picture's artifacts are stored."""
-        return self.id, self.size
+    @cached_property
+    def content(self) -> str:
+        """SHA-256 of the file: another picture under the same name is measured anew. Raises PictureError: it cannot be read."""
+        return hashlib.sha256(self.data or b"" if self.path is None else file_bytes(self.path)).hexdigest()
 
     def with_data(self) -> DatasetItem:
         """The item with its file as ``data``, for a machine that does not have the file.
@@ -145,6 +143,12 @@ class PictureSet:
         if order == "classes":
             mixed.sort(key=lambda item: _hashed_seed("class order", seed, self.names[item.label]))
         return tuple(mixed)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the pictures by name and content; in which order they arrive follows from it, the seed and the order."""
+        lines = sorted(f"{item.id}\x1f{item.content}\n" for item in self.items)
+        return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
     def attacked(self, seed: int, share: int) -> frozenset[str]:
         """The ids of the pictures that arrive attacked in a run with ``seed``: ``share`` percent of them, rounded, and
@@ -291,7 +295,7 @@ def own_pictures(
             raise DataError(f"Picture {number}: {error.message}", error.hint) from error
         index = label_index(names, pair[1], f"label of picture {number}")
         key = picture_of(pixels).key
-        items.append(DatasetItem(f"{number:06d}-{key}", index, pixels.nbytes, data=png_bytes(pixels)))
+        items.append(DatasetItem(f"{number:06d}-{key}", index, data=png_bytes(pixels)))
     if not items:
         raise DataError("The dataset has no pictures.", "Pass (picture, label) pairs.")
     present = len({item.label for item in items})
@@ -323,17 +327,8 @@ def _split_set(
             f"dataset {base + PRESENT_SUFFIX} to use these {len(present)} alone.",
         )
     label = {name: index for index, name in enumerate(names)}
-    size = (lambda _: 0) if is_shipped(base) else _size
-    chosen = [DatasetItem(picture_id(base, root, path), label[name], size(path), path) for path, _, name in items]
+    chosen = [DatasetItem(picture_id(base, root, path), label[name], path) for path, _, name in items]
     return names, chosen, len(present), missing
-
-
-def _size(path: Path) -> int:
-    """In bytes; 0 for a link that leads nowhere."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def spread_over_classes(

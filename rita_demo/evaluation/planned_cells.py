@@ -1,7 +1,7 @@
-"""The cells of a request, and the keys under which cells and artifacts are stored.
+"""The cells of a request, and everything that their numbers depend on.
 
-A cell is a method on the pictures of a dataset under one attack, cache protocol, settings and seed. Settings that a
-method does not depend on are set to their defaults first: a sweep over the cache weight does not measure CLIP again,
+A cell is a method on the pictures of a dataset under one attack, cache protocol, settings and seed. What it depends on
+follows from the settings that its method and its attack declare: a sweep over the cache weight does not measure CLIP again,
 and a clean picture is the same at every budget.
 """
 
@@ -11,27 +11,24 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rita_demo.attacks import ATTACKS, differentiated, get_attack
-from rita_demo.attacks.adaptive import AGAINST, EACH, attack_text, attacked_defence
+from rita_demo.attacks import differentiated, get_attack
+from rita_demo.attacks.adaptive import AGAINST, EACH, attacked_defence
 from rita_demo.data.datasets import paper_settings
 from rita_demo.data.descriptions import BUILT_IN_MEAN, descriptions_for, with_used_descriptions
 from rita_demo.data.vocabularies import index_of, resolve_hand_prompt
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
-from rita_demo.evaluation.store.files import digest
+from rita_demo.evaluation.rows import FORMAT, digest, text_of
 from rita_demo.records import BackboneInfo
 from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups
+from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups, shared_in_groups
 
-FORMAT = 2  # increased when stored numbers change their meaning
 COLUMNS = ("attack", "budget", "steps", "protocol")  # of the tables; not part of the hash of the settings
 TuningKey = tuple[Hashable, ...]  # of :func:`tuning_key`
-#: Settings of the attack's group that its pixels depend on in a way of their own; on any other one they always do.
-OF_PIXELS = frozenset(
-    {"attack", "budget", "steps", "attack_seed", "attack_views", "adversarial_roundtrip", "square", "hand_prompt"}
-)
+#: Settings that are columns of their own in the key of a measurement.
+IN_KEY = frozenset({*COLUMNS, "square", "descriptions", *SEEDS, AGAINST})
 #: Settings of views that an attack through crops does not use; ``adaptive`` judges its pictures on as many ``views`` as the
 #: defence has.
 NOT_OF_CROPS = frozenset({"views", "view_seed", "views_augmix"})
@@ -74,13 +71,6 @@ class Cell:
         requested = self.requested.replace(attack="none")
         settings = canonical_settings(self.method, requested, self.fixed_seeds)
         return replace(self, requested=requested, settings=settings, traffic=DEFAULT_TRAFFIC, target="")
-
-    @property
-    def attack_label(self) -> str:
-        """The attack as the tables name it: ``pgd``; targeted ``pgd@next``; on half of the pictures ``pgd:50``."""
-        share = self.traffic.share
-        target = f"@{self.target}" if self.target else ""
-        return attack_text(self.requested) + target + (f":{share}" if share != 100 else "")
 
     def target_index(self, label: int, names: Sequence[str]) -> int | None:
         """Index in ``names`` of the class that the attack on a picture of class ``label`` moves towards, if any."""
@@ -164,39 +154,57 @@ def canonical_settings(method: str, requested: Settings, fixed_seeds: frozenset[
     """The settings as the method changes them; those that it does not depend on have their defaults."""
     row, attack = DEFENCES[method], get_attack(requested.attack)
     requested = requested.replace(**row.setting_changes)
-    through = differentiated(requested)
-    used = set(row.used_settings(requested))
-    if requested.attack == "adaptive":
-        used |= {*attack.setting_names, *DEFENCES[attacked_defence(requested)].setting_names}
-    groups = row.groups | (DEFENCE_GROUPS if through == "defence" else frozenset())
-    irrelevant = SETTINGS.keys() - {*in_groups(*groups), *used}
-    if requested.tuning_steps == 0 or requested.tuning_loss == "none":
-        irrelevant |= {"tuning_rate", "subset_size"}
-    if not attack.queries_clip and "hand_prompt" not in used:
-        irrelevant.add("hand_prompt")
-    irrelevant |= set(SEEDS) - fixed_seeds
-    if not attack.stochastic:
-        irrelevant.add("attack_seed")
-    if not attack.iterative or attack.steps_setting != "steps":
-        irrelevant.add("steps")
-    if through != "model":
-        irrelevant -= _shared("views") - NOT_OF_CROPS
-        attacked = getattr(requested, AGAINST) if requested.attack == "adaptive" else EACH
-        if attacked != EACH and "views" in DEFENCES[attacked].groups:
-            irrelevant.discard("views")
-    else:
-        irrelevant.add("attack_views")
-    irrelevant |= {name for other in ATTACKS.values() if other is not attack for name in other.setting_names}
-    if not row.uses_cache or requested.protocol == "off":
-        irrelevant |= set(in_groups("cache")) - {"cache_text", "protocol"}
-    changes: dict[str, JsonValue] = {name: SETTINGS[name].default for name in irrelevant}
-    if not attack.bounded:
+    depends = _depends_on(method, requested, fixed_seeds)
+    changes: dict[str, JsonValue] = {name: one.default for name, one in SETTINGS.items() if name not in depends}
+    if not attack.bounded or requested.attack == "none":
         changes["budget"] = 0
     if requested.attack == "none":
-        changes |= {"budget": 0, "adversarial_roundtrip": SETTINGS["adversarial_roundtrip"].default}
+        changes["adversarial_roundtrip"] = SETTINGS["adversarial_roundtrip"].default
     if not row.uses_cache:
         changes["protocol"] = "off"
     return requested.replace(**changes)
+
+
+def _depends_on(method: str, requested: Settings, fixed_seeds: frozenset[str]) -> set[str]:
+    """Names of the settings that the numbers of a method depend on, through its own work or through the attack."""
+    row, attack = DEFENCES[method], get_attack(requested.attack)
+    names = {*shared_in_groups("attack"), *attack.setting_names}
+    names |= {*row.declared_settings(requested), *_of_attack(requested)}
+    if not attack.queries_clip and "hand_prompt" not in {*row.used_settings(requested), *_known_settings(requested)}:
+        names.discard("hand_prompt")
+    if attack.differentiated(requested) == "model":
+        names.discard("attack_views")
+    unused = set[str]()  # by RITA; a method that names one of them among its own uses reads it all the same
+    if requested.tuning_steps == 0 or requested.tuning_loss == "none":
+        unused |= {"tuning_rate", "subset_size"}
+    if not row.uses_cache or requested.protocol == "off":
+        unused |= set(in_groups("cache")) - {"cache_text", "protocol"}
+    names -= unused - row.setting_names
+    names -= set(SEEDS) - fixed_seeds
+    if not attack.stochastic:
+        names.discard("attack_seed")
+    if not attack.iterative or attack.steps_setting != "steps":
+        names.discard("steps")
+    return names
+
+
+def _of_attack(requested: Settings) -> set[str]:
+    """Names of the settings outside the attack's group that the attack depends on: those of crops, and those of the defence
+    that it goes through."""
+    through, names = differentiated(requested), set[str]()
+    if through != "model":
+        names |= set(shared_in_groups("views")) - NOT_OF_CROPS
+    if through == "defence":
+        names |= {*shared_in_groups(*DEFENCE_GROUPS), *_known_settings(requested)}
+    if requested.attack == "adaptive":  # its pictures are judged on as many views as the defence has
+        known = getattr(requested, AGAINST)
+        names |= {"views"} if known != EACH and "views" in DEFENCES[known].groups else set()
+    return names
+
+
+def _known_settings(requested: Settings) -> frozenset[str]:
+    """Names of the settings of its own that a defence has whom the attacker knows."""
+    return DEFENCES[attacked_defence(requested)].setting_names if requested.attack == "adaptive" else frozenset()
 
 
 def non_default(cell: Cell, names: Sequence[str]) -> dict[str, JsonValue]:
@@ -210,42 +218,67 @@ def non_default(cell: Cell, names: Sequence[str]) -> dict[str, JsonValue]:
     return differs | target | cell.traffic.non_default()
 
 
-def settings_by_part(
-    cell: Cell, names: Sequence[str]
-) -> tuple[dict[str, JsonValue], dict[str, JsonValue], dict[str, JsonValue]]:
-    """:func:`non_default` in three parts: what acts without the attack too, which is the method's; what is a setting of
-    attacks alone and is not in the attack's label or its number of steps; and settings of other groups that act in this
-    attack and not in this method (``view_scale`` of an attack through crops on CLIP)."""
-    differs = non_default(cell, names)
-    unattacked = replace(cell.clean, traffic=replace(cell.traffic, share=100))
-    own = non_default(unattacked, names)
-    elsewhere = {"target", "attacked_share", get_attack(cell.requested.attack).steps_setting}
-    rest = {name: value for name, value in differs.items() if name not in own and name not in elsewhere}
-    of_attack = {name: value for name, value in rest.items() if is_of_attacks(name)}
-    also = {name: value for name, value in rest.items() if name not in of_attack}
-    if cell.requested.attack == "adaptive":  # the hash has those of every defence that it could be made against
-        known = DEFENCES[attacked_defence(cell.attack_settings)]
-        acting = {*in_groups(*known.groups, "views"), *known.used_settings(cell.attack_settings)}
-        also = {name: value for name, value in also.items() if name in acting}
-    return own, of_attack, also
+def key_of(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str = "") -> dict[str, Any]:
+    """Everything that the numbers of a cell depend on beside the picture: the columns of
+    :data:`rita_demo.evaluation.rows.KEY`. ``memory``: the digest of the one that a stream begins with."""
+    settings, attack, traffic = cell.settings, get_attack(cell.requested.attack), cell.traffic
+    depends = _depends_on(cell.method, settings, cell.fixed_seeds)
+    own = DEFENCES[cell.method].declared_settings(settings)
+    given = {name: getattr(settings, name) for name in sorted(cell.fixed_seeds & depends)}
+    stream = ""
+    if settings.protocol == "stream" or traffic.share != 100:  # which ones are attacked depends on all pictures
+        stream = picture_set.digest + memory * (settings.protocol == "stream")
+    code = {"method": DEFENCES[cell.method].digest} | (_attack_code(cell) if attack.name != "none" else {})
+    code = {name: value for name, value in code.items() if value}
+    return {
+        "format": FORMAT,
+        "dataset": picture_set.dataset,
+        "split": picture_set.split,
+        "backbone": model.name,
+        "weights": model.weights,
+        "class_names": text_of(list(picture_set.names)),
+        "descriptions": _description_content(cell, picture_set) if "descriptions" in depends else "",
+        "method": cell.method,
+        "method_settings": _values(settings, sorted((own & depends) - IN_KEY)),
+        "attack": attack.name,
+        "against": getattr(cell.requested, AGAINST) if attack.name == "adaptive" else "",
+        "attack_settings": attack_settings(cell),
+        "budget": settings.budget,
+        "steps": cell.steps,
+        "target": cell.target,
+        "square": settings.square,
+        "protocol": settings.protocol,
+        "seed": cell.seed if cell.stochastic else -1,
+        "given_seeds": text_of(given),
+        "attacked_share": traffic.share,
+        "stream_order": traffic.order,
+        "stream": stream,
+        "own_code": text_of(code) if code else "",
+    }
 
 
-def is_of_attacks(name: str) -> bool:
-    """Whether a setting says how an attack is made, and neither what is attacked nor how CLIP is asked."""
-    return name in SETTINGS and SETTINGS[name].group == "attack" and name not in ("square", "hand_prompt")
+def attack_settings(cell: Cell) -> dict[str, JsonValue]:
+    """The settings that the attack of a cell declares, those of the defence that it knows included."""
+    attack = get_attack(cell.requested.attack)
+    if attack.name == "none":
+        return {}
+    depends = _depends_on(cell.method, cell.settings, cell.fixed_seeds)
+    names = {*shared_in_groups("attack"), *attack.setting_names, *_of_attack(cell.attack_settings)} & depends
+    if not attack.queries_clip and "hand_prompt" not in _known_settings(cell.attack_settings):
+        names.discard("hand_prompt")
+    return _values(cell.settings, sorted(names - IN_KEY))
 
 
-def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
-    """The key of a cell's views: cells with the same key have the same views of the same pixels."""
+def views_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str = "") -> str:
+    """The place of a cell's views: cells with the same one have the same views of the same pixels."""
     free = set(SEEDS) - cell.fixed_seeds
     views = _values(cell.requested, in_groups("views")) | dict.fromkeys(free.intersection(in_groups("views")), "each")
-    classes = {"classes": picture_set.names} if cell.requested.attack != "none" else {}
-    return _pixels_key(cell, picture_set, model, {"views": views} | classes)
+    return digest({"views": views, "pixels": _pixels(cell, picture_set, model, memory)})
 
 
-def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
-    """The key of a cell's attacked squares; it does not depend on the views."""
-    return _pixels_key(cell, picture_set, model, {"classes": picture_set.names})
+def attack_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str = "") -> str:
+    """The place of a cell's attacked squares; it does not depend on the views."""
+    return digest(_pixels(cell, picture_set, model, memory))
 
 
 def tuning_key(cell: Cell) -> TuningKey:
@@ -253,111 +286,64 @@ def tuning_key(cell: Cell) -> TuningKey:
     return tuple(_values(cell.settings, in_groups(*cell.settings.prompt_update_groups)).values())
 
 
-def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
-    """The key of a cell's stored tuned prompts."""
+def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str = "") -> str:
+    """The place of a cell's tuned prompts."""
     settings = tuning_key(replace(cell, settings=cell.settings.replace(descriptions="none")))
-    value = {"look": views_key(cell, picture_set, model), "knobs": settings, "names": picture_set.names}
+    value = {"views": views_key(cell, picture_set, model, memory), "settings": settings, "names": picture_set.names}
     return digest(value | {"descriptions": _description_content(cell, picture_set)})
 
 
-def settings_hash(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
-    """The column ``settings``: a hash of everything that decides a number and has no column."""
-    names = {*cell.settings.as_dict(), *DEFENCES[cell.method].param_names.values()}.difference(COLUMNS)
-    settings = _values(cell.settings, names)
-    settings["descriptions"] = _description_content(cell, picture_set)
-    value = {"format": FORMAT, "knobs": settings, "fixed": sorted(cell.fixed_seeds), "names": picture_set.names}
-    value |= _target_and_code(cell) | cell.traffic.non_default()
-    if cell.traffic.share != 100:
-        value["traffic"] = cell.traffic.as_header()
-    if code := DEFENCES[cell.method].digest:
-        value["guest_defence"] = code
-    if (code := _known_code(cell)) and code != DEFENCES[cell.method].digest:
-        value["known_defence"] = code
-    pictures = digest(sorted(item.key for item in picture_set.items))
-    return digest(value | {"pictures": pictures, "weights": model.weights})
-
-
-def cell_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> str:
-    """The key of a cell's folder."""
-    columns = {name: getattr(cell.settings, name) for name in COLUMNS} | {"steps": cell.steps}
-    value = {"columns": columns, "settings": settings_hash(cell, picture_set, model)}
-    value |= {"method": cell.method, "model": model.name, "dataset": _dataset(picture_set)}
-    return digest(value | {"split": picture_set.split, "seed": cell.seed if cell.stochastic else "any"})
-
-
-def unique_cells(cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity) -> tuple[Cell, ...]:
-    """The cells with different keys: two description files may have the same content."""
-    return tuple(same[0] for same in group_by(cells, lambda cell: cell_key(cell, picture_set, model)).values())
-
-
-def groups_by_views(cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity) -> list[list[Cell]]:
-    """The cells that share their views, so that every picture is encoded once for all of them."""
-    return list(group_by(cells, lambda cell: (views_key(cell, picture_set, model), cell.traffic)).values())
-
-
-def _shared(group: str) -> set[str]:
-    """The settings of a group that belong to no single defence or attack."""
-    own = (one.param_names.values() for known in (DEFENCES, ATTACKS) for one in known.values())
-    return set(in_groups(group)).difference(*own)
+def groups_by_views(
+    cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity, memory: str = ""
+) -> list[list[Cell]]:
+    """The different cells that share their views, so that every picture is encoded once for all of them. Two description
+    files may have the same content."""
+    different = group_by(cells, lambda cell: text_of(key_of(cell, picture_set, model, memory))).values()
+    by_views = group_by(
+        (same[0] for same in different), lambda cell: (views_key(cell, picture_set, model, memory), cell.traffic)
+    )
+    return list(by_views.values())
 
 
 def _values(settings: Settings, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-def _dataset(picture_set: PictureSet) -> str:
-    return picture_set.dataset.partition(":")[0]
-
-
-def _target_and_code(cell: Cell) -> dict[str, JsonValue]:
-    """The target, and of a plugin's attack the content of its file."""
-    attack = get_attack(cell.requested.attack)
-    parts: dict[str, JsonValue] = {"target": cell.target} if cell.target else {}
-    return parts | ({"guest": attack.digest} if attack.digest else {})
-
-
-def _known_code(cell: Cell) -> str:
-    """The content of the file of a user's own defence that the attack is made against, as a hash; else ""."""
+def _attack_code(cell: Cell) -> dict[str, str]:
+    """The content of the files of the user's own attack and of the defence that it is made against, as hashes."""
     adaptive = cell.requested.attack == "adaptive"
-    return DEFENCES[attacked_defence(cell.attack_settings)].digest if adaptive else ""
+    known = DEFENCES[attacked_defence(cell.attack_settings)].digest if adaptive else ""
+    return {"attack": get_attack(cell.requested.attack).digest, "known": known}
 
 
-def _description_content(cell: Cell, picture_set: PictureSet) -> Any:
-    """The content of the descriptions (not their file name), and whether it is one mean prompt."""
+def _description_content(cell: Cell, picture_set: PictureSet) -> str:
+    """The content of the descriptions (not their file name) as JSON, and whether it is one mean prompt; "" for none."""
     source = cell.settings.descriptions
-    content = descriptions_for(picture_set.names, source)
-    return {"mean": content} if source == BUILT_IN_MEAN and any(content) else content
+    content: Any = descriptions_for(picture_set.names, source)
+    return text_of({"mean": content} if source == BUILT_IN_MEAN else content) if any(content) else ""
 
 
-def _pixels_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity, value: dict[str, Any]) -> str:
-    """A hash of ``value`` and of what the pixels under the views depend on, beside the class names."""
-    requested = cell.requested
-    pixels = {"format": FORMAT, "model": model.name, "weights": model.weights}
-    pixels |= {"square": requested.square, "attack": requested.attack}
-    if requested.attack != "none":
-        pixels |= {"budget": cell.settings.budget, "steps": cell.steps, "roundtrip": requested.adversarial_roundtrip}
-        pixels["attack_seed"] = requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
-        pixels |= _attack_dependencies(cell, picture_set, model)
-        if get_attack(requested.attack).queries_clip:
-            pixels["hand_prompt"] = requested.hand_prompt
-        pixels |= _values(requested, _shared("attack") - OF_PIXELS) | _target_and_code(cell)
-    return digest(value | {"pixels": pixels, "dataset": _dataset(picture_set), "seed": cell.seed})
-
-
-def _attack_dependencies(cell: Cell, picture_set: PictureSet, model: ModelIdentity) -> dict[str, Any]:
-    """What an attack depends on beyond the settings that all attacks have."""
-    requested, through = cell.requested, differentiated(cell.requested)
-    own = {name: short for short, name in get_attack(requested.attack).param_names.items()}
-    parts: dict[str, Any] = {own[name]: value for name, value in _values(cell.attack_settings, own).items()}
-    if through != "model":
-        parts |= {"views": requested.attack_views} | _values(requested, _shared("views") - NOT_OF_CROPS)
-    if through == "defence":
-        defence_settings = _values(cell.settings, in_groups(*DEFENCE_GROUPS))
-        if requested.attack == "adaptive":
-            defence = DEFENCES[attacked_defence(cell.attack_settings)]
-            defence_settings |= _values(requested, defence.setting_names)
-            defence_settings |= _values(requested, {"views"} & set(in_groups(*defence.groups)))
-        memory = cell_key(cell, picture_set, model) if cell.attack_uses_cache else ""
-        code = {"code": code} if (code := _known_code(cell)) else {}
-        parts |= {"defence": defence_settings, "memory": memory} | code
-    return parts
+def _pixels(cell: Cell, picture_set: PictureSet, model: ModelIdentity, memory: str) -> dict[str, Any]:
+    """What the pixels under the views depend on."""
+    requested, attacked = cell.requested, cell.requested.attack != "none"
+    value: dict[str, Any] = {
+        "format": FORMAT,
+        "model": model.name,
+        "weights": model.weights,
+        "square": requested.square,
+    }
+    value |= {"dataset": picture_set.dataset.partition(":")[0], "seed": cell.seed, "attack": requested.attack}
+    if attacked:
+        value |= {
+            "budget": cell.settings.budget,
+            "steps": cell.steps,
+            "target": cell.target,
+            "names": picture_set.names,
+        }
+        value |= {"settings": attack_settings(cell), "code": _attack_code(cell)}
+        value["attack_seed"] = requested.attack_seed if "attack_seed" in cell.fixed_seeds else "each"
+    if attacked and differentiated(requested) == "defence":
+        value |= {"against": getattr(cell.attack_settings, AGAINST), "protocol": cell.settings.protocol}
+        value["descriptions"] = _description_content(cell, picture_set)
+        value["memory"] = key_of(cell, picture_set, model, memory) if cell.attack_uses_cache else ""
+    return value

@@ -7,9 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rita_demo.evaluation.store.cell_file import run_folders
-from rita_demo.evaluation.store.stream_runs import StreamRun, recorded_streams
+from rita_demo.data import memory_file
+from rita_demo.evaluation.rows import run_folders
 from rita_demo.evaluation.stream_trajectory import trajectory_of, view_boxes
+from rita_demo.evaluation.streams import StreamRun, recorded_streams
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import RememberedView
 from rita_demo.records.spreadsheet import csv_bytes
@@ -26,10 +27,10 @@ COLUMNS = (
 
 def stored_views(*folders: str | Path) -> pandas.DataFrame:
     """One row per view that entered RITA's memory, of every stream in the folders that ``evaluate`` wrote to (or folders of
-    such folders, as ``figures`` takes them), in order. A stream that several folders have counts once: the one with most
-    pictures. The code of an own attack or defence need not be loaded.
+    such folders, as ``figures`` takes them), in order, and of memories that the page exported, which are files. A stream
+    that several folders have counts once: the one with most pictures. The code of an own attack or defence need not be loaded.
 
-    ``stream``: the stream's title. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
+    ``stream``: the stream's title, of a file its name. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
     ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
     class that it was stored under, ``slot`` its place there, ``view`` its number among the picture's views; ``left``,
     ``top``, ``right``, ``bottom``: its box as fractions of the picture's square. ``entropy`` in nats. ``entered_at``: the
@@ -38,16 +39,19 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     the picture that took its place, ``replaced_by`` the id of that one's view. What does not apply is missing (NaN, None).
 
     Raises:
-        DataError: a folder is not a run folder, or one of its files is damaged; no folder holds a stream with a memory.
+        DemoError: a folder is not a run folder, a file is no memory, or one is damaged; no folder holds a stream with a memory.
     """
     import pandas
 
-    rows = [
-        row
-        for one in streams_of(run_folders(map(Path, folders)))
-        for views in [trajectory_of(one).insertions]
-        for row in view_rows(one.title, one.names, views, view_boxes(one, views))
-    ]
+    paths, rows = list(map(Path, folders)), list[tuple[object, ...]]()
+    for path in filter(Path.is_file, paths):
+        memory = memory_file.unpack(memory_file.read_file(path))
+        entered = memory.views()
+        boxes = {view.id: memory.box[row] for row, view in entered.items()}
+        rows += view_rows(path.name, memory.names, list(entered.values()), boxes)
+    for one in streams_of(run_folders(path for path in paths if not path.is_file())):
+        views = trajectory_of(one).insertions
+        rows += view_rows(one.title, one.names, views, view_boxes(one, views))
     if not rows:
         raise DataError(
             "There is no stream of RITA's memory in these folders.", "Measure one with evaluate --protocols stream."
@@ -58,10 +62,10 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
 
 def streams_of(folders: Iterable[Path]) -> tuple[StreamRun, ...]:
     """The streams of run folders. One that several folders have counts once: the one with most pictures. Raises DataError:
-    a header is damaged."""
-    streams: dict[str, StreamRun] = {}
+    a run folder is damaged."""
+    streams: dict[tuple[object, ...], StreamRun] = {}
     for one in chain.from_iterable(map(recorded_streams, folders)):
-        cell = one.cells["rita"].name
+        cell = tuple(one.header.key.values())
         if one.decided > (streams[cell].decided if cell in streams else 0):
             streams[cell] = one
     return tuple(streams.values())

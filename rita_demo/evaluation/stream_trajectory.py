@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from rita_demo.analysis import resultant_length
-from rita_demo.evaluation.report.comparisons import compare_paired, picture_key
-from rita_demo.evaluation.store.cell_file import Row, inserted_features
-from rita_demo.evaluation.store.stream_runs import StreamRun
+from rita_demo.evaluation.report.paired import ATTACKED, compare, merged
+from rita_demo.evaluation.rows import Row
+from rita_demo.evaluation.streams import StreamRun
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import (
     AccuracyCurve,
@@ -43,7 +43,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         names=names,
         pictures=pictures,
         label=label,
-        attacked=np.array([row["attack"] != "none" for row in rows], bool),
+        attacked=np.array([row["attacked"] for row in rows], bool),
         answers=answers,
         curves={method: accuracy_curve(given == label, given >= 0) for method, given in answers.items()},
         titles=stream_run.titles,
@@ -52,7 +52,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         purity=purity,
         mean_entropy=entropy,
         seconds=_seconds(by_method, pictures),
-        slots=int(stream_run.header.settings["slots"]),
+        slots=int(stream_run.header.facts["requested"]["slots"]),
         expected_pictures=stream_run.header.pictures,
     )
 
@@ -104,7 +104,7 @@ def _insertions(stream_run: StreamRun, rows: list[Row], label: np.ndarray) -> tu
             picture=t,
             name=rows[t]["picture"],
             truth=int(label[t]),
-            attacked=rows[t]["attack"] != "none",
+            attacked=bool(rows[t]["attacked"]),
             label=k,
             slot=slot,
             view=view,
@@ -123,8 +123,8 @@ def _insertions(stream_run: StreamRun, rows: list[Row], label: np.ndarray) -> tu
 
 def remembered_features(stream_run: StreamRun) -> np.ndarray:
     """(E, D) the features of every view that entered the cache, in order."""
-    count = sum(len(row["entered"]) for row in stream_run.rows())
-    return inserted_features(stream_run.cells["rita"], count, stream_run.header.width)
+    data = b"".join(row["entered_features"] or b"" for row in stream_run.rows())
+    return np.frombuffer(data, "<f4").reshape(-1, stream_run.header.facts["width"])
 
 
 def _answers(rows: list[Row], pictures: tuple[str, ...], index: dict[str, int]) -> np.ndarray:
@@ -140,7 +140,7 @@ def _seconds(by_method: dict[str, list[Row]], pictures: tuple[str, ...]) -> np.n
         for row in rows:
             if row["picture"] in total:
                 stages = ("attack", "views", "method") if method == "rita" else ("method",)
-                total[row["picture"]] += sum(row["seconds"][stage] for stage in stages)
+                total[row["picture"]] += sum(row[f"seconds_{stage}"] for stage in stages)
     return np.array(list(total.values()), float)
 
 
@@ -188,14 +188,16 @@ def compare_answers(one: StreamRun, t: int) -> AnswerComparison | None:
     were attacked alike; None if there are none."""
     if WITHOUT_CACHE not in one.cells:
         return None
-    first, second = one.rows()[:t], {picture_key(row): row for row in one.rows(WITHOUT_CACHE)}
-    paired = compare_paired(first, second.values())
-    if paired is None:
+    import pandas
+
+    first, second = (pandas.DataFrame(rows) for rows in (one.rows()[:t], one.rows(WITHOUT_CACHE)))
+    if first.empty or second.empty or (paired := compare(merged(first, second))) is None:
         return None
     index, different = {name: k for k, name in enumerate(one.names)}, []
-    for number, row in enumerate(first):
-        without = second.get(picture_key(row), row)
-        if row["answer"] != without["answer"]:
-            classes = (index[name] for name in (row["label"], row["answer"], without["answer"]))
-            different.append(DifferentAnswer(number, row["picture"], *classes))
+    both = first.reset_index(names="number").merge(
+        second[[*ATTACKED, "answer"]], on=ATTACKED, suffixes=("", "_without")
+    )
+    for row in both[both["answer"] != both["answer_without"]].itertuples():
+        classes = (index[name] for name in (row.label, row.answer, row.answer_without))
+        different.append(DifferentAnswer(row.number, row.picture, *classes))
     return AnswerComparison(paired.n, paired.gained, paired.lost, paired.p_value, tuple(different))

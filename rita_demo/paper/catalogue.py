@@ -1,16 +1,17 @@
-"""Every figure and table of the paper by name, and those that are drawn from measured runs."""
+"""Every figure of the paper by name, and those that are drawn from measured runs."""
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rita_demo import analysis, plots
-from rita_demo.data import paper_results
+from rita_demo.analysis import ABLATIONS
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.page.small_ablations import VALUES
-from rita_demo.evaluation.report.paper_tables import paper_tables
-from rita_demo.evaluation.report.results import ResultRow, run_times
-from rita_demo.evaluation.report.tables import Table
+from rita_demo.evaluation.report.cells import points_of, run_times
+from rita_demo.evaluation.report.paper_table import CAPTION, PaperTable
 from rita_demo.plots.figure import Figure
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, did_you_mean
@@ -18,9 +19,12 @@ from rita_demo.records.measurement import AblationPoint, AccuracyChart
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.vlm.catalogue import NOT_ZERO_SHOT
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 CLOUD, OVERVIEW, KL = "feature-cloud", "method-overview", "kl-to-one-hot"
 STEPS, BACKBONES, TIMES = "budget-by-steps", "backbones", "run-time"
-ABLATION, TABLE = "ablation-", "table-"
+ABLATION, TABLE = "ablation-", "accuracies"
 #: Not the paper's: what became of the memory in the measured streams.
 STREAM_FIGURES = ("stream-accuracy", "memory-purity", "memory-entropy", "memory-timeline")
 MEMORY_TABLE = "memory-streams"
@@ -30,10 +34,10 @@ INTERVALS = "Bars: Wilson's 95 % intervals."
 
 @dataclass(frozen=True)
 class Item:
-    """A figure, or a table of one part per attack and model; with neither, nothing was measured for it.
+    """A figure or a table; with neither, nothing was measured for it.
 
-    ``text``: what a figure shows and its settings, the titles of a table, or what to measure. ``height`` of a figure in
-    pixels on the page, ``narrow_height`` in a column.
+    ``text``: what a figure shows and its settings, the title of a table, or what to measure. ``height`` of a figure in
+    pixels on the page, ``narrow_height`` in a column. ``files``: ending -> content, of a table.
     """
 
     name: str
@@ -41,29 +45,25 @@ class Item:
     figure: Figure | None = None
     height: int = 420
     narrow_height: int = 420
-    parts: tuple[Table, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
 
 
 def names() -> tuple[str, ...]:
-    """The names of the paper's figures and tables, figures first."""
-    tables = dict.fromkeys(cell.table for cell in paper_results.paper_results())
-    return (CLOUD, OVERVIEW, KL, STEPS, BACKBONES, TIMES, *map(ablation_name, VALUES), *map(table_name, tables))
-
-
-def table_name(table: str) -> str:
-    """The name of a printed table, such as ``table-budget-4``."""
-    return TABLE + _slug(table)
+    """The names of the paper's figures, and of the table."""
+    return (CLOUD, OVERVIEW, KL, STEPS, BACKBONES, TIMES, *map(ablation_name, ABLATIONS), TABLE)
 
 
 def ablation_name(setting: str) -> str:
     """The name of the figure of RITA by one setting, such as ``ablation-cache-weight``."""
-    return ABLATION + _slug(setting)
+    return ABLATION + slug(setting)
 
 
 def checked(wanted: Iterable[str]) -> tuple[str, ...]:
     """The names. Raises DataError: one of them is neither of :func:`names` nor of ``OF_STREAMS``."""
     known, found = (*names(), *OF_STREAMS), tuple(name.strip() for name in wanted)
     for name in found:
+        if name.startswith("table-"):
+            raise DataError(f"{name[:60]} is a table of the paper.", "reproduce --table measures and compares it.")
         if name not in known:
             raise DataError(
                 f"There is no figure or table {name[:60]!r}.", did_you_mean(name, known) or ", ".join(known)
@@ -71,22 +71,17 @@ def checked(wanted: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def measured_items(rows: Sequence[ResultRow], points: Sequence[AblationPoint]) -> Iterator[Item]:
-    """The steps by budget, the backbones, the run times, the ablations, and every printed table."""
+def measured_items(table: DataFrame) -> Iterator[Item]:
+    """The steps by budget, the backbones, the run times, the ablations, and the table of all accuracies."""
+    points = points_of(table)
     steps, backbones = analysis.budget_by_steps(points), analysis.by_backbone(points)
     yield from _bars(STEPS, steps, "steps of the prompt update", "--sweep tuning_steps=0,1,2 --budget 1,2,4")
     yield from _bars(BACKBONES, backbones, "methods", "--methods clip,ensemble,rita")
-    yield _run_times(rows)
+    yield _run_times(table)
     mine = [point for point in points if point.cell.method == "rita"]
-    yield from (_ablation(setting, mine) for setting in VALUES)
-    built, printed = paper_tables(rows), paper_results.paper_results()
-    for table in dict.fromkeys(cell.table for cell in printed):
-        parts = tuple(part for part in built if table in part.paper_tables)
-        cells = [cell for cell in printed if cell.table == table]
-        attacks = ", ".join(dict.fromkeys(cell.attack for cell in cells if cell.attack != "none"))
-        backbone_names = ", ".join(dict.fromkeys(cell.backbone for cell in cells))
-        text = f"No cell of “{table}” was measured: {backbone_names}; {attacks}."
-        yield Item(table_name(table), "; ".join(part.title for part in parts) or text, parts=parts)
+    yield from (_ablation(setting, mine) for setting in ABLATIONS)
+    made = PaperTable(table)
+    yield Item(TABLE, CAPTION, files={"md": made.markdown(), "csv": made.csv(), "tex": made.latex()})
 
 
 def _bars(name: str, charts: Sequence[AccuracyChart], what: str, hint: str) -> Iterator[Item]:
@@ -95,26 +90,24 @@ def _bars(name: str, charts: Sequence[AccuracyChart], what: str, hint: str) -> I
     for chart in charts:
         cells = [cell for row in chart.series.values() for cell in row if cell is not None]
         caption = f"Accuracy of {what} by {chart.axis}; {chart.description}. {_measured_on(cells, memory=False)} {chart.left_out_text}".rstrip()
-        own = f"{name}-{_slug(chart.description)}" if len(charts) > 1 else name
+        own = f"{name}-{slug(chart.description)}" if len(charts) > 1 else name
         yield Item(own, caption, plots.grouped_accuracy(chart, ""))
 
 
-def _run_times(rows: Sequence[ResultRow]) -> Item:
-    model = Counter(row.backbone for row in rows).most_common(1)
-    mine = [row for row in rows if row.backbone == model[0][0]] if model else []
-    if not (times := run_times(mine)):
-        return Item(TIMES, "No run was measured.")
-    places = ", ".join(dict.fromkeys(f"{row.dataset} ({row.split})" for row in mine))
+def _run_times(table: DataFrame) -> Item:
+    mine = table[table["backbone"] == Counter(table["backbone"]).most_common(1)[0][0]]
+    times, backbone = run_times(mine), mine["backbone"].iloc[0]
+    places = ", ".join(dict.fromkeys(f"{one.dataset} ({one.split})" for one in mine.itertuples()))
     several = len({one.view_count for one in times}) > 1  # then two bars are of different work
     views = [f" of {one.view_count} views" * several for one in times]
     counts = ", ".join(f"{one.title or one.method} {one.n}{cut}" for one, cut in zip(times, views))
     caption = "Median seconds per picture, views and method, without the attack; "
-    caption += f"{mine[0].backbone}, {places}; pictures: {counts}."
-    return Item(TIMES, caption, plots.run_times(times, f"{mine[0].backbone}, seconds per picture"), 320, 360)
+    caption += f"{backbone}, {places}; pictures: {counts}."
+    return Item(TIMES, caption, plots.run_times(times, f"{backbone}, seconds per picture"), 320, 360)
 
 
 def _ablation(setting: str, points: Sequence[AblationPoint]) -> Item:
-    name, values = ablation_name(setting), ",".join(f"{value:g}" for value in VALUES[setting])
+    name, values = ablation_name(setting), ",".join(f"{value:g}" for value in ABLATIONS[setting])
     if not (lines := analysis.sweeps(points, setting)):
         return Item(name, f"No run varies it: evaluate --sweep {setting}={values}.")
     title = SETTINGS[setting].label
@@ -139,5 +132,6 @@ def _measured_on(cells: Iterable[MeasuredCell], *, memory: bool = True) -> str:
     return f"{places}, {models}, {attacks}, {n}{kept}. {INTERVALS}{seen}"
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
+    """Words with hyphens between them."""
     return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())

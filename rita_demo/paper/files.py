@@ -1,7 +1,5 @@
 """Writes the paper's figures and tables into a folder, with an index."""
 
-import csv
-import io
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,9 +9,8 @@ from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page.feature_cloud import attack_text
-from rita_demo.evaluation.report.render import latex_body, table_body
-from rita_demo.evaluation.report.results import ResultRow, ablation_points, result_rows
-from rita_demo.evaluation.store.cell_file import run_folders
+from rita_demo.evaluation.report.cells import cells
+from rita_demo.evaluation.rows import run_folders
 from rita_demo.paper import catalogue
 from rita_demo.paper.catalogue import Item
 from rita_demo.paper.memory import MAX_DRAWN, longest_streams, memory_items
@@ -31,46 +28,35 @@ NEED_NO_RUNS = (catalogue.CLOUD, catalogue.KL, catalogue.OVERVIEW)
 Report = Callable[[str], object]
 
 
-def write(asked: Namespace, report: Report, rows: Sequence[ResultRow] | None = None) -> tuple[int, int, int]:
+def write(asked: Namespace, report: Report) -> tuple[int, int, int]:
     """Write what the options of ``figures`` ask for; returns the numbers of figures, of tables and of missing ones.
-    ``rows``: those of the tables and run times; None: all of the runs.
 
     Raises:
         DataError: no run folder, no such name, no Chromium, a file that cannot be written.
     """
     wanted = catalogue.checked(asked.only.split(",")) if asked.only else (*catalogue.names(), *catalogue.OF_STREAMS)
-    if any(not name.startswith(catalogue.TABLE) and name != catalogue.MEMORY_TABLE for name in wanted):
+    if any(name not in (catalogue.TABLE, catalogue.MEMORY_TABLE) for name in wanted):
         require_chromium()
     folders = run_folders(asked.runs)
     if not folders and (measured := [name for name in wanted if name not in NEED_NO_RUNS]):
         text = f"{join_names(measured, 3)}: drawn from runs, and no run folder was named."
         raise DataError(text, "Name the folder that evaluate wrote to.")
-    if rows is None:
-        rows = result_rows(*folders)
-    points = ablation_points(*folders)
     found: list[Item] = []
     if {catalogue.CLOUD, catalogue.KL} & set(wanted):
         found += _cloud_figures(asked, folders, report)
     if catalogue.OVERVIEW in wanted:
         found.append(_overview(asked, report))
-    found += catalogue.measured_items(rows, points)
+    found += catalogue.measured_items(cells(*folders)) if folders else []
     if set(catalogue.OF_STREAMS) & set(wanted):
         found += memory_items(folders)
     found = [one for one in found if any(one.name == name or one.name.startswith(f"{name}-") for name in wanted)]
-    about = f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}."
-    return _write_all(asked, report, about, found)
-
-
-def _write_all(asked: Namespace, report: Report, about: str, found: Sequence[Item]) -> tuple[int, int, int]:
-    """Write the items and their index; returns the numbers of figures, of tables and of missing ones."""
-    out = asked.out
-    make_output_folder(out)
-    lines = ["# Figures and tables", "", about, ""]
+    make_output_folder(asked.out)
+    lines = ["# Figures and tables", "", f"From {len(folders)} run folders: {', '.join(f.name for f in folders)}.", ""]
     for number, one in enumerate(found, start=1):
         report(f"Writing {one.name}, {number} of {len(found)}")
-        lines.append(_write_item(out, one, asked.width, asked.format))
-    write_output(out / INDEX, ("\n".join(lines) + "\n").encode())
-    figures, tables = sum(one.figure is not None for one in found), sum(bool(one.parts) for one in found)
+        lines.append(_write_item(asked.out, one, asked.width, asked.format))
+    write_output(asked.out / INDEX, ("\n".join(lines) + "\n").encode())
+    figures, tables = sum(one.figure is not None for one in found), sum(bool(one.files) for one in found)
     return figures, tables, len(found) - figures - tables
 
 
@@ -97,7 +83,7 @@ def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) ->
     engine = load_engine(asked.backbone)
     for number, one in enumerate(streams[:MAX_DRAWN], start=1):
         end = f"-{number}" if len(streams) > 1 else ""
-        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.cells["rita"].parents[1])
+        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.folder)
         steps = evaluation_page.load_cloud_steps(here, one.name, engine)
         try:
             cloud = run_to_end(steps, lambda at: report(f"Encoding clean picture {at[0] + 1} of {at[1]}"))
@@ -146,13 +132,8 @@ def _write_item(out: Path, one: Item, width: int, kind: str) -> str:
         write_output(out / f"{one.name}.{kind}", pdf if kind == "pdf" else svg.encode())
         write_output(out / f"{one.name}.txt", f"{one.text}\n".encode())
         return f"- [{one.name}]({one.name}.{kind}): {one.text}"
-    if not one.parts:
+    if not one.files:
         return f"- **{one.name}**: missing. {one.text}"
-    text = "\n\n".join(f"**{part.title}**\n\n{table_body(part)}" for part in one.parts)
-    write_output(out / f"{one.name}.md", f"{text}\n".encode())
-    write_output(out / f"{one.name}.tex", latex_body(one.parts, ()).encode())
-    cells = io.StringIO()
-    for part in one.parts:
-        csv.writer(cells, lineterminator="\n").writerows([[part.title], part.head, *part.rows])
-    write_output(out / f"{one.name}.csv", cells.getvalue().encode())
-    return f"- [{one.name}]({one.name}.md), also as .csv and .tex: {one.text}."
+    for ending, text in one.files.items():
+        write_output(out / f"{one.name}.{ending}", text.encode())
+    return f"- [{one.name}]({one.name}.md), also as .csv and .tex: {one.text}"

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rita_demo import plots
-from rita_demo.evaluation.report.tables import Table
-from rita_demo.evaluation.store.stream_runs import StreamRun, traffic_words
+from rita_demo.evaluation.report.render import as_files
 from rita_demo.evaluation.stored_views import streams_of
 from rita_demo.evaluation.stream_trajectory import WITHOUT_CACHE, remembered_views, trajectory_of
+from rita_demo.evaluation.streams import StreamRun, traffic_words
 from rita_demo.paper.catalogue import MEMORY_TABLE, STREAM_FIGURES, Item
 from rita_demo.paper.stream_accuracy import stream_accuracy
 from rita_demo.plots.figure import Figure
@@ -53,6 +53,8 @@ def longest_streams(folders: Sequence[Path]) -> list[StreamRun]:
 def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     """The figures of the longest streams in the run folders, and the table of all. With several streams the figures are
     numbered, and the captions say which stream it is."""
+    import pandas
+
     streams = longest_streams(folders)
     if not streams:
         text = "No stream was measured: evaluate --methods rita --protocols stream."
@@ -67,13 +69,15 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
             yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
-    yield Item(MEMORY_TABLE, title, parts=(Table(title, (), HEAD, tuple(_row(*both) for both in courses)),))
+    yield Item(
+        MEMORY_TABLE, title, files=as_files(pandas.DataFrame([_row(*both) for both in courses], columns=list(HEAD)))
+    )
 
 
 def _stream_words(one: StreamRun, course: StreamTrajectory) -> str:
     """Which stream it is, in two lines of a column."""
     c, n = one.columns, len(course.pictures)
-    return f"{c['dataset']} {c['split']}, {n} pictures, {traffic_words(c)}, seed {one.header.seed}, {c['backbone']}"
+    return f"{c['dataset']} {c['split']}, {n} pictures, {traffic_words(c)}, seed {one.header.facts['seed']}, {c['backbone']}"
 
 
 def _row(one: StreamRun, course: StreamTrajectory) -> tuple[str, ...]:

@@ -1,239 +1,266 @@
-"""Measure what the paper prints, as far as the data here allows, and report it beside the paper's cells."""
+"""The paper, measured here: a plan of ``evaluate`` commands, and one comparison with the paper's cells."""
 
-from argparse import Namespace
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.planned_cells import ModelFacts
-from rita_demo.evaluation.report.paper_tables import DIFFERENCE_NOTE, OUTSIDE, paper_tables
-from rita_demo.evaluation.report.render import table_body
-from rita_demo.evaluation.report.results import ResultRow, result_rows
-from rita_demo.evaluation.report.tables import INTERVAL_NOTE, NOTES, SECONDS_NOTE, measured_tables
-from rita_demo.evaluation.request import Request
-from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.evaluation.store.run_folder import Kind, Pace, RunFolder
+from rita_demo.analysis import ABLATIONS
+from rita_demo.data import paper_results
+from rita_demo.data.datasets import DATASETS, dataset_status
+from rita_demo.evaluation.pictures import PRESENT_SUFFIX
+from rita_demo.evaluation.report import printed
+from rita_demo.evaluation.report.cells import cells
+from rita_demo.evaluation.report.paper_table import PaperTable
+from rita_demo.evaluation.report.render import as_markdown
 from rita_demo.paper import catalogue
-from rita_demo.paper import files as figure_files
-from rita_demo.paper.compared import Compared, Counted, cells_csv, compare, count, is_in_paper, of_other_models
-from rita_demo.paper.plan import FIGURES, PRESET, PROTOCOL, SPLIT, TABLES, Asked, Plan, figure_dataset
-from rita_demo.paper.stored import stored
-from rita_demo.process.output_file import make_output_folder, write_output
-from rita_demo.records.errors import BackboneError, DataError, DemoError, PictureError
-from rita_demo.scripting.explain import load_engine
+from rita_demo.records.errors import DataError, did_you_mean
+from rita_demo.records.measurement import PaperResult, method_and_memory
 
-REPORT, CELLS, FIGURE_FOLDER = "report.md", "cells.csv", "figures"
-SETTINGS_TEXT = f"preset {PRESET}"
-CLOUD_CLASSES, CLOUD_EACH, NEIGHBOURS = 6, 6, 15  # of the feature cloud, as in rita figures
-GOES_ON = "The same command goes on, and measures nothing again. The figures are drawn at the end."
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PRESET, SPLIT = "paper", "test"
+BUDGETS = "1,2,4"  # in 1/255, of the figures of tuning steps
+FIGURE_BUDGET = "1"  # of the other ablations: the main table's
+FIGURE_DATASET = "dtd"  # of the ablations, where it is among the datasets; else the first
+STEPS_SWEEP = "tuning_steps=0,1,2"  # of the figure of budgets by steps
+TABLES, FIGURES = "tables", "figures"  # run folders below the output folder
+REPORT, CELLS = "report.md", "cells.csv"
+OUTSIDE = "≠"
+HOW_TO_READ = (
+    "In a cell: the accuracy measured here, in percent; in brackets the paper's, and measured minus printed in points. "
+    f"{OUTSIDE}: the printed number is outside the 95 % interval of the measured one; *: not every picture is measured yet; "
+    "–: not measured. [n]: see below. An average is that of its datasets."
+)
 REASONS = (
+    "Chance: 1 printed number of 20 is outside the interval by chance alone, and with few pictures an interval is wide.",
     "The set-up: CLIP has one view and no random number, so its clean row is the first to compare. If it differs on a whole "
     "split, so do weights, activation, class names, its sentence (hand_prompt) or the pictures.",
     "Chance in crops and attacks: all other rows have random crops, and attacks a random start; the paper names no seed.",
     "What the paper leaves open: class descriptions (its own are not published), how the memory is filled and kept, the "
     "weight of the memory, and more in docs/method.md, section 2. The preset paper is the closest reading.",
-    "The print: numbers in brackets behind a printed one, such as [1], lead to what is known to be wrong with it.",
+    "The print: [n] behind a number leads to what is known to be wrong with it.",
 )
-Report = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Reproduction:
-    """What was done: the number of ``new`` rows, the printed cells that are measured, and the report's path."""
+class Asked:
+    """``wanted``: names of :func:`names`. ``datasets``: none for all of the paper that are below ``data_root``. ``limit``:
+    pictures of each dataset, None for all."""
 
-    new: int
-    counted: Counted
-    report: Path
+    wanted: tuple[str, ...]
+    backbone: str
+    data_root: Path | None
+    out: Path
+    datasets: tuple[str, ...] = ()
+    limit: int | None = None
 
-
-@dataclass(frozen=True)
-class Running:
-    """A call of :func:`reproduce`. ``failed``: requests that cannot be measured here (a package that an attack needs), each
-    with a sentence; more of them are found while it runs."""
-
-    asked: Asked
-    plan: Plan
-    engine: Engine
-    facts: ModelFacts
-    failed: dict[Request, str]
+    def run_folder(self, kind: str) -> Path:
+        """Where the measurements of the tables or figures go; those with a limit apart from the others."""
+        return self.out / "runs" / (kind if self.limit is None else f"{kind}-{self.limit}")
 
     @property
-    def possible(self) -> list[Request]:
-        """The requests that can be measured here, as far as is known."""
-        return [one for one in self.plan.requests if one not in self.failed]
-
-    def rows(self) -> list[ResultRow]:
-        """What is measured for the tables. All rows are of the preset, whose settings differ from dataset to dataset: its
-        name stands for them, so that the datasets stay in one row of a table."""
-        folder = self.asked.run_folder(TABLES)
-        rows = result_rows(folder) if (folder / "cells").is_dir() else ()
-        named: dict[str, Any] = {
-            "non_default": SETTINGS_TEXT,
-            "variant": SETTINGS_TEXT,
-            "attack_settings": "",
-            "also": "",
-        }
-        return [replace(row, **named) for row in rows if row.backbone == self.facts.name]
-
-    def write_report(self, undrawn: Sequence[str] = ()) -> tuple[Compared, ...]:
-        """Write the report and the cells as far as they are measured. ``undrawn``: sentences on figures that cannot be drawn."""
-        rows, out = self.rows(), self.asked.out
-        cells = compare(self.asked.wanted, self.facts.name, rows)
-        make_output_folder(out)
-        write_output(out / REPORT, report_text(self, cells, rows, undrawn).encode())
-        write_output(out / CELLS, cells_csv(cells).encode())
-        return cells
+    def tables(self) -> tuple[str, ...]:
+        """The wanted tables by the paper's names."""
+        tables = dict.fromkeys(cell.table for cell in paper_results.paper_results())
+        return tuple(table for table in tables if table_name(table) in self.wanted)
 
 
-def reproduce(asked: Asked, plan: Plan, report: Report, warn: Report) -> Reproduction:
-    """Measure the plan, go on where an earlier call ended, and write figures, tables and the report.
+@dataclass(frozen=True)
+class Plan:
+    """``commands``: the words behind the program's name. ``datasets``: what they measure. ``missing``: sentences on datasets
+    that are not here."""
 
-    The report is written before the first picture, after each dataset and attack, when Ctrl-C stops the call, and at the
-    end: it says how much is measured.
+    commands: tuple[tuple[str, ...], ...]
+    datasets: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def names() -> tuple[str, ...]:
+    """What can be asked for: the paper's tables, and the figures that need measurements of their own."""
+    tables = dict.fromkeys(cell.table for cell in paper_results.paper_results())
+    return (*map(table_name, tables), catalogue.STEPS, *map(catalogue.ablation_name, ABLATIONS))
+
+
+def table_name(table: str) -> str:
+    """The name of a printed table, such as ``table-budget-4``."""
+    return f"table-{catalogue.slug(table)}"
+
+
+def checked(wanted: Iterable[str]) -> tuple[str, ...]:
+    """The names. Raises DataError: one of them is none of :func:`names`."""
+    found = tuple(name.strip() for name in wanted)
+    for name in found:
+        if name not in names():
+            hint = did_you_mean(name, names()) or ", ".join(names())
+            raise DataError(f"There is no table {name[:60]!r} to reproduce.", hint)
+    return found
+
+
+def make_plan(asked: Asked) -> Plan:
+    """The commands of the tables, dataset after dataset, then those of the figures.
 
     Raises:
-        DemoError: a model or folder that cannot be used, a full disk.
+        DataError: nothing of it can be measured here.
     """
-    from rita_demo.evaluation.executors.evaluate_picture import PictureEvaluator
+    needed = printed.printed_for(asked.backbone, asked.tables)
+    single = {name: cell for cell in needed for name in printed.parts_of(cell)}
+    here = {one.name: one for one in dataset_status(asked.data_root)}
+    wanted = (
+        asked.datasets or tuple(dict.fromkeys(paper_results.DATASETS[name] for name in single)) or (FIGURE_DATASET,)
+    )
+    datasets, missing = [], []
+    for name in wanted:
+        base = name.removesuffix(PRESENT_SUFFIX)
+        if base not in DATASETS or here[base].usable:
+            datasets.append(name)
+        else:
+            missing.append(f"{name}: {here[base].sentence}")
+    commands = [command for name in datasets for command in _table_commands(asked, name, needed)]
+    commands += _figure_commands(asked, datasets)
+    if not commands:
+        raise DataError(
+            f"Nothing of {', '.join(asked.wanted)[:200]} can be measured here. "
+            + " ".join([*printed.of_other_models(asked.backbone, asked.tables), *missing][:3]),
+            "Name the folder of the datasets with --data-root, or rehearse with --dataset textures, which needs none.",
+        )
+    return Plan(tuple(commands), tuple(datasets), tuple(missing))
 
-    engine = load_engine(asked.backbone)
-    running = Running(asked, plan, engine, PictureEvaluator(engine).facts, {})
+
+def _table_commands(asked: Asked, dataset: str, needed: Sequence[PaperResult]) -> list[tuple[str, ...]]:
+    """One command per strength and methods that are printed for it. A dataset that the paper does not have gets all that is
+    printed."""
+    parts = [(paper_results.DATASETS[name], cell) for cell in needed for name in printed.parts_of(cell)]
+    mine = [cell for name, cell in parts if name == dataset.removesuffix(PRESENT_SUFFIX)] or [cell for _, cell in parts]
+    methods: dict[tuple[str, str], dict[str, None]] = {}  # (attack, budget) -> methods
+    for cell in mine:
+        place = paper_results.ATTACKS[cell.attack], str(cell.budget or "")
+        methods.setdefault(place, {})[paper_results.METHODS[cell.method]] = None
+    attacks: dict[tuple[str, tuple[str, ...]], list[str]] = {}  # (budget, methods) -> attacks
+    clean = methods.pop(("none", ""), {})
+    for (attack, budget), same in methods.items():
+        attacks.setdefault((budget, tuple(same)), []).append(attack)
+    if clean:  # no strength of its own: it goes with the first attack on the same methods
+        beside = next((key for key in attacks if key[1] == tuple(clean)), (FIGURE_BUDGET, tuple(clean)))
+        attacks[beside] = ["none", *attacks.get(beside, [])]
+    return [_command(asked, TABLES, dataset, same, under, budget) for (budget, same), under in attacks.items()]
+
+
+def _figure_commands(asked: Asked, datasets: Sequence[str]) -> list[tuple[str, ...]]:
+    """RITA by one setting, without an attack and under PGD, on one dataset."""
+    sweeps = {catalogue.STEPS: (STEPS_SWEEP, BUDGETS)}
+    for setting, values in ABLATIONS.items():
+        text = f"{setting}={','.join(f'{value:g}' for value in values)}"
+        sweeps[catalogue.ablation_name(setting)] = text, BUDGETS if setting == "tuning_steps" else FIGURE_BUDGET
+    home = sorted(datasets, key=lambda name: name.removesuffix(PRESENT_SUFFIX) != FIGURE_DATASET)[:1]
+    return [
+        (*_command(asked, FIGURES, dataset, ["rita"], ["none", "pgd"], budget), "--sweep", sweep)
+        for dataset in home
+        for name, (sweep, budget) in sweeps.items()
+        if name in asked.wanted
+    ]
+
+
+def _command(
+    asked: Asked, kind: str, dataset: str, methods: Sequence[str], attacks: Sequence[str], budget: str
+) -> tuple[str, ...]:
+    named = [method_and_memory(name) for name in methods]
+    protocols = dict.fromkeys(("stream", *(protocol for _, protocol in named if protocol)))
+    words = ["evaluate", "--dataset", dataset, "--split", SPLIT, "--preset", PRESET, "--backbone", asked.backbone]
+    words += ["--methods", ",".join(dict.fromkeys(name for name, _ in named)), "--attack", ",".join(attacks)]
+    words += ["--budget", budget, "--protocols", ",".join(protocols), "--allow-partial"]
+    words += ["--out", str(asked.run_folder(kind))]
+    words += [] if asked.data_root is None else ["--data-root", str(asked.data_root)]
+    return (*words, *([] if asked.limit is None else ["--limit", str(asked.limit)]))
+
+
+def compared(asked: Asked) -> tuple[DataFrame, DataFrame]:
+    """The printed cells beside what is measured so far, and the measured cells. All rows are of the preset, whose settings
+    differ from dataset to dataset: they are not named, so that the datasets stay in one row of a table."""
+    import pandas
+
+    folder = asked.run_folder(TABLES)
     try:
-        new = _measure(running, report, warn)
-        cells = running.write_report(_figures(running, report))
-    except KeyboardInterrupt:
-        running.write_report()
-        raise
-    return Reproduction(new, count(cells, plan.pictures), asked.out / REPORT)
+        measured = cells(folder).assign(variant="", of_attack="")
+    except DataError:  # nothing is there yet
+        measured = pandas.DataFrame(columns=["dataset", "method", "attack", "budget", "protocol", "missing", "n"])
+    else:
+        measured = measured[measured["backbone"] == asked.backbone] if asked.tables else measured[:0]
+    return printed.beside(printed.printed_for(asked.backbone, asked.tables), measured), measured
 
 
-def _measure(running: Running, report: Report, warn: Report) -> int:
-    """Measure what is not stored; the number of new rows."""
-    plan, totals, new = running.plan, Counter[Kind](), 0
-    for request in plan.requests:
-        totals += RunFolder(request, plan.pictures, running.facts).totals
-    pace = Pace(totals)
-    for sentence in dict.fromkeys(s for one in plan.pictures.values() for s in (*one.cautions, *one.notes)):
-        warn(sentence)
-    running.write_report()
-    for request in plan.requests:
-        (name,), before = request.datasets, new
-        try:
-            for step in evaluate_steps(request, running.engine, {name: plan.pictures[name]}, pace=pace):
-                new += step.new
-                report(f"{pace.share:.1%} done: {step.pace}; {step.sentence}")
-        except DemoError as error:
-            if not _is_of_attack(error):
-                raise
-            sentence = f"{name}, {', '.join(dict.fromkeys(p.attack for p in request.points))}: {error}"
-            running.failed[request] = sentence
-            warn(sentence)
-        if new > before:
-            running.write_report()
-    return new
-
-
-def _is_of_attack(error: DemoError) -> bool:
-    """Whether an attack or a method cannot be used here (a package that is missing, too few classes), while the others
-    can: not a file, a model or the disk."""
-    cause = error.__cause__ or error
-    return isinstance(cause, DemoError) and not isinstance(cause, DataError | BackboneError | PictureError)
-
-
-def report_text(
-    running: Running, cells: Sequence[Compared], rows: Sequence[ResultRow], undrawn: Sequence[str] = ()
-) -> str:
-    """The report as markdown. ``undrawn``: as of :meth:`Running.write_report`."""
-    asked, engine, plan = running.asked, running.engine, running.plan
-    info, counted = engine.info, count(cells, plan.pictures)
-    printed = is_in_paper(info.name)
-    missing = [*plan.missing, *running.failed.values(), *undrawn]
-    off = any(point.protocol == "off" for one in plan.requests for point in one.points)
-    without = "; for d_OT without d_cOT also off" if off else ""
-    so_far = stored(running.possible, plan.pictures, running.facts)
-    lines = [
-        f"# {info.title}: measured beside the paper",
-        f"{info.name}, weights {engine.weights_key()[:8]}, on {info.device}. {info.note}".rstrip(),
-        f"Split {SPLIT}, settings of the preset {PRESET} with its exceptions per dataset, memory kept ({PROTOCOL}){without}. "
-        + ", ".join(f"{one.dataset} {len(one.items)} of {one.available} pictures" for one in plan.pictures.values())
-        + ".",
+def report_text(asked: Asked, plan: Plan, lines: DataFrame, measured: DataFrame, failed: Sequence[str]) -> str:
+    """The report as markdown."""
+    done, inside, possible, other = printed.counted(lines, plan.datasets)
+    own = printed.is_in_paper(asked.backbone)
+    said = f"{done} of {possible} printed cells of these datasets are measured"
+    said += f"; {other} more are of datasets that are not measured here." if other else "."
+    if not possible:
+        said = "The paper prints no single cell of these datasets in these tables."
+    if not own:
+        said += " The paper does not have this model: no number here reproduces a printed one."
+    elif done:
+        said += f" The printed number is inside the 95 % interval of the measured one in {inside}, outside in {done - inside}"
+        said += f" ({OUTSIDE})."
+    parts = [
+        f"# {asked.backbone}: measured beside the paper",
+        f"Split {SPLIT}, preset {PRESET} with its exceptions per dataset; datasets: {', '.join(plan.datasets)}.",
     ]
     if asked.limit is not None:
-        lines.append(f"At most {asked.limit} pictures of each dataset: a rehearsal, with wide intervals.")
-    said = counted.sentence
-    if not printed:
-        said += " The paper does not have this model: no number here reproduces a printed one."
-    elif counted.measured:
-        said += (
-            f" The printed number is inside the 95 % interval of the measured one in {counted.inside}, outside in "
-            f"{counted.measured - counted.inside} ({OUTSIDE})."
-        )
-    if unfinished := so_far.unfinished:
-        lines.append(f"**{100 * so_far.share:.1f} % of the pictures are measured.** {GOES_ON}")
-        said += " A star marks what is not finished."
-    lines.append(said)
-    if unfinished:
-        lines += ["## Still to measure", _listed(unfinished)]
-    lines += ["## Missing", _listed(missing) or "Nothing."]
-    lines += ["## Tables", *([DIFFERENCE_NOTE] if printed and counted.measured else [])]
-    names = set(asked.wanted)
-    tables = [
-        table
-        for table in paper_tables(rows, differences=True)
-        if names & {catalogue.table_name(name) for name in table.paper_tables}
-    ]
-    beside = {one.measured.dataset for one in cells if one.measured}
-    alone = measured_tables([row for row in rows if row.dataset not in beside])
-    lines += [f"### {table.title}\n\n{table_body(table)}" for table in [*tables, *alone]]
-    if printed and counted.measured:
-        lines += ["## Why a number may differ", _listed(_reasons(rows))]
-    lines += ["## How to read these numbers", *(NOTES if alone else (INTERVAL_NOTE, SECONDS_NOTE))]
-    if others := of_other_models(asked.wanted, info.name):
-        lines += ["## Printed for other models", _listed(others)]
-    return "\n\n".join(lines) + "\n"
+        parts.append(f"At most {asked.limit} pictures of each dataset: a rehearsal, with wide intervals.")
+    parts += [said, "## Missing", _listed([*plan.missing, *failed]) or "Nothing."]
+    tables = _tables(lines)
+    parts += ["## Printed beside measured", HOW_TO_READ, *tables] if tables else []
+    if len(measured):
+        parts += ["## Measured", PaperTable(measured).markdown().rstrip()]
+    parts += ["## Why a number may differ", _listed(REASONS)] if own and done else []
+    if others := printed.of_other_models(asked.backbone, asked.tables):
+        parts += ["## Printed for other models", _listed(others)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables(lines: DataFrame) -> list[str]:
+    """Methods x datasets for every printed table and attack of which something is measured; remarks below."""
+    import pandas
+
+    parts = []
+    for (table, backbone, attack, budget), same in lines.groupby(
+        ["table", "backbone", "attack", "budget"], sort=False, dropna=False
+    ):
+        measured = same[same["measured"].notna()]
+        if measured.empty:
+            continue
+        remarks: dict[str, int] = {}
+        texts = {
+            (one.method, one.dataset): _text(one, remarks)
+            for one in same[same["dataset"].isin(measured["dataset"])].itertuples()
+        }
+        columns = list(dict.fromkeys(measured["dataset"]))
+        rows = [
+            [method, *(texts.get((method, name), "") for name in columns)] for method in dict.fromkeys(same["method"])
+        ]
+        under = "no attack" if attack == "none" else f"{attack} {budget}/255"
+        here = ", ".join(dict.fromkeys(measured["model"]))
+        parts += [
+            f"**{table}**, {under}: printed with {backbone}, measured with {here}",
+            as_markdown(pandas.DataFrame(rows, columns=["method", *columns])),
+        ]
+        parts += [_listed(f"[{number}] {remark}." for remark, number in remarks.items())] if remarks else []
+    return parts
+
+
+def _text(cell: Any, remarks: dict[str, int]) -> str:
+    """``68.0* (74.8 [1]; −6.8 ≠)``."""
+    mark = f" [{remarks.setdefault(cell.remark, len(remarks) + 1)}]" if cell.remark else ""
+    if cell.measured != cell.measured:  # NaN: not measured
+        return f"– ({cell.printed:.1f}{mark})"
+    signed, star = f"{cell.difference:+.1f}".replace("-", "−"), "" if cell.finished else "*"
+    outside = f" {OUTSIDE}" if cell.inside is False else ""
+    return f"{cell.measured:.1f}{star} ({cell.printed:.1f}{mark}; {signed}{outside})"
 
 
 def _listed(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {one}" for one in sentences)
-
-
-def _reasons(rows: Sequence[ResultRow]) -> list[str]:
-    """Why a measured number may differ from a printed one, the most frequent reason first."""
-    widest = max(rows, key=lambda one: one.high - one.low)
-    return [
-        f"Chance: of {widest.n} pictures the 95 % interval is {widest.low:.0f} to {widest.high:.0f} % ({widest.dataset}), "
-        "and 1 printed number of 20 is outside by chance alone.",
-        *REASONS,
-    ]
-
-
-def _figures(running: Running, report: Report) -> list[str]:
-    """Write the wanted figures and tables as files; sentences on those that cannot be drawn here."""
-    asked, plan, rows = running.asked, running.plan, running.rows()
-    folders = [folder for kind in (TABLES, FIGURES) if ((folder := asked.run_folder(kind)) / "cells").is_dir()]
-    home = figure_dataset(plan.pictures)
-    classes = min(CLOUD_CLASSES, plan.pictures[home].classes_present)
-    options = {"runs": folders, "out": asked.out / FIGURE_FOLDER, "backbone": asked.backbone, "dataset": home}
-    options |= {"split": SPLIT, "data_root": asked.data_root, "neighbours": NEIGHBOURS}
-    options |= {"width": 88, "format": "pdf"}
-    options |= {"classes": classes, "each": CLOUD_EACH, "features": None}
-    wanted, missing = asked.wanted, list[str]()
-    drawn_anew = (catalogue.CLOUD, catalogue.KL)
-    for fewer in (
-        tuple(name for name in wanted if name not in drawn_anew),
-        tuple(name for name in wanted if name.startswith(catalogue.TABLE)),
-        (),
-    ):
-        try:
-            if wanted:
-                figure_files.write(Namespace(**options, only=",".join(wanted)), report, rows)
-            break
-        except DemoError as error:
-            if isinstance(error, BackboneError):
-                raise
-            missing.append(f"{', '.join(name for name in wanted if name not in fewer)}: {error}")
-            wanted = fewer
-    return missing

@@ -68,6 +68,8 @@ GONE = {
     "--features": "The option --features is gone; numpy and umap draw your own features: "
     "umap.UMAP(metric='cosine').fit_transform(features).",
     "defence": "The attack defence is adaptive:rita, which is stronger: ask for that.",
+    "out of compare": "compare copies no pictures (--out): write their names (--csv) and measure them with evaluate "
+    "--pictures.",
     "out of smallest_budget": "The smallest strength keeps no attacks (--out, out=): write its table (--csv, to_csv).",
 }
 

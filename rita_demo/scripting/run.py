@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from rita_demo.data.picture_sources import Source
 from rita_demo.engine.protocol import Engine
@@ -26,12 +27,13 @@ def run(
     square: str | None = None,
     methods: OwnDefence | Iterable[OwnDefence] | None = None,
     defence: OwnDefence | Iterable[OwnDefence] | None = None,  # as it was said before: answers beside the methods
+    memory: str | Path | None = None,
     preset: str = "recommended",
     settings: Mapping[str, JsonValue] | None = None,
     backbone: str = "embedded",
     engine: Engine | None = None,
 ) -> RunResult:
-    """Attack a picture and defend it, from an empty memory: ``rita explain`` in Python, with the same numbers.
+    """Attack a picture and defend it: ``rita explain`` in Python, with the same numbers.
 
     Args:
         picture: a path, an open file or its bytes, a PIL picture, or an array or tensor: (H, W, 3) or (3, H, W), uint8 or
@@ -46,6 +48,8 @@ def run(
             Names (a list, or text with commas), and your own: a :class:`~rita_demo.defences.contract.Defence`,
             ``FILE.py:NAME``, or a function from a ``DefenceInput`` to probabilities (K,). An own one is known by its name
             until the program ends, and answers in every later run.
+        memory: the file of a memory that the page exported, from which RITA decides; None: an empty one. It has the class
+            names in their order, and the model.
         preset, settings: where the settings start, and changes {name: value}, which win over all other options.
         backbone: a model's name, loaded once; or ``engine``: one that is loaded.
 
@@ -70,7 +74,7 @@ def run(
         seed=seed,
         changes=settings,
     )
-    used, done = explain(request, engine or backbone)
+    used, done = explain(request, engine or backbone, memory=memory)
     if done.class_prompts.warning:
         warnings.warn(done.class_prompts.warning, stacklevel=2)
     return RunResult(done, used)

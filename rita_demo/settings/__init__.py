@@ -203,6 +203,7 @@ def _sentences_below_fields(owner: type) -> dict[str, str]:
 
 _CORE: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.metadata)
 _STORED_NAMES: dict[str, str] = {}  # "ensemble.average" -> "ensemble_average"
+_OWN: set[str] = set()  # full names of the own settings of defences and attacks
 #: Every setting by name: the fields of Settings, then the own settings that defences and attacks register.
 _HELP = _sentences_below_fields(Settings)
 SETTINGS = Table(
@@ -229,6 +230,11 @@ def in_groups(*groups: str) -> tuple[str, ...]:
     return tuple(name for name, setting in SETTINGS.items() if setting.group in groups)
 
 
+def shared_in_groups(*groups: str) -> tuple[str, ...]:
+    """As :func:`in_groups`, without the own settings of single defences and attacks."""
+    return tuple(name for name in in_groups(*groups) if name not in _OWN)
+
+
 RECOMMENDED = Settings()
 PAPER = Settings(**{setting.name: setting.paper for setting in SETTINGS.values()})
 PRESETS = {"recommended": RECOMMENDED, "paper": PAPER}
@@ -253,6 +259,7 @@ def register(owner: str, setting: Setting) -> str:
     if setting.group not in GROUPS:
         raise SettingError(f"The group of the setting {name} is one of {', '.join(GROUPS)}.")
     SETTINGS[name] = replace(setting, name=name, paper=setting.default)
+    _OWN.add(name)
     if name != dotted:
         _STORED_NAMES[dotted] = name
     return name
@@ -261,6 +268,7 @@ def register(owner: str, setting: Setting) -> str:
 def unregister(name: str) -> None:
     """Forget an own setting under both of its names."""
     del SETTINGS[name]
+    _OWN.discard(name)
     for dotted in [dotted for dotted, stored in _STORED_NAMES.items() if stored == name]:
         del _STORED_NAMES[dotted]
 

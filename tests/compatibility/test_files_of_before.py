@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from rita_demo.cli import main as cli
+from rita_demo.data import memory_file
 from rita_demo.data.record_file import FileError
 from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.share_link import parse_link
 
 BEFORE = Path(__file__).parent / "before"
@@ -37,9 +37,9 @@ def test_a_saved_run_is_refused() -> None:
 
 
 def test_an_exported_memory_is_refused() -> None:
-    data = cache_file.read_file(BEFORE / "memory.safetensors")
+    data = memory_file.read_file(BEFORE / "memory.safetensors")
     with pytest.raises(FileError, match=f"This memory {EARLIER} Export it again on the page."):
-        cache_file.unpack(data, None, "embedded", 512)
+        memory_file.unpack(data, None, "embedded", 512)
 
 
 def test_a_link_asks_for_what_it_asked_for() -> None:

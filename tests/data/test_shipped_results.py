@@ -1,26 +1,27 @@
 """Tables of measurements read back as they were written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rita_demo.data import shipped_results
-from rita_demo.evaluation.report.render import as_csv
-from rita_demo.evaluation.report.results import COLUMNS
-from rita_demo.records import MeasuredCell
+from rita_demo.evaluation.report.cells import as_csv, records_of
 from rita_demo.records.errors import DataError
-from tests.evaluation.conftest import result_row
+from tests.evaluation.frames import cell, table
 
-ROW = result_row(accuracy=61.25)
+CELLS = table(cell(rights="yyyyynnn"))
 
 
 def test_tables_output_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "cells.csv"
-    path.write_text(as_csv([ROW]))
-    assert shipped_results.read(path) == (MeasuredCell(**{name: getattr(ROW, name) for name in COLUMNS}),)
+    path.write_text(as_csv(CELLS))
+    assert shipped_results.read(path) == tuple(
+        replace(one, low=round(one.low, 2), high=round(one.high, 2)) for one in records_of(CELLS)
+    )
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", as_csv([ROW]).replace("61.25", "many"), "\x00"])
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", as_csv(CELLS).replace("62.50", "many"), "\x00"])
 def test_another_file_gives_an_error_message(tmp_path: Path, text: str) -> None:
     path = tmp_path / "cells.csv"
     path.write_text(text)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from rita_demo.evaluation.stored_views import COLUMNS
 from tests.e2e.conftest import open_lab, saved, visit
 from tests.e2e.scan import severe_findings
-from tests.ui.session.test_cache_file import table_of
+from tests.pipeline.test_memory_file import table_of
 
 pytestmark = pytest.mark.e2e
 

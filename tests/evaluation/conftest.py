@@ -1,6 +1,7 @@
-"""Tiny generated datasets in CoOp's layout, measured with a tiny random model; result rows made by hand."""
+"""Tiny generated datasets in CoOp's layout, measured with a tiny random model."""
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,8 @@ import torch
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.planned_cells import FORMAT
-from rita_demo.evaluation.report.results import ResultRow
-from rita_demo.evaluation.store import files
-from rita_demo.settings import RECOMMENDED
+from rita_demo.evaluation import rows as store
+from rita_demo.evaluation.measurement import Measurement
 
 Run = Callable[..., Path]
 
@@ -34,17 +33,6 @@ def draw_dataset(root: Path, folder: str, pictures: str, listing: str, names: Se
             rows.append([f"{name}/{number}.png", label, name])
     splits = dict.fromkeys(("train", "val", "test"), rows)
     (root / folder / listing).write_text(json.dumps(splits))
-
-
-def result_row(method: str = "rita", attack: str = "pgd", budget: int = 1, **more: Any) -> ResultRow:
-    """A measured cell; ``more`` replaces other columns."""
-    columns: dict[str, Any] = {"dataset": "caltech101", "backbone": "embedded", "split": "test", "steps": 7}
-    columns |= {"protocol": "stream" if method == "rita" else "off", "seeds": "0", "settings": "x"}
-    columns |= {"accuracy": 50.0, "n": 80, "low": 40.0, "high": 60.0}
-    columns |= dict.fromkeys(("answers", "expected_answers"), more.get("n", 80))
-    columns |= {"seconds": 0.4, "view_seconds": 0.9, "views": 64, "non_default": "", "weights": "abcdef0123456789"}
-    columns |= {"threat_model": (f"About {attack}.",), "scope": "Accuracy on 80 pictures."}
-    return ResultRow(method=method, attack=attack, budget=budget, **(columns | more))
 
 
 @pytest.fixture(scope="session")
@@ -127,39 +115,46 @@ def nothing_encoded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return forbid
 
 
-def headers(out: Path) -> list[dict[str, Any]]:
-    """The headers of all cells."""
-    return [json.loads(path.read_text("utf-8")) for path in sorted(out.glob("cells/*/header.json"))]
-
-
-def stored_header(**changes: Any) -> dict[str, Any]:
-    """The content of a header.json."""
-    empty: dict[str, Any] = {
-        "format": FORMAT,
-        "columns": {"method": "clip", "attack": "none"},
-        "pool": "",
-        "seed": 0,
-        "traffic": {},
-        "target": "",
-        "seeds": "",
-    }
-    empty |= {"threat_model": {}, "settings": RECOMMENDED.as_dict(), "non_default": {}, "pictures": 1, "available": 1}
-    empty |= {"left_out": {}, "missing": 0, "listed": 0, "classes": 2, "classes_present": 2, "names": [], "weights": ""}
-    return empty | {"note": "", "width": 8, "machine": {}, "folder": "", "method_title": ""} | changes
+def headers(out: Path) -> list[Measurement]:
+    """What was measured in a run folder."""
+    return [Measurement.of(one) for one in store.stored_measurements(out)]
 
 
 def cells(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Cell folder -> its rows without seconds."""
+    """Measurement -> its rows without seconds, in the order of the run, with the columns of the tables."""
     found = {}
-    for path in sorted(out.glob("cells/*/rows.jsonl")):
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        found[path.parent.name] = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+    for one in headers(out):
+        about = one.columns | {"seed": one.key["seed"]}
+        names = ("dataset", "method", "attack", "protocol", "seed", "budget", "steps", "settings")
+        name = "_".join(str(about[n]) for n in names)
+        assert name not in found
+        found[name] = []
+        for row in store.read_stream(out, one.id):
+            hit = {} if row["attacked"] else {"attack": "none", "budget": 0, "steps": 0}
+            kept = {n: v for n, v in row.items() if "seconds" not in n and n != "measurement"}
+            found[name].append(one.columns | {"attack": one.key["attack"]} | kept | hit)
     return found
 
 
+def cut(out: Path, first: int, condition: str = "1") -> None:
+    """Forget the rows from place ``first`` on, as if the run had been killed there; ``condition``: on ``measurements``."""
+    with sqlite3.connect(out / store.FILE) as db:
+        some = f"SELECT id FROM measurements WHERE {condition}"
+        assert db.execute(f'DELETE FROM "rows" WHERE place >= ? AND measurement IN ({some})', (first,)).rowcount
+
+
+def places(out: Path, kind: str) -> int:
+    """How many places of one kind have artifacts: ``views``, ``attacked`` or ``tuned``."""
+    with sqlite3.connect(out / "artifacts.sqlite") as db:
+        sql = "SELECT count(DISTINCT place) FROM artifacts WHERE place LIKE ?"
+        return int(db.execute(sql, (f"{kind}/%",)).fetchone()[0])
+
+
 def stored_rows(out: Path) -> int:
-    """Number of complete rows of all cells."""
-    return sum(len(files.read_lines(path)) for path in out.glob("cells/*/rows.jsonl"))
+    """Number of stored answers."""
+    if not (out / store.FILE).is_file():
+        return 0
+    return sum(one["answers"] for one in store.stored_measurements(out))
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report.render import as_csv, as_markdown
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.cells import as_csv, cells
 from tests.evaluation.conftest import headers
+from tests.evaluation.frames import overview
 
 MASKED = """
 from rita_demo.defences.contract import Adaptive, Defence, verdict_of
@@ -32,12 +32,12 @@ def test_measured_under_the_attack_through_the_defence_with_its_threat_model(run
     assert all(0 < row["linf"] <= 4 for rows in found.values() for row in rows)
     found_headers = headers(out)
     for header in found_headers:
-        said = " ".join(header["threat_model"]["sentences"])
+        said = " ".join(header.facts["threat"])
         assert "The attacker knows RITA" in said
         assert "with 3 fresh views each" in said
         assert "held fixed" in said
         empty = "The attack uses an empty memory for every picture." in said
-        assert empty == (header["columns"]["protocol"] == "off")
+        assert empty == (header.columns["protocol"] == "off")
 
 
 def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_autoattack_counts_untouched_pictures(run_evaluate, rows_of, tmp_path: P
     left = [row for row in rows if row["already_wrong"]]
     assert left
     assert all(row["linf"] == 0 and not row["right"] for row in left)
-    text = as_markdown(result_rows(out))
-    assert f"Already wrong, so left untouched: {len(left)} of 3 pictures." in text
-    assert ",autoattack,16,100,off," in as_csv(result_rows(out))
+    text = overview(out)
+    assert f"already wrong, so left untouched: {len(left)} of 3 pictures." in text
+    assert ",autoattack,16,100,off," in as_csv(cells(out))
 
 
 @pytest.mark.nightly

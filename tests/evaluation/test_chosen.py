@@ -1,10 +1,6 @@
-"""Chosen pictures: measured alone they get the same rows as in the whole run; as a folder they open again."""
+"""Chosen pictures: measured alone they get the same rows as in the whole run."""
 
 import csv
-import io
-import json
-import shutil
-import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -15,21 +11,20 @@ from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
 from rita_demo.evaluation.pick import find_split, pick
-from rita_demo.evaluation.picture_folder import MAX_BYTES, picture_folder
-from rita_demo.evaluation.pictures import collect, find_picture
+from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.spreadsheet import csv_bytes
-from tests.evaluation.conftest import Run, headers
+from tests.evaluation.conftest import Run, cells, headers
 from tests.textures import texture
 
 CHOSEN = ("caltech-101/101_ObjectCategories/cup/2.png", "caltech-101/101_ObjectCategories/cat/1.png")
 STREAM_FREE = ("--protocols", "off", "--split", "test")
-CHANGES = ("seconds", "split", "settings")  # of a row; the settings' hash is also of the list of pictures
+CHANGES = ("split", "place")  # of a row
 
 
 def rows_of(out: Path) -> list[dict]:
     """The rows of all cells without what may differ, in one order."""
-    found = [json.loads(line) for path in out.glob("cells/*/rows.jsonl") for line in path.read_text().splitlines()]
+    found = (row for rows in cells(out).values() for row in rows)
     return sorted(({k: v for k, v in row.items() if k not in CHANGES} for row in found), key=str)
 
 
@@ -47,8 +42,8 @@ def test_chosen_pictures_get_the_same_rows_as_in_the_whole_run(whole: Path, run_
     assert len(expected) == 3 * len(CHOSEN)
     assert rows_of(alone) == expected
     for header in headers(alone):
-        assert header["columns"]["split"] == "test:chosen", "its accuracy is not that of the split"
-        assert header["names"] == ["cat", "dog", "cup"]
+        assert header.columns["split"] == "test:chosen", "its accuracy is not that of the split"
+        assert header.names == ("cat", "dog", "cup")
 
 
 def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir: Path) -> None:
@@ -197,61 +192,6 @@ def test_the_split_of_chosen_pictures_is_found_and_nothing_outside_the_data_fold
             find_split(place, ids, data_root)
 
 
-@pytest.mark.parametrize("split_file", [True, False])
-def test_a_folder_of_chosen_pictures_opens_again_with_all_class_names_and_the_same_rows(
-    split_file: bool, data_root: Path, run_evaluate: Run, tmp_path: Path
-) -> None:
-    root = Path(shutil.copytree(data_root, tmp_path / "data"))
-    if not split_file:
-        (root / "caltech-101/split_zhou_Caltech101.json").unlink()
-    here = collect("caltech101", root, "test", limit=None, allow_partial=True)
-    chosen = tuple(item.id for item in here.items[:2])
-    (tmp_path / "opened").mkdir()
-    with zipfile.ZipFile(io.BytesIO(picture_folder(ChosenPictures(chosen, place="caltech101"), root).as_zip())) as file:
-        file.extractall(tmp_path / "opened")
-    unpacked = tmp_path / "opened" / "rita-pictures"
-    assert sum(path.suffix == ".png" for path in unpacked.rglob("*")) == len(chosen)
-    assert "--data-root rita-pictures --dataset caltech101 --split test" in (unpacked / "README.txt").read_text()
-    assert "answers differ" not in (unpacked / "README.txt").read_text()
-    few = picture_folder(ChosenPictures(chosen, here.names[:2], "caltech101"), root)
-    assert "The run asked among 2 class names, this folder asks among 100" in few.readme("x")
-    words = (*STREAM_FREE, "--allow-partial", "--data-root")
-    alone, before = (run_evaluate(tmp_path / str(place.name), *words, str(place)) for place in (unpacked, root))
-    assert rows_of(alone) == [row for row in rows_of(before) if row["picture"] in chosen]
-    assert headers(alone)[0]["names"] == headers(before)[0]["names"]
-
-
-def test_a_folder_set_and_drawn_textures_become_folders_of_classes(tmp_path: Path) -> None:
-    names = ("dotted/a.png", "lined/b.png", "lined/c.png")
-    for name in names:
-        path = tmp_path / "data/below/mine" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png_bytes(texture(name.split("/")[0], ord(name[-5]))))
-    chosen = ChosenPictures(names[:2], place="below/mine")
-    picture_folder(chosen, tmp_path / "data").write(tmp_path / "own")
-    found = collect("below/mine", tmp_path / "own", "all", limit=None, allow_partial=False)
-    assert [item.id for item in found.items] == ["dotted/a.png", "lined/b.png"]
-    textures = picture_folder(ChosenPictures(("lined/1000001", "dotted/1000002"), place="textures"), None)
-    textures.write(tmp_path / "drawn")
-    found = collect(textures.dataset, tmp_path / "drawn", textures.split, limit=None, allow_partial=False)
-    assert found.names == ("dotted", "lined")
-    assert found.items[0].path is not None
-    assert found.items[0].path.read_bytes() == find_picture("textures", "dotted/1000002", None).read_bytes()
-    assert textures.fault == ""
-    one = picture_folder(ChosenPictures(names[1:], place="below/mine"), tmp_path / "data")
-    assert "all of one class" in one.fault
-    assert one.fault in one.readme("x")
-
-
-def test_a_folder_of_more_bytes_than_a_browser_takes_is_refused(
-    data_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert MAX_BYTES < 100 << 20
-    monkeypatch.setattr("rita_demo.evaluation.picture_folder.MAX_BYTES", 1000)
-    with pytest.raises(DataError, match="larger than"):
-        picture_folder(ChosenPictures(CHOSEN, place="caltech101"), data_root)
-
-
 def test_pictures_that_one_run_has_right_are_measured_by_the_other_commands(
     runs: Path, data_root: Path, run_evaluate: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,13 +204,11 @@ def test_pictures_that_one_run_has_right_are_measured_by_the_other_commands(
     }
     methods, frame = next((both, frame) for both, frame in frames.items() if len(frame))  # the random model is fixed
     protocols = ",".join("stream" if method == "rita" else "off" for method in methods)
-    out, listed = tmp_path / "won", tmp_path / "won.csv"
+    listed = tmp_path / "won.csv"
     words = ["compare", runs, "--method", ",".join(methods), "--attack", "none", "--protocol", protocols]
-    words += ["--csv", listed, "--out", out, "--data-root", data_root]
+    words += ["--csv", listed]
     assert cli.main([str(word) for word in words]) == 0
     assert frame.attrs["sentence"] in capsys.readouterr().out
     assert [row["picture"] for row in csv.DictReader(listed.open())] == list(frame.picture)
     alone = run_evaluate(tmp_path / "runs", "--pictures", str(listed), "--attack", "none", "--protocols", "off")
     assert {row["picture"] for row in rows_of(alone)} == set(frame.picture)
-    copied = {path.relative_to(out).as_posix() for path in out.rglob("*.png")}
-    assert copied == set(frame.picture)

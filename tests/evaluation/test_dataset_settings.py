@@ -10,12 +10,12 @@ from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import run_request_of
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.planned_cells import dataset_defaults, settings_for
-from rita_demo.evaluation.report.render import as_markdown
-from rita_demo.evaluation.report.results import load_runs, result_rows
+from rita_demo.evaluation.report.cells import load_runs
 from rita_demo.evaluation.request import Request
 from rita_demo.settings import PAPER
 from tests.data.test_datasets import CONTRACT
 from tests.evaluation.conftest import headers
+from tests.evaluation.frames import overview
 from tests.textures import texture
 
 LONG = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是鲜艳的"
@@ -114,7 +114,7 @@ def test_rows_and_header_have_the_names_of_numbered_folders_and_stderr_says_once
     printed = capsys.readouterr()
     assert printed.out.count("mine: The class names are those of mine/classnames.txt.") == 1
     assert "no name" not in printed.err
-    assert [header["names"] for header in headers(tmp_path / "named")] == [["rose", "cup"]]
+    assert [header.names for header in headers(tmp_path / "named")] == [("rose", "cup")]
     assert set(load_runs(tmp_path / "named")["label"]) == {"rose", "cup"}
 
 
@@ -134,9 +134,10 @@ def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root
     said = capsys.readouterr().out
     assert "imagenet_a, as in the paper: ctpt_weight=20.0, subset_size=32 (--set wins)." in said
     (header,) = headers(out)
-    assert (header["settings"]["subset_size"], header["settings"]["ctpt_weight"]) == (32, 20.0)
+    asked = header.facts["requested"]
+    assert (asked["subset_size"], asked["ctpt_weight"]) == (32, 20.0)
     assert cli.main(command_line(out, *more, "--set", "ctpt_weight=50")) == 0
-    found = [header["settings"] for header in headers(out)]
+    found = [header.facts["requested"] for header in headers(out)]
     assert {settings["ctpt_weight"] for settings in found} == {20.0, 50.0}
     assert {settings["subset_size"] for settings in found} == {32}
 
@@ -147,8 +148,8 @@ def test_headers_and_tables_have_the_descriptions_that_were_used(run_evaluate, t
     more = ("--dataset", dataset, "--methods", "rita", "--attack", "none", "--protocols", "off", "--limit", "1")
     out = run_evaluate(tmp_path / "runs", *more, "--allow-partial")
     run_evaluate(out, *more, "--allow-partial", "--set", "descriptions=built_in")
-    used = {header["settings"]["descriptions"] for header in headers(out)}
+    used = {header.facts["requested"]["descriptions"] for header in headers(out)}
     assert used == ({"built_in_mean", "built_in"} if described else {"none"})
-    printed = as_markdown(result_rows(out))
+    printed = overview(out)
     assert ("descriptions=built_in" in printed) == described
     assert ("There are no class descriptions for these classes." in printed) != described

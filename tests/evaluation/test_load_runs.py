@@ -1,6 +1,5 @@
 """Stored rows as a pandas table; the columns that docs/result-files.md describes."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -9,8 +8,10 @@ import pytest
 
 from rita_demo import __version__
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report.results import COLUMNS, load_runs, result_rows
+from rita_demo.evaluation.report.cells import CSV_COLUMNS, cells, load_runs
 from tests.documented import documented, example
+from tests.evaluation.conftest import cut, headers
+from tests.evaluation.frames import overview
 
 
 def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Path) -> None:
@@ -19,24 +20,23 @@ def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Pat
     assert set(frame.version) == {__version__}
     assert (frame.right == (frame.label == frame.answer)).all()
     means = 100 * frame.groupby(["method", "attack", "protocol"]).right.mean()
-    cells = result_rows(runs)
-    assert means.to_dict() == pytest.approx({(c.method, c.attack, c.protocol): c.accuracy for c in cells})
-    assert {(cell.class_names, cell.version) for cell in cells} == {(3, __version__)}
-    assert len(load_runs(runs, runs)) == len(frame) == sum(cell.answers for cell in cells), "a cell counts once"
+    found = list(cells(runs).itertuples())
+    assert means.to_dict() == pytest.approx({(c.method, c.attack, c.protocol): c.accuracy for c in found})
+    assert {(cell.class_names, cell.version) for cell in found} == {(3, __version__)}
+    assert len(load_runs(runs, runs)) == len(frame) == sum(cell.answers for cell in found), "a cell counts once"
 
 
 def test_tables_figures_and_load_runs_take_folders_of_run_folders(runs: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     one, other = (Path(shutil.copytree(runs, tmp_path / "all" / name)) for name in ("one", "other"))
-    for folder, method in ((one, "_clip_"), (other, "_rita_")):
-        for cell in folder.glob(f"cells/*{method}*"):
-            shutil.rmtree(cell)
+    for folder, method in ((one, "clip"), (other, "rita")):
+        cut(folder, 0, f"method = '{method}'")
     both = load_runs(tmp_path / "all")
     pandas.testing.assert_frame_equal(both, load_runs(one, other))
     pandas.testing.assert_frame_equal(
         both.sort_values(list(both)[:11], ignore_index=True),
         load_runs(runs).sort_values(list(both)[:11], ignore_index=True),
     )
-    assert result_rows(tmp_path / "all") == result_rows(runs), "with the comparisons between methods of both folders"
+    assert overview(tmp_path / "all") == overview(runs), "with the comparisons between methods of both folders"
     said = []
     for words in ([str(tmp_path / "all")], [str(one), str(other)], [str(runs)]):
         assert cli.main(["tables", *words, "--format", "csv"]) == 0
@@ -62,9 +62,8 @@ def test_a_sweep_is_not_pooled_without_a_word(runs: Path, run_evaluate, tmp_path
 
 def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:
     assert documented("Rows of evaluate") == list(load_runs(runs).columns)
-    header = json.loads(next(runs.glob("cells/*/header.json")).read_text("utf-8"))
-    assert documented("The header of a cell") == list(header)
-    assert documented("Tables as CSV") == list(COLUMNS)
+    assert sorted(documented("The facts of a measurement")) == sorted(headers(runs)[0].facts)
+    assert documented("Tables as CSV") == list(CSV_COLUMNS)
 
 
 def test_the_documents_two_lines_run(runs: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -1,17 +1,19 @@
-"""The pictures that one run has right and another has not, against the lines of the rows; in Python and in the terminal."""
+"""The pictures that one run has right and another has not, against a count of the rows; in Python and in the terminal."""
 
-import json
 import shutil
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import pandas
 import pytest
 
 from rita_demo import only_right
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report.comparisons import compare_paired
-from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, compare, compare_folders
-from rita_demo.evaluation.store.cell_file import SeedGroup, seed_groups
+from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.report.cells import answers_of, pooled
+from rita_demo.evaluation.report.only_right import COLUMNS, compare_cells, compare_folders
+from rita_demo.evaluation.report.paired import compare, merged
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, SettingError
 from tests.documented import example
@@ -20,37 +22,43 @@ from tests.oracles.only_right import won_pictures
 STORED = ASSETS / "lab" / "streams"
 
 
-def cells_of(folder: Path, group: SeedGroup) -> list[Path]:
-    """The folders of a measurement, one per seed."""
-    pool = group.header.pool
-    return [path.parent for path in folder.glob("cells/*/header.json") if json.loads(path.read_text())["pool"] == pool]
+Answers = list[tuple[str, str, str]]
+
+
+def measured(folder: Path) -> tuple[list[Any], pandas.DataFrame]:
+    """The measurements of a folder, and its rows."""
+    return [cell for _, cell in pooled(stored.measurements(folder)).iterrows()], stored.read(folder)
 
 
 def test_any_two_measurements_give_the_pictures_of_a_count_by_hand(runs: Path) -> None:
-    groups, different = seed_groups(runs), 0
-    assert len(groups) == 8
-    for first, second in product(groups, groups):
-        found = compare(first, second)
-        won, lost, both = won_pictures(cells_of(runs, first), cells_of(runs, second))
-        assert sorted(one.picture for one in found.won) == won
+    cells, rows = measured(runs)
+    answers: list[Answers] = [
+        [(row.picture, row.answer, row.label) for row in rows.itertuples() if row.measurement in cell["measurements"]]
+        for cell in cells
+    ]
+    different = 0
+    assert len(cells) == 8
+    for (first, mine), (second, theirs) in product(zip(cells, answers), zip(cells, answers)):
+        found = compare_cells(first, rows, second, rows)
+        won, lost, both = won_pictures(mine, theirs)
+        assert sorted(found.won["picture"]) == won
         assert (found.paired.gained, found.paired.lost, found.paired.n) == (len(won), len(lost), both)
+        assert (found.won["right_first"] > found.won["right_second"]).all()
         different += bool(won)
-        for one in found.won:
-            assert one.right[0] > one.right[1]
     assert different
 
 
 def test_where_the_attacks_are_the_same_it_is_the_count_of_the_tables(runs: Path) -> None:
-    groups = [one for one in seed_groups(runs) if one.header.columns["attack"] == "pgd"]
+    cells, rows = measured(runs)
     compared = 0
-    for first, second in product(groups, groups):
-        paired, found = compare_paired(first.rows, second.rows), compare(first, second)
-        same = {row["picture_seed"] for row in first.rows} == {row["picture_seed"] for row in second.rows}
-        if paired is None or not same:
+    for first, second in product([cell for cell in cells if cell["attack"] == "pgd"], repeat=2):
+        mine, theirs = answers_of(first, rows), answers_of(second, rows)
+        paired, found = compare(merged(mine, theirs)), compare_cells(first, rows, second, rows)
+        if paired is None or set(mine["picture_seed"]) != set(theirs["picture_seed"]):
             continue
         compared += 1
         assert (found.paired.gained, found.paired.lost, found.paired.n) == (paired.gained, paired.lost, paired.n)
-        assert all(one.same_attack for one in found.won)
+        assert found.won["same_attack"].all()
     assert compared
 
 
@@ -60,7 +68,7 @@ def test_what_is_left_open_in_the_second_run_is_as_in_the_first(runs: Path) -> N
     assert found.titles[1].startswith("CLIP (PGD 4/255")
     clean = compare_folders(runs, None, {"method": "clip", "attack": ("none", "pgd")})
     assert clean.titles[0].startswith("CLIP (clean")
-    assert not any(one.same_attack for one in clean.won)
+    assert not clean.won["same_attack"].any()
 
 
 def test_several_measurements_that_fit_are_named_by_what_tells_them_apart(runs: Path) -> None:
@@ -83,7 +91,7 @@ def test_runs_without_a_common_picture_are_refused() -> None:
 
 def test_the_table_of_the_stored_streams_has_every_column_and_both_answers() -> None:
     frame = only_right(STORED / "dtd", method=("rita", "clip"), protocol=("stream", "off"))
-    assert list(frame.columns) == list(TABLE_COLUMNS)
+    assert list(frame.columns) == list(COLUMNS)
     assert len(frame)
     assert (frame["first"] == frame.label).all()
     assert (frame.second != frame.label).all()
@@ -122,3 +130,8 @@ def test_several_attacks_on_the_command_line_are_the_pair_of_both_runs(runs: Pat
         said.append(capsys.readouterr().out)
     assert "clean" in said[0]
     assert said[0] == said[1] == said[2]
+
+
+def test_copying_the_pictures_is_gone_and_says_what_to_do(runs: Path, tmp_path: Path, capsys) -> None:
+    assert cli.main(["compare", str(runs), "--method", "rita,clip", "--out", str(tmp_path)]) == 1
+    assert "write their names (--csv) and measure them with evaluate --pictures" in capsys.readouterr().err

@@ -8,8 +8,8 @@ import pytest
 
 from rita_demo.cli import evaluate as evaluate_command
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.store import run_folder
-from rita_demo.evaluation.store.run_folder import Kind, Pace
+from rita_demo.evaluation import pace as clock_of
+from rita_demo.evaluation.pace import Kind, Pace
 
 
 def seconds_left(sentence: str) -> float:
@@ -19,7 +19,7 @@ def seconds_left(sentence: str) -> float:
 
 def test_the_time_left_counts_kinds_that_were_not_measured_yet_by_their_passes(monkeypatch) -> None:
     clock = iter((0.0, 20.0, 140.0))
-    monkeypatch.setattr(run_folder.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(clock_of.time, "perf_counter", lambda: next(clock))
     cheap, dear = Kind("none", ("clip",), 10), Kind("adaptive", ("rita",), 100)
     pace = Pace({cheap: 10, dear: 5})
     assert pace.sentence == "0 of 15 in all"

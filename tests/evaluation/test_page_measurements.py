@@ -17,6 +17,7 @@ from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.pictures import collect, picture_seed
 from rita_demo.records.errors import DataError
 from rita_demo.settings import PAPER
+from tests.evaluation.conftest import places
 
 
 def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> None:
@@ -37,9 +38,9 @@ def test_stored_prompts_equal_freshly_tuned_prompts(run_evaluate, rows_of, tmp_p
     few = ["--methods", "rita", "--attack", "none", "--limit", "4", "--protocols", "off"]
     few += ["--set", "tuning_rate=0.05", "--set", "transported_mass=0.3", "--set", "context_init=templates"]
     ((_, kept),) = rows_of(run_evaluate(tmp_path / "kept", *few)).items()
-    monkeypatch.setattr("rita_demo.evaluation.store.run_folder.MAX_BYTES", 0)
+    monkeypatch.setattr("rita_demo.evaluation.evaluate_picture.MAX_BYTES", 0)
     ((_, made),) = rows_of(run_evaluate(tmp_path / "made", *few)).items()
-    assert not list((tmp_path / "made").glob("tuned/*"))
+    assert [places(tmp_path / name, "tuned") for name in ("kept", "made")] == [1, 0]
     ((_, plain),) = rows_of(run_evaluate(tmp_path / "plain", *few, "--set", "tuning_steps=0")).items()
     for one, other, third in zip(kept, made, plain, strict=True):
         assert one["answer"] == other["answer"]

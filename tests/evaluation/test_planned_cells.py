@@ -1,6 +1,7 @@
 """Which cells a request has, and when views, attacks and rows of one are those of another."""
 
 import hashlib
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +12,10 @@ import pytest
 from rita_demo.defences.registry import add_plugin
 from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.pictures import PictureSet, collect
-from rita_demo.evaluation.planned_cells import (
-    Cell,
-    ModelIdentity,
-    attack_key,
-    cell_key,
-    settings_for,
-    settings_hash,
-    views_key,
-)
+from rita_demo.evaluation.planned_cells import Cell, ModelIdentity, attack_key, key_of, settings_for, views_key
 from rita_demo.evaluation.request import Request, points
+from rita_demo.evaluation.rows import attack_label, digest
 from rita_demo.records.errors import SettingError
-from rita_demo.settings import RECOMMENDED
 
 MODEL = ModelIdentity("tiny", "weights")
 PROMPTED = {"clip", "ensemble", "mta"}  # methods that use the hand-written prompt
@@ -38,6 +31,15 @@ def cells(
     name = pictures.dataset if pictures else "caltech101"
     request = Request((name,), "val", methods, found[0], Path("unused"), fixed_seeds=found[1], **fields)
     return list(planned_cells.cells_of(settings_for(request, name, pictures.names if pictures else ()), seed))
+
+
+def hash_of(cell: Cell, pictures: PictureSet, model: ModelIdentity) -> str:
+    """A hash of everything that the numbers of a cell depend on."""
+    return digest(key_of(cell, pictures, model))
+
+
+def label_of(cell: Cell, pictures: PictureSet) -> str:
+    return attack_label(key_of(cell, pictures, MODEL))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +114,7 @@ def test_exactly_the_cells_that_depend_on_the_template_are_measured_again(dtd, a
     counts = Counter(cell.method for cell in found)
     assert counts == {method: 1 + (method in twice) for method in METHODS}
     clip = [cell for cell in found if cell.method == "clip"]
-    for key, different in ((attack_key, squares), (views_key, squares), (settings_hash, 2)):
+    for key, different in ((attack_key, squares), (views_key, squares), (hash_of, 2)):
         assert len({key(c, dtd, MODEL) for c in clip}) == different
     assert {c.settings.hand_prompt for c in clip} == {"photo", "{} texture."}
 
@@ -133,22 +135,19 @@ def test_runs_of_a_users_own_defence_are_found_with_its_settings(dtd, tmp_path, 
     )
     add_plugin(f"{file}:DEFENCE")
     (usual,) = cells("none", ("own",), pictures=dtd)
-    names = RECOMMENDED.as_dict().keys() - {*planned_cells.COLUMNS}
-    settings = {name: getattr(usual.settings, name) for name in {*names, "own.factor"}}
-    settings["descriptions"] = planned_cells._description_content(usual, dtd)
-    then = {"format": planned_cells.FORMAT, "knobs": settings, "fixed": [], "names": dtd.names}
-    code = hashlib.sha256(file.read_bytes() + b"DEFENCE").hexdigest()[:16]
-    then |= {"guest_defence": code, "weights": MODEL.weights}
-    then |= {"pictures": planned_cells.digest(sorted(e.key for e in dtd.items))}
-    assert settings_hash(usual, dtd, MODEL) == planned_cells.digest(then)
+    key, code = key_of(usual, dtd, MODEL), hashlib.sha256(file.read_bytes() + b"DEFENCE").hexdigest()[:16]
+    views = {"views", "view_scale", "views_augmix"}
+    assert key["method_settings"] == {n: getattr(usual.settings, n) for n in {*views, "hand_prompt", "own.factor"}}
+    assert (json.loads(key["own_code"]), key["descriptions"], key["stream"]) == ({"method": code}, "", "")
+    (other,) = cells("none", ("own",), pictures=dtd, assignments=["own.factor=2"])
+    assert key_of(other, dtd, MODEL) == key | {"method_settings": key["method_settings"] | {"own.factor": 2.0}}
 
 
 def test_another_cost_of_a_view_is_measured_again_and_its_pictures_only_where_the_attack_knows_it() -> None:
     drawn = collect("textures", None, "val", limit=10, allow_partial=False)
     for attack in ("pgd", "adaptive:rita"):
         usual, other = cells(attack, ("rita",), pictures=drawn, sweeps=["cost=cosine,loglik"])
-        assert settings_hash(other, drawn, MODEL) != settings_hash(usual, drawn, MODEL)
-        assert cell_key(other, drawn, MODEL) != cell_key(usual, drawn, MODEL)
+        assert hash_of(other, drawn, MODEL) != hash_of(usual, drawn, MODEL)
         assert (attack_key(other, drawn, MODEL) == attack_key(usual, drawn, MODEL)) == (attack == "pgd")
     tuned = cells(
         "pgd", ("rita",), pictures=drawn, assignments=["tuning_loss=transport"], sweeps=["cost=cosine,loglik"]
@@ -171,19 +170,19 @@ def test_a_setting_that_is_added_to_a_group_is_in_the_hashes_of_what_reads_it(
 ) -> None:  # type: ignore[no-untyped-def]
     name = add_setting(group)
     one, other = cells(attack, ("rita",), pictures=pictures, sweeps=[f"{name}=0.1,0.2"])
-    assert settings_hash(one, pictures, MODEL) != settings_hash(other, pictures, MODEL)
+    assert hash_of(one, pictures, MODEL) != hash_of(other, pictures, MODEL)
     assert (attack_key(one, pictures, MODEL) != attack_key(other, pictures, MODEL)) == again
 
 
 def test_keys_depend_on_the_target_except_for_clean_pictures(pictures: PictureSet) -> None:
     targets = ("", "next", "dog", "DOG")
     found = {t: cells("none,pgd", ("clip",), pictures=pictures, target=t) for t in targets}
-    for key in (attack_key, views_key, cell_key, settings_hash):
+    for key in (attack_key, views_key, hash_of):
         of = {t: {c.requested.attack: key(c, pictures, MODEL) for c in cs} for t, cs in found.items()}
         assert len({of[target]["pgd"] for target in ("", "next", "dog")}) == 3
         assert of["dog"]["pgd"] == of["DOG"]["pgd"]
-    assert len({cell_key(cs[0], pictures, MODEL) for cs in found.values()}) == 1
-    assert {cs[0].attack_label for cs in found.values()} == {"none"}
+    assert len({hash_of(cs[0], pictures, MODEL) for cs in found.values()}) == 1
+    assert {attack_label(key_of(cs[0], pictures, MODEL)) for cs in found.values()} == {"none"}
     assert [found["next"][1].target_index(label, pictures.names) for label in range(3)] == [1, 2, 0]
 
 
@@ -220,7 +219,7 @@ def test_an_edited_defence_of_a_users_own_is_attacked_and_measured_anew(dtd, tmp
         )
         assert add_plugin(f"{file}:DEFENCE").sentence == sentence
         found = cells("pgd,adaptive:own", ("clip", "own"), pictures=dtd)
-        keys.append({(c.method, c.attack_label): (attack_key(c, dtd, MODEL), cell_key(c, dtd, MODEL)) for c in found})
+        keys.append({(c.method, label_of(c, dtd)): (attack_key(c, dtd, MODEL), hash_of(c, dtd, MODEL)) for c in found})
     one, other, same = keys
     assert other == same
     squares, rows = ({cell for cell in one if one[cell][part] != other[cell][part]} for part in (0, 1))

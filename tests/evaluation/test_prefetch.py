@@ -11,7 +11,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data.datasets import class_names
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.executors import evaluate_picture
+from rita_demo.evaluation import evaluate_picture
 from rita_demo.settings import RECOMMENDED
 from tests.textures import texture
 

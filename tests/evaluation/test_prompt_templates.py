@@ -17,7 +17,7 @@ from rita_demo.records.errors import SettingError
 from rita_demo.settings import DEFAULT_PROMPT_TEMPLATE, RECOMMENDED, Settings
 from rita_demo.vlm.prompts import DEFAULT_START, encode_sentences, sentence
 from tests.data.test_datasets import CONTRACT
-from tests.evaluation.conftest import headers
+from tests.evaluation.conftest import headers, places
 
 PETS = "a photo of a {}, a type of pet."
 #: CoOp's zero-shot templates; the generated textures have DTD's class names and so its template.
@@ -111,12 +111,12 @@ def test_a_run_with_the_dataset_template_names_it_everywhere(run_evaluate, tmp_p
     more = ("--dataset", "dtd", "--allow-partial", "--methods", "clip", "--limit", "2")
     out = run_evaluate(tmp_path / "runs", *more, "--sweep", "hand_prompt=photo,dataset")
     found_headers = headers(out)
-    said = {h["settings"]["hand_prompt"]: " ".join(h["threat_model"]["sentences"]) for h in found_headers}
+    said = {h.facts["requested"]["hand_prompt"]: " ".join(h.facts["threat"]) for h in found_headers}
     assert set(said) == {"photo", "{} texture."}
     assert "“a photo of a …”" in said["photo"]
     assert "“… texture”" in said["{} texture."]
-    assert len({h["pool"] for h in found_headers}) == 2
-    assert len(list(out.glob("attacked/*"))) == 2
+    assert len({h.columns["settings"] for h in found_headers}) == 2
+    assert places(out, "attacked") == 2
     capsys.readouterr()
     assert cli.main(["tables", str(out)]) == 0
     text = capsys.readouterr().out

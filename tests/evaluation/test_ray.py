@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,8 @@ def run_on_ray(words: list[str], report: Callable[[str], None] = lambda _: None)
 
 @pytest.mark.nightly
 def test_ray_rows_equal_the_local_executor(ray_cluster, command_line, run_evaluate, rows_of, tmp_path: Path) -> None:
-    out, said = tmp_path / "far", []
-    assert run_on_ray(command_line(out, *OPTIONS), said.append).new_rows == EXPECTED_ROWS
-    assert said[0] == "Workers that load the model: 2"
+    out = tmp_path / "far"
+    assert run_on_ray(command_line(out, *OPTIONS)).new_rows == EXPECTED_ROWS
     assert rows_of(out) == rows_of(run_evaluate(tmp_path / "here", *OPTIONS))
     assert run_on_ray(command_line(out, *OPTIONS)).new_rows == 0
 
@@ -104,10 +103,10 @@ def killing(ready: Callable[[], bool], most: int = 10**6) -> Iterator[list[int]]
 
 @pytest.mark.nightly
 def test_the_work_of_a_killed_worker_is_repeated(ray_cluster, command_line, run_evaluate, rows_of, tmp_path) -> None:
-    more, said, out = [*OPTIONS, "--set", "views=64"], [], tmp_path / "far"
+    more, out = [*OPTIONS, "--set", "views=64"], tmp_path / "far"
     with killing(lambda: stored_rows(out) >= 8, most=1) as killed:
-        done = run_on_ray(command_line(out, *more), said.append)
-    assert len(killed) == said.count("A worker was lost; its work is done again") == 1
+        done = run_on_ray(command_line(out, *more))
+    assert len(killed) == 1
     assert done.new_rows == EXPECTED_ROWS
     assert rows_of(out) == rows_of(run_evaluate(tmp_path / "here", *more))
 
@@ -142,20 +141,6 @@ def test_an_unreadable_picture_is_named(
 
 
 @pytest.mark.nightly
-def test_a_worker_has_one_thread(ray_cluster) -> None:
-    from rita_demo.evaluation.executors.ray import remote_worker
-
-    class Counting:
-        def threads(self) -> int:
-            import torch
-
-            return torch.get_num_threads()
-
-    counting = remote_worker(Counting, gpu=False).remote()
-    assert ray_cluster.get(counting.threads.remote()) == 1
-
-
-@pytest.mark.nightly
 def test_an_interrupted_command_resumes_later(command_line, run_evaluate, rows_of, tmp_path) -> None:
     out, more = tmp_path / "far", [*OPTIONS, "--set", "views=64"]
     environment = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | {"OMP_NUM_THREADS": "1"}
@@ -173,21 +158,6 @@ def test_an_interrupted_command_resumes_later(command_line, run_evaluate, rows_o
     assert 0 < stored_rows(out) < EXPECTED_ROWS
     assert cli.main(command_line(out, *more)) == 0
     assert rows_of(out) == rows_of(run_evaluate(tmp_path / "here", *more))
-
-
-@pytest.mark.nightly
-def test_an_interrupt_swallowed_by_a_library_still_ends_the_run(ray_cluster, command_line, tmp_path: Path) -> None:
-    def swallow(sentence: str) -> None:
-        if stored_rows(tmp_path / "far"):
-            with suppress(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(1)
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        run_on_ray(command_line(tmp_path / "far", *OPTIONS), swallow)
-    assert 0 < stored_rows(tmp_path / "far") < EXPECTED_ROWS
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.nightly
@@ -220,7 +190,7 @@ def busy_workers() -> list[int]:
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            at_work = (place / "cmdline").read_bytes().startswith(b"ray::Worker.execute")
+            at_work = (place / "cmdline").read_bytes().startswith(b"ray::measure_part")
             raylet = _parent_pid(place) if at_work else 0
             if raylet and _parent_pid(Path(f"/proc/{raylet}")) == os.getpid():
                 found.append(int(place.name))

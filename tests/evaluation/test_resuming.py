@@ -1,17 +1,22 @@
 """A run killed at any moment resumes and ends with the numbers of an uninterrupted run."""
 
+import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.store import files
-from tests.evaluation.conftest import stored_rows
+from rita_demo.evaluation.evaluate_picture import Group, PictureEvaluator
+from rita_demo.evaluation.rows import FILE, Row, Rows
+from tests.evaluation.conftest import cut, stored_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,42 +45,100 @@ def test_killed_with_9_and_started_again_equals_uninterrupted(full_run, command_
     assert rows_of(out) == rows_of(full_run)
 
 
-def test_a_crash_during_any_write_loses_nothing(full_run, command_line, rows_of, tmp_path, monkeypatch) -> None:
-    out = tmp_path / "runs"
-    append, died = files.append_bytes, 0
-    for writes in (0, 1, 2, 3, 5, 7, 11, 13, 17):
+def test_a_crash_at_any_picture_loses_nothing(full_run, command_line, rows_of, tmp_path, monkeypatch) -> None:
+    out, write, died = tmp_path / "runs", Rows.write, 0
+    for writes in (0, 1, 2, 3, 5):
         left = [writes]
 
-        def failing(path: Path, data: bytes, left: list[int] = left) -> None:
+        def failing(rows: Rows, lines: Collection[Row], left: list[int] = left) -> int:
             left[0] -= 1
             if left[0] < 0:
-                append(path, data[: len(data) // 2])
                 raise KeyboardInterrupt
-            append(path, data)
+            return write(rows, lines)
 
-        monkeypatch.setattr(files, "append_bytes", failing)
+        monkeypatch.setattr(Rows, "write", failing)
         died += cli.main(command_line(out)) == 130
-    monkeypatch.setattr(files, "append_bytes", append)
+    monkeypatch.setattr(Rows, "write", write)
     assert cli.main(command_line(out)) == 0
-    assert died == 9
+    assert died == 5
     assert rows_of(out) == rows_of(full_run)
     (rows,) = (rows for name, rows in rows_of(out).items() if "_rita_" in name)
     assert sum(bool(row["entered"]) for row in rows) > 3, "the memory grows all the time"
-    assert [path.read_bytes() for path in sorted(out.glob("*/*/*.f*"))] == [
-        path.read_bytes() for path in sorted(full_run.glob("*/*/*.f*"))
-    ]
 
 
-def test_a_second_process_on_the_same_folder_gives_an_error_message(command_line, tmp_path, capsys) -> None:
-    with files.exclusive_lock(tmp_path):
-        assert cli.main(command_line(tmp_path)) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("Another evaluation is writing into this folder.")
-    assert err.count("\n") == 1
+@pytest.mark.parametrize("first", [0, 1, 7, 11])
+def test_a_stream_resumes_from_its_first_missing_picture(full_run, command_line, rows_of, tmp_path, first, capsys):
+    out = Path(shutil.copytree(full_run, tmp_path / "runs"))
+    cut(out, first, "method = 'rita'")
+    capsys.readouterr()
+    assert cli.main(command_line(out)) == 0
+    said = capsys.readouterr().out
+    assert f"{24 + first} of 36 rows are there already." in said
+    assert f"3 cells, 36 rows, {12 - first} of them new" in said
+    assert rows_of(out) == rows_of(full_run)
 
 
-def test_a_damaged_line_in_the_middle_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"a": 1}\n{"a"\n{"a": 2}\n')
-    with pytest.raises(files.DataError, match=r"Line 2 of .*rows.jsonl is damaged"):
-        files.read_lines(path)
+def test_a_hole_in_a_stream_is_measured_anew_from_there_and_elsewhere_alone(full_run, command_line, rows_of, tmp_path):
+    out = Path(shutil.copytree(full_run, tmp_path / "runs"))
+    with sqlite3.connect(out / FILE) as db:
+        db.execute('DELETE FROM "rows" WHERE place = 4')
+    assert cli.main(command_line(out)) == 0
+    assert rows_of(out) == rows_of(full_run)
+
+
+def test_without_artifacts_the_rows_are_the_same(full_run, command_line, rows_of, tmp_path) -> None:
+    out = Path(shutil.copytree(full_run, tmp_path / "runs"))
+    (out / "artifacts.sqlite").unlink()
+    cut(out, 6)
+    assert cli.main(command_line(out)) == 0
+    assert rows_of(out) == rows_of(full_run)
+
+
+def test_two_runs_at_once_write_each_row_once_and_say_so(
+    full_run, command_line, rows_of, tmp_path, capsys, monkeypatch
+):
+    """The other process measures everything after this one has looked what is missing."""
+    out, measure = tmp_path / "runs", PictureEvaluator.measure
+
+    def late(evaluator: PictureEvaluator, group: Group, index: int) -> list[Row]:
+        monkeypatch.setattr(PictureEvaluator, "measure", measure)
+        assert cli.main(command_line(out)) == 0
+        return measure(evaluator, group, index)
+
+    monkeypatch.setattr(PictureEvaluator, "measure", late)
+    assert cli.main(command_line(out)) == 0
+    said = capsys.readouterr().out
+    assert "3 cells, 36 rows, 36 of them new" in said
+    assert "3 cells, 36 rows, 0 of them new" in said
+    assert "Another process wrote 36 of these rows meanwhile; they are the same." in said
+    assert rows_of(out) == rows_of(full_run)
+
+
+def test_a_picture_swapped_under_its_name_and_changed_descriptions_are_measured_anew(
+    command_line, rows_of, data_root, tmp_path
+) -> None:
+    root, out = Path(shutil.copytree(data_root, tmp_path / "data")), tmp_path / "runs"
+    words = tmp_path / "words.json"
+    words.write_text(json.dumps({name: ["a thing"] for name in ("cat", "dog", "cup")}))
+    more = ["--methods", "clip,rita", "--protocols", "off,stream", "--attack", "none", "--set", f"descriptions={words}"]
+    line = command_line(out, *more)
+    line[line.index("--data-root") + 1] = str(root)
+    assert cli.main(line) == 0
+    before = rows_of(out)
+    pictures = root / "caltech-101" / "101_ObjectCategories"
+    size = (pictures / "cup" / "2.png").stat().st_size
+    swapped = (pictures / "cup" / "1.png").read_bytes()
+    (pictures / "cup" / "2.png").write_bytes(swapped[:size] + bytes(max(0, size - len(swapped))))  # the same size
+    assert cli.main(line) == 0
+    after = rows_of(out)
+    again = {name for name, rows in after.items() for row in rows if row not in before.get(name, [])}
+    assert {name.split("_")[1] for name in again} == {"clip", "rita"}
+    assert len(after) == len(before) + 1, "a stream of other pictures is another one"
+    for name in before:
+        changed = [row["picture"] for row, old in zip(after[name], before[name], strict=True) if row != old]
+        assert [name.rpartition("Categories/")[2] for name in changed] == ([] if "_stream_" in name else ["cup/2.png"])
+    words.write_text(json.dumps({name: ["another thing"] for name in ("cat", "dog", "cup")}))
+    assert cli.main(line) == 0
+    last = rows_of(out)
+    assert {name: last[name] for name in after} == after
+    assert {tuple(name.split("_")[1:4:2]) for name in last.keys() - after} == {("rita", "off"), ("rita", "stream")}

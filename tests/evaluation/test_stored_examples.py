@@ -26,7 +26,7 @@ from rita_demo.evaluation.page import (
 )
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
+from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs
 from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import arena_steps
 from rita_demo.records import Verdict
@@ -52,7 +52,7 @@ def streams() -> dict[str, StreamRun]:
 def test_all_stored_examples_together_are_small_and_hold_no_photograph() -> None:
     files = [path for path in examples.STREAMS.parent.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 10 << 20
-    assert {path.name for path in examples.STREAMS.rglob("*.*")} == {"header.json", "rows.jsonl", "memory.f32"}
+    assert {path.name for path in examples.STREAMS.rglob("*.*")} == {"rows.sqlite"}
     nowhere = DataFolders(Path("nowhere"), Path("nowhere"))
     assert {name: shipped_cloud(nowhere, name).cloud.thumbs is not None for name in EXAMPLES} == {
         "textures": True,
@@ -68,8 +68,10 @@ def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attac
     one = streams[dataset]
     found = trajectory_of(one)
     assert (len(found.pictures), int(found.attacked.sum()), len(found.names)) == (40, 20, NAMES[dataset])
-    assert (one.columns["split"], one.header.weights) == ("test", engine.weights_key())
-    assert one.header.settings["slots"] == RECOMMENDED.slots, "measure it again: the recommended settings are others"
+    assert (one.columns["split"], one.header.key["weights"]) == ("test", engine.weights_key())
+    assert one.header.facts["requested"]["slots"] == RECOMMENDED.slots, (
+        "measure it again: the recommended settings are others"
+    )
     assert set(found.answers) == {*lab.METHODS, WITHOUT_CACHE}
     assert len(view_boxes(one, found.insertions)) == len(found.insertions) == len(remembered_features(one)) > 0
     replaced = sum(view.replaced is not None for view in found.insertions)
@@ -156,13 +158,14 @@ def test_every_stream_of_a_menu_says_what_it_is_and_no_two_read_alike(streams: d
     for part in ("dtd test", "47 class names", "40 pictures", "64 views", "seed 0", "PGD 4/255 on 50 %", "embedded"):
         assert part in one.title
     here = datetime(2026, 1, 2, 3, 4).timestamp()  # the title has the local time
-    own = replace(one, stored=False, name="mine/cells/dtd_rita_abc", last_modified=here, decided=12)
-    twin = replace(own, name="mine/cells/dtd_rita_def")
-    done = replace(own, name="other/cells/dtd_rita_abc", decided=40)
+    own = replace(one, stored=False, name="mine/3", last_modified=here, decided=12)
+    twin = replace(own, name="mine/5", cells=one.cells | {"rita": replace(one.header, id=5)})
+    done = replace(own, name="other/3", decided=40)
     texts = [text for text, _ in stream_choices([own, twin, done, one])]
     assert len(set(texts)) == 4
     assert "unfinished: 12 of 40 pictures decided, 2026-01-02 03:04" in texts[0]
-    assert (texts[0].endswith("folder mine, cell abc"), texts[1].endswith("folder mine, cell def")) == (True, True)
+    assert texts[0].endswith(f"folder mine, number {one.header.id}")
+    assert texts[1].endswith("folder mine, number 5")
     assert "finished, 2026" in texts[2]
     assert texts[2].endswith("folder other")
     assert texts[3].startswith("Stored example: ")

@@ -9,13 +9,12 @@ import pytest
 from rita_demo import analysis
 from rita_demo.cli import main as cli
 from rita_demo.cli.main import build_parser
-from rita_demo.evaluation.page import DataFolders, feature_cloud, small_ablations, stored_runs
-from rita_demo.evaluation.report.results import COLUMNS, read_points, result_rows
-from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.evaluation.page import DataFolders, feature_cloud, stored_runs
+from rita_demo.evaluation.report.cells import cells, read_points
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.measurement import FeatureCloud
-from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.settings import RECOMMENDED
 from tests.toy_model import ToyEngine
 
 pytestmark = pytest.mark.slow
@@ -35,12 +34,13 @@ def stored_run(tmp_path_factory, command_line):
 
 
 def test_points_are_result_rows_with_their_settings_and_are_read_back(stored_run, tmp_path, capsys) -> None:
-    found = stored_runs.measured_points(DataFolders(runs=stored_run.parent), "mine")
-    assert sorted(p.cell.accuracy for p in found) == sorted(line.accuracy for line in result_rows(stored_run))
+    found, times = stored_runs.measured_points(DataFolders(runs=stored_run.parent), "mine")
+    assert sorted(p.cell.accuracy for p in found) == sorted(cells(stored_run)["accuracy"])
+    assert {one.method for one in times} == {"clip", "ensemble", "rita"}
     rita = [p for p in found if (p.cell.method, p.cell.attack) == ("rita", "pgd")]
     assert sorted(p.settings["slots"] for p in rita) == [1, 2]
     clip = next(p for p in found if p.cell.method == "clip")
-    assert set(clip.settings) == {n for n, k in SETTINGS.items() if k.group == "attack"} - {"attack_seed"}
+    assert not {"slots", "budget"} & set(clip.settings), "only what CLIP depends on"
     ensemble = next(p for p in found if p.cell.method == "ensemble")
     assert set(ensemble.settings) > {"views", "ensemble_average"}
     capsys.readouterr()
@@ -48,9 +48,7 @@ def test_points_are_result_rows_with_their_settings_and_are_read_back(stored_run
     file = tmp_path / "points.json"
     file.write_text(capsys.readouterr().out, encoding="utf-8")
     again = read_points(file)
-    assert [(p.settings, asdict(p.cell)) for p in again] == [
-        (p.settings, {name: getattr(p.cell, name) for name in COLUMNS}) for p in found
-    ]
+    assert [(p.settings, asdict(p.cell)) for p in again] == [(p.settings, asdict(p.cell)) for p in found]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"knobs": {}}]', '[{"knobs": 3, "n": 4}]'])
@@ -62,9 +60,10 @@ def test_an_invalid_points_file_gives_an_error_message(tmp_path, text: str) -> N
 
 
 def test_every_setting_on_the_page_has_a_shipped_ablation(tmp_path) -> None:
-    found = stored_runs.measured_points(DataFolders(runs=tmp_path), stored_runs.SHIPPED)
+    found, times = stored_runs.measured_points(DataFolders(runs=tmp_path), stored_runs.SHIPPED)
+    assert times == ()
     rita = [point for point in found if point.cell.method == "rita"]
-    for setting, values in small_ablations.VALUES.items():
+    for setting, values in analysis.ABLATIONS.items():
         lines = analysis.sweeps(rita, setting)
         assert any(set(values) <= set(line.values) for line in lines), setting
     assert analysis.budget_by_steps(found)
@@ -178,7 +177,7 @@ def test_mixed_traffic_gives_a_cloud_of_delivered_pictures_and_no_point(tmp_path
     assert cloud.thumbs.shape[0] == len(hit)
     held = {int(t) for t in cloud.cache.born[cloud.cache.entropy < np.inf]}
     assert held <= set(range(len(hit)))
-    assert all(p.cell.attack == "none" for p in stored_runs.measured_points(places, "mixed"))
+    assert all(p.cell.attack == "none" for p in stored_runs.measured_points(places, "mixed")[0])
     clean = next(s for s in stored_runs.stored_streams(places) if s.columns["attack"] == "none")
     seen, cloud = drain(stored_runs.load_cloud_steps(places, clean.name, engine))
     assert (seen, cloud.pictures_name) == ([], "clean pictures")
@@ -191,7 +190,6 @@ def test_runs_are_found_by_name_and_no_other_folder_is_opened(tmp_path) -> None:
     (tmp_path / "no run").mkdir()
     places = DataFolders(runs=tmp_path)
     assert set(stored_runs.run_names(places)) == {"a", "b"}
-    assert stored_runs.measured_points(places, "a") == ()
     for name in ("no run", "..", "/", "a/../b", None):
         with pytest.raises(DataError, match="no run"):
             stored_runs.measured_points(places, name)
@@ -224,26 +222,3 @@ def test_a_thumbnail_is_the_mean_of_its_blocks() -> None:
     assert small.shape == (56, 56, 3)
     assert np.abs(small[3, 5] - pixels[6:8, 10:12].mean((0, 1))).max() <= 0.5
     assert feature_cloud.thumbnail(np.zeros((20, 20, 3), np.uint8)).shape == (20, 20, 3)
-
-
-def test_a_small_ablation_is_measured_once_and_resumes(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(small_ablations.VALUES, "slots", (1, 3))  # each value costs time
-    request = small_ablations.small_request(DataFolders(runs=tmp_path), "slots", 4, 2, "toy")
-    steps = evaluate_steps(request, ToyEngine())
-    next(steps)
-    steps.close()  # cancelled
-    first = len(list(evaluate_steps(request, ToyEngine())))
-    assert first > 0
-    assert list(evaluate_steps(request, ToyEngine())) == []
-    found = stored_runs.measured_points(DataFolders(runs=tmp_path), request.out.name)
-    rita = [p for p in found if (p.cell.method, p.cell.protocol, p.cell.attack) == ("rita", "stream", "pgd")]
-    assert {p.settings["slots"] for p in rita} == set(small_ablations.VALUES["slots"])
-    assert all(p.cell.n == 4 for p in found)
-
-
-@pytest.mark.parametrize("values", [("nothing", 8, 4), ("slots", 3, 4), ("slots", 8, 99)])
-def test_an_unavailable_ablation_gives_an_error_message(values, tmp_path) -> None:
-    with pytest.raises(SettingError):
-        small_ablations.small_request(DataFolders(runs=tmp_path), *values, "toy")
-    for setting in small_ablations.VALUES:
-        assert small_ablations.small_request(DataFolders(runs=tmp_path), setting, 8, 4, "toy").points

@@ -1,6 +1,5 @@
 """The table of what streams remembered, against a slow second reading of the rows."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,15 @@ import pytest
 from rita_demo import stored_views
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
-from rita_demo.evaluation.store.stream_runs import stream_runs
+from rita_demo.evaluation.rows import FILE, read_stream
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
+from rita_demo.evaluation.streams import stream_runs
 from rita_demo.paper.memory import memory_items
 from rita_demo.records.errors import DataError, SettingError
 from tests.conftest import forget_plugins
 from tests.documented import example
+from tests.evaluation.conftest import cut, headers
 
 OWN = """\
 from rita_demo.attacks.contract import Attack
@@ -46,19 +47,18 @@ def test_a_row_says_where_a_view_came_from_and_what_became_of_it(streams: Path) 
     frame = stored_views(streams)
     assert tuple(frame.columns) == COLUMNS
     assert frame.stream.nunique() == 2
-    for folder in streams.glob("cells/*_rita_*"):
-        header = json.loads((folder / "header.json").read_text())
-        if header["columns"]["protocol"] != "stream":
+    for header in headers(streams):
+        if header.columns["protocol"] != "stream":
             continue
-        rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
-        mine = frame[frame.attacked == (header["columns"]["attack"] != "none")].reset_index(drop=True)
+        rows = read_stream(streams, header.id)
+        mine = frame[frame.attacked == (header.columns["attack"] != "none")].reset_index(drop=True)
         held: dict[tuple[int, int], int] = {}
         number = 0
         for t, row in enumerate(rows):
             for label, slot, view, entropy in row["entered"]:
                 one = mine.loc[number]
                 assert (one.id, one.picture, one.entered_at, one.file) == (number, t, t, row["picture"])
-                assert (one.stored_as, one.slot, one.view) == (header["names"][label], slot, view)
+                assert (one.stored_as, one.slot, one.view) == (header.names[label], slot, view)
                 assert one.true_class == row["label"]
                 assert one.entropy == pytest.approx(entropy)
                 before = held.get((label, slot))
@@ -94,8 +94,7 @@ def test_a_stream_that_two_folders_have_counts_once_by_the_longer_one(streams: P
 
     shutil.copytree(streams, tmp_path / "copy")
     pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
-    for path in (tmp_path / "copy").glob("cells/*_rita_*/rows.jsonl"):
-        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    cut(tmp_path / "copy", 6)
     pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
 
 
@@ -140,18 +139,17 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
         assert not one.attack_uses_cache
         assert trajectory_of(one).titles == {"rita": "RITA", "rita:off": "RITA, without memory", "med": "Median"}
         assert len(trajectory_of(one).curves["med"].right) == 3, "an own method has its line and its row"
-        assert one.header.settings_for(row | {"attack": "none"}).attack == "none"
+        assert one.header.settings_for(row | {"attacked": 0}).attack == "none"
         if attack != "none":
             with pytest.raises(SettingError, match=f"The attack '{attack}' needs code that is not loaded here"):
                 open_stream_picture(engine, DataFolders(runs=runs.parent), one, 1)
-            half = replace(one.header, columns=one.columns | {"attack": f"{attack}:50"})
+            half = replace(one.header, key=one.header.key | {"attacked_share": 50})
             with pytest.raises(SettingError, match=f"The attack '{attack}' needs"):
                 _ = half.requested
 
 
-def test_a_damaged_header_is_named(streams: Path, tmp_path: Path) -> None:
+def test_a_damaged_database_is_named(streams: Path, tmp_path: Path) -> None:
     runs = Path(shutil.copytree(streams, tmp_path / "runs"))
-    place = next(runs.glob("cells/*_rita_none_*"))
-    (place / "header.json").write_text("{")
-    with pytest.raises(DataError, match=f"The header of {place.name} is damaged"):
+    (runs / FILE).write_bytes(b"x" * 5000)
+    with pytest.raises(DataError, match=r"runs/rows.sqlite cannot be read: file is not a database"):
         stored_views(runs)

@@ -15,14 +15,13 @@ from PIL import Image
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.page import DataFolders, open_stream_picture, picture_of
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, collect, find_picture
-from rita_demo.evaluation.report.results import result_rows
+from rita_demo.evaluation.report.cells import cells as table_of
 from rita_demo.evaluation.request import Request, Traffic, points
+from rita_demo.evaluation.rows import FILE, Rows
 from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.evaluation.store.cell_file import CellHeader
-from rita_demo.evaluation.store.files import read_lines
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
     accuracy_curve,
@@ -33,12 +32,15 @@ from rita_demo.evaluation.stream_trajectory import (
     trajectory_of,
     view_boxes,
 )
+from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import StreamTrajectory, method_and_memory
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.session.stream_history import answering
 from rita_demo.ui.session.stream_state import StreamState
-from tests.evaluation.conftest import stored_header
+from tests.evaluation.conftest import cells
+from tests.evaluation.test_rows import FACTS, key
+from tests.evaluation.test_rows import row as row_of
 from tests.textures import texture
 
 
@@ -63,8 +65,8 @@ def run_all(request: Request, engine: Engine) -> StreamRun:
 
 
 def interrupt(request: Request, engine: Engine) -> None:
-    """Two steps; closing unlocks the folder."""
-    steps = evaluate_steps(request, engine)
+    """Two steps."""
+    steps = evaluate_steps(request, engine, together=True)
     next(steps)
     next(steps)
     steps.close()
@@ -89,9 +91,8 @@ def test_mixed_traffic_attacks_its_share_and_records_it_in_every_row(stream_run:
         assert (row["budget"], row["linf"] > 0) == ((4, True) if attacked else (0, False))
         assert (row["already_wrong"] is None) is not attacked
     assert stream_run.columns["attack"] == "pgd:50"
-    assert "50 % of the pictures" in stream_run.header.threat_model["sentences"][-1]
-    found = result_rows(stream_run.cells["rita"].parents[1])
-    assert {line.attack for line in found} == {"pgd:50"}
+    assert "50 % of the pictures" in stream_run.header.facts["threat"][-1]
+    assert set(table_of(stream_run.folder).attack) == {"pgd:50"}
 
 
 @pytest.mark.parametrize(
@@ -99,18 +100,12 @@ def test_mixed_traffic_attacks_its_share_and_records_it_in_every_row(stream_run:
     [(2, 50, 1), (12, 50, 6), (15, 50, 8), (500, 50, 250), (1000, 30, 300), (7, 100, 7), (12, 1, 1)],
 )
 def test_exactly_the_share_that_was_asked_for_is_attacked(count: int, share: int, attacked: int) -> None:
-    items = tuple(DatasetItem(f"cup/{n}.png", 0, 0) for n in range(count))
+    items = tuple(DatasetItem(f"cup/{n}.png", 0) for n in range(count))
     pictures, turned = (PictureSet("d", "test", ("cup",), listed, count, 1) for listed in (items, items[::-1]))
     drawn = [pictures.attacked(seed, share) for seed in range(20)]
     assert {len(one) for one in drawn} == {attacked}
     assert share == 100 or len(set(drawn)) > 1, "the seed draws"
     assert [turned.attacked(seed, share) for seed in range(20)] == drawn
-
-
-def test_traffic_is_read_back_from_a_header() -> None:
-    for traffic in (Traffic(), Traffic(50), Traffic(30, "classes")):
-        assert Traffic.from_header(traffic.as_header()) == traffic
-    assert Traffic().as_header() == {"share": 100, "order": "random"}
 
 
 def test_a_picture_is_the_same_in_mixed_and_pure_traffic(stream_run, engine, request_, tmp_path) -> None:
@@ -129,12 +124,7 @@ def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine,
     for _ in range(5):
         interrupt(wish, engine)
     again = run_all(wish, engine)
-    for method in stream_run.cells:
-        timeless = [
-            [{k: v for k, v in row.items() if k != "seconds"} for row in r.rows(method)] for r in (stream_run, again)
-        ]
-        assert timeless[0] == timeless[1]
-    assert (stream_run.cells["rita"] / "memory.f32").read_bytes() == (again.cells["rita"] / "memory.f32").read_bytes()
+    assert cells(stream_run.folder) == cells(again.folder)
 
 
 def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
@@ -145,8 +135,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
     wish = replace(wish, points=(*known, known[0].replace(protocol="reset")))
     for _ in range(2):  # closed and resumed: all groups advance together
         interrupt(wish, engine)
-        counts = {len(read_lines(cell / "rows.jsonl")) for cell in (tmp_path / "one/cells").iterdir()}
-        assert len(counts) == 1
+        assert len({len(rows) for rows in cells(tmp_path / "one").values()}) == 1
     found = run_all(wish, engine)
     assert found.attack_uses_cache
     assert set(found.cells) == {*methods, "rita:reset", "rita_memory:reset"}
@@ -164,7 +153,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
         entry = entries[row["picture"]]
         picture = open_picture(entry.source(), square=own.square, side=engine.info.side)
         if row["attack"] == "adaptive":  # attacked again with the cache of that moment
-            trace = engine.attack(picture, class_prompts, own, entry.label, cache=found.cache_after(empty, t))
+            trace = engine.attack(picture, class_prompts, own, entry.label, cache=cache_after(empty, rows[:t]))
             assert (trace.linf, trace.l2) == pytest.approx((row["linf"], row["l2"]))
 
 
@@ -187,14 +176,15 @@ def test_class_by_class_keeps_classes_together_and_is_another_cell(data_root, en
     assert len([a for a, b in pairwise(labels) if a != b]) == len(set(labels)) - 1
     assert set(found.stream(0, "classes")) == set(found.stream(0))
     grouped = run_all(request_(tmp_path / "one", traffic=Traffic(50, "classes")), engine)
-    assert grouped.cells["rita"].name != stream_run.cells["rita"].name
+    assert grouped.columns["settings"] != stream_run.columns["settings"]
     assert "class by class" in grouped.title
 
 
 def replay(one: StreamRun, t: int) -> tuple[dict[tuple[int, int], Any], list[Any]]:
     """(class, slot) -> (picture, view, entropy, true class, feature) after ``t`` pictures, and who left for whom by how
     many nats: a slow second reading of the files from the start."""
-    data = list(np.fromfile(one.cells["rita"] / "memory.f32", "<f4").reshape(-1, one.header.width))
+    width, blobs = one.header.facts["width"], [row["entered_features"] or b"" for row in one.rows()]
+    data = list(np.frombuffer(b"".join(blobs), "<f4").reshape(-1, width))
     places: dict[tuple[int, int], Any] = {}
     exits = []
     for number, row in enumerate(one.rows()[:t]):
@@ -245,23 +235,17 @@ def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> StreamRun:
             feature = rng.normal(size=width)
             vectors.append(feature / np.linalg.norm(feature))
         row = {"picture": f"p{t}", "label": names[label], "answer": names[int(rng.integers(4))], "entered": entered}
-        row |= {"attack": "pgd" if t % 3 else "none", "seconds": {"attack": 0.5, "views": 0.25, "method": 0.125}}
-        rows.append(row)
-    columns = {"dataset": "pets", "split": "test", "backbone": "x", "attack": "pgd:66", "budget": 4, "steps": 1}
-    for method in ("clip", "rita"):
-        folder = root / "run/cells" / method
-        folder.mkdir(parents=True)
-        protocol = "stream" if method == "rita" else "off"
-        changed = {
-            "columns": columns | {"method": method, "protocol": protocol},
-            "pool": method,
-            "settings": RECOMMENDED.replace(slots=slots).as_dict(),
-        }
-        changed |= {"pictures": 60, "names": names, "weights": "w", "width": width}
-        (folder / "header.json").write_text(json.dumps(stored_header(**changed)))
-        written = rows if method == "rita" else rows[5:30][::-1]
-        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
-        (folder / "memory.f32").write_bytes(np.array(vectors, "<f4").tobytes())
+        row |= {"attacked": bool(t % 3), "seconds_attack": 0.5, "seconds_views": 0.25, "seconds_method": 0.125}
+        new = vectors[len(vectors) - len(entered) :]
+        rows.append(row_of(0, t) | row | {"entered_features": np.array(new, "<f4").tobytes()})
+    columns = {"dataset": "pets", "split": "test", "backbone": "x", "attack": "pgd", "attacked_share": 66, "budget": 4}
+    columns |= {"steps": 1, "class_names": json.dumps(names), "weights": "w", "seed": 0}
+    facts = FACTS | {"requested": RECOMMENDED.replace(slots=slots).as_dict(), "pictures": 60, "width": width}
+    with Rows(root / "run") as stored:
+        for method, protocol, written in (("clip", "off", rows[5:30][::-1]), ("rita", "stream", rows)):
+            number = stored.measurement(key(**columns, method=method, protocol=protocol), facts)
+            for one in written:
+                stored.write([one | {"measurement": number}])
     (found,) = stream_runs(root)
     return found
 
@@ -324,9 +308,8 @@ def test_a_method_without_rows_yet_does_not_count_as_wrong() -> None:
 def test_terminal_runs_are_found_and_a_damaged_run_hides_no_other(command_line, tmp_path: Path) -> None:
     more = ("--protocols", "off,reset,stream", "--attack", "none,pgd", "--seeds", "0,1")
     assert cli.main(command_line(tmp_path / "terminal", *more, "--limit", "4")) == 0
-    (tmp_path / "broken/cells/x").mkdir(parents=True)
-    (tmp_path / "broken/cells/x/header.json").write_text("{")
-    (tmp_path / "broken/cells/x/rows.jsonl").write_text("{}\n")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / FILE).write_text("{")
     (tmp_path / "file").write_text("")
     found = stream_runs(tmp_path)
     assert len(found) == 4  # two attacks, two seeds; only the protocol stream
@@ -392,7 +375,7 @@ def test_a_stored_stream_opens_its_pictures_behind_links(
             (root / name).symlink_to(path)
         elif len(name.parts) < depth:
             (root / name).mkdir() if path.is_dir() else (root / name).symlink_to(path)
-    folders, state = DataFolders(root, stream_run.cells["rita"].parents[2]), StreamState(recording=stream_run)
+    folders, state = DataFolders(root, stream_run.folder.parent), StreamState(recording=stream_run)
     for row in stream_run.rows():
         assert row["picture"].startswith(below.as_posix())
         assert state.thumbnail(folders, row["picture"]).startswith("data:image/jpeg")
@@ -401,7 +384,7 @@ def test_a_stored_stream_opens_its_pictures_behind_links(
     there = picture_of(DataFolders(data_root), stream_run, picture, square="model", side=engine.info.side)
     assert opened.picture.key == there.key
     again = collect("caltech101", root, "val", limit=None, allow_partial=False)
-    assert [item.key for item in again.items] == [item.key for item in collect_all(data_root)], (
+    assert [(i.id, i.content) for i in again.items] == [(i.id, i.content) for i in collect_all(data_root)], (
         "the same hash of pictures"
     )
 
@@ -469,7 +452,7 @@ def test_a_memory_that_is_off_or_reset_is_found_beside_every_stream_of_several_s
     deque(evaluate_steps(replace(wish, points=tuple(asked)), engine), maxlen=0)
     found = stream_runs(tmp_path)
     assert len(found) == 4
-    rows = {(row.method, row.protocol, row.views, row.settings): row for row in result_rows(tmp_path / "one")}
+    rows = {(row.method, row.protocol, row.settings) for row in table_of(tmp_path / "one").itertuples()}
     for one in found:
         titles = trajectory_of(one).titles
         assert titles == {
@@ -483,18 +466,14 @@ def test_a_memory_that_is_off_or_reset_is_found_beside_every_stream_of_several_s
             "rita_untuned:off": "RITA, untuned, without memory",
             "rita_untuned:reset": "RITA, untuned, memory reset",
         }, "those of the tables, each after its method"
-        for name, place in one.cells.items():
-            header, views = CellHeader.read(place), one.header.settings["views"]
+        views, weight = (one.header.facts["requested"][name] for name in ("views", "cache_weight"))
+        for name, about in one.cells.items():
             method, protocol = method_and_memory(name)
-            stored = "off" if method == "clip" else protocol or "stream"
-            assert (header.method, header.columns["protocol"]) == (method, stored)
-            assert method in ("clip", "tda") or header.settings["views"] == views
-            assert (
-                stored == "off"
-                or method == "tda"
-                or header.settings["cache_weight"] == one.header.settings["cache_weight"]
-            )
-            assert (method, stored, header.settings["views"], header.columns["settings"]) in rows, "as tables has it"
+            stored, own = "off" if method == "clip" else protocol or "stream", json.loads(about.key["method_settings"])
+            assert (about.method, about.key["protocol"]) == (method, stored)
+            assert method in ("clip", "tda") or own["views"] == views
+            assert stored == "off" or method == "tda" or own["cache_weight"] == weight
+            assert (method, stored, about.columns["settings"]) in rows, "as tables has it"
         off = sum(row["right"] for row in one.rows(WITHOUT_CACHE))
         assert sum(trajectory_of(one).curves[WITHOUT_CACHE].right) == off
         assert answering(one.cells) == ("clip", "ensemble", "tda", "rita", "rita_untuned")

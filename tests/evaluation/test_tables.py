@@ -1,28 +1,24 @@
-"""Tables: the contract's columns, Wilson's interval, pooled seeds, the threat model above."""
+"""Tables: the contract's columns, Wilson's interval, pooled seeds, threat models once."""
 
 import csv
 import io
-import json
 import math
 import re
 import shutil
-import statistics
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.report import results
-from rita_demo.evaluation.report.results import ResultRow, result_rows
-from rita_demo.evaluation.report.tables import measured_tables
-from rita_demo.evaluation.store.cell_file import CellHeader, SeedGroup
-from rita_demo.evaluation.store.files import read_lines
+from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.report import cells, tables
+from rita_demo.evaluation.report.cells import as_csv
 from rita_demo.records.intervals import wilson
-from tests.evaluation.conftest import result_row, stored_header
+from tests.evaluation.frames import cell, column, frames, markdown_tables, table
 
 COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
+Run = Callable[..., Path]
 
 
 def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -53,98 +49,80 @@ def test_wilsons_ends_are_exactly_0_and_1_where_nothing_or_everything_is_right()
             assert low[0] == pytest.approx(1 - high[1], abs=1e-15), "right and wrong may change places"
 
 
-def test_the_model_note_is_above_its_numbers(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    note = "Runs with plain GELU in its text tower, as its open_clip_config.json says."
-    for form in ("markdown", "latex"):
-        assert note in read(runs, form, capsys).replace("\\_", "_")
-    silent = Path(shutil.copytree(runs, tmp_path / "runs"))
-    for header in silent.glob("cells/*/header.json"):
-        header.write_text(json.dumps(json.loads(header.read_text()) | {"note": ""}))
-    text = read(silent, "markdown", capsys)
-    assert "Model weights" in text
-    assert note not in text
-
-
-def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, rows_of, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = read(runs, "csv", capsys)
     assert text.splitlines()[0] == COLUMNS
-    rows = list(csv.DictReader(io.StringIO(text)))
-    cells = {(r["method"], r["attack"], r["protocol"]): r for r in rows}
-    assert len(cells) == len(rows) == 2 * (1 + 1 + 2)
-    assert {(m, p) for m, _, p in cells} == {("clip", "off"), ("ensemble", "off"), ("rita", "off"), ("rita", "stream")}
-    pooled = cells["rita", "pgd", "stream"]
-    # n counts pictures, not answers
+    lines = list(csv.DictReader(io.StringIO(text)))
+    named = {(line["method"], line["attack"], line["protocol"]): line for line in lines}
+    assert len(named) == len(lines) == 2 * (1 + 1 + 2)
+    assert {(m, p) for m, _, p in named} == {("clip", "off"), ("ensemble", "off"), ("rita", "off"), ("rita", "stream")}
+    pooled = named["rita", "pgd", "stream"]  # n counts pictures, not answers
     assert (pooled["n"], pooled["seeds"], pooled["budget"], pooled["steps"]) == ("5", "0 1", "4", "1")
-    clean = cells["clip", "none", "off"]  # does not depend on the seed
+    clean = named["clip", "none", "off"]  # does not depend on the seed
     assert (clean["n"], clean["seeds"], clean["budget"], clean["steps"]) == ("5", "0", "0", "0")
-    stored = [row for found in rows_of(runs).values() for row in found]
-    assert all(row["right"] == (row["answer"] == row["label"]) for row in stored)
-    for row in rows:
+    answers = stored.read(runs).to_dict("records")
+    assert all(row["right"] == (row["answer"] == row["label"]) for row in answers)
+    for line in lines:
         columns = ("method", "attack", "budget", "protocol", "settings")
-        right = [one["right"] for one in stored if all(str(one[k]) == row[k] for k in columns)]
-        share, n = sum(right) / len(right), int(row["n"])
-        assert len(right) == n * len(row["seeds"].split())
+        right = [row["right"] for row in answers if all(str(row[name]) == line[name] for name in columns)]
+        share, n = sum(right) / len(right), int(line["n"])
+        assert len(right) == n * len(line["seeds"].split())
         low, high = wilson(share * n, n)
-        texts = (row["accuracy"], row["low"], row["high"])
+        texts = (line["accuracy"], line["low"], line["high"])
         assert texts == tuple(f"{100 * value:.2f}" for value in (share, low, high))
 
 
-def test_markdown_prints_the_threat_model_above_each_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    overview, clean, attacked = read(runs, "markdown", capsys).split("### ")[1:]
-    shape = {(cell.method, cell.protocol): {} for cell in result_rows(runs)}
-    for cell in result_rows(runs):
-        shape[cell.method, cell.protocol][cell.attack] = f"{cell.accuracy:.1f}"
-    lines = [line.split(" | ") for line in overview.splitlines() if line.startswith("| ")]
-    assert lines[0][2:4] == ["clean", "pgd 4/255"]
-    assert [line[2:4] for line in lines[2:]] == [[found["none"], found["pgd"]] for found in shape.values()]
-    assert clean.index("No attack") < clean.index("| method |")
+def test_the_overview_has_every_cell_and_each_threat_model_stands_once(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, found = read(runs, "markdown", capsys), cells.cells(runs)
+    overview, details = markdown_tables(text)
+    assert overview[0] == ["method", "memory", "clean", "pgd 4/255, 1 steps".replace(", 1 steps", ""), "settings"]
+    for name, attack in (("clean", "none"), ("pgd 4/255", "pgd")):
+        mine = found[found["attack"] == attack]
+        assert column(overview, name) == [f"{accuracy:.1f}" for accuracy in mine["accuracy"]]
+    assert column(details, "95 %") == [f"{one.low:.1f} to {one.high:.1f}" for one in found.itertuples()]
     for sentence in (
+        "No attack",
         "Attacked: frozen CLIP with one view",
         "more than 4/255, in 1 step,",
         "on the model's square of 64 × 64 pixels",
         "The attacker knows the model",
-        "among 3 prompts",
     ):
-        assert attacked.index(sentence) < attacked.index("| method |")
-    assert "| RITA | stream |" in attacked
-    assert "views=6" in attacked
+        assert text.count(sentence) == 1
+    assert "among 3 prompts" in text
+    assert "Runs with plain GELU in its text tower, as its open_clip_config.json says." in text
+    assert ["RITA", "stream"] in [row[:2] for row in overview]
 
 
-def test_several_seeds_show_the_lowest_and_highest_accuracy(runs, rows_of, capsys) -> None:
-    cells = [rows for name, rows in rows_of(runs).items() if "_rita_pgd_" in name and rows[0]["protocol"] == "stream"]
-    ends = sorted(100 * sum(row["right"] for row in rows) / len(rows) for rows in cells)
-    assert len(ends) == 2
-    (line,) = (x for x in result_rows(runs) if (x.method, x.attack, x.protocol) == ("rita", "pgd", "stream"))
-    assert line.accuracy_range == (ends[0], ends[-1])
-    assert f"| 0 1 ({ends[0]:.1f} to {ends[-1]:.1f}) |" in read(runs, "markdown", capsys)
+def test_several_seeds_show_the_lowest_and_highest_accuracy_and_seconds_are_medians() -> None:
+    two = [cell("rita", rights="yyynn"), cell("rita", rights="ynnnn", seed=1, view_seconds=1.1)]
+    text = tables.as_markdown(table(*two, cell("clip", rights="yynnn", view_seconds=0.64)))
+    _, details = markdown_tables(text)
+    assert column(details, "seeds") == ["0", "0 1 (20.0 to 60.0)"]
+    assert column(details, "n") == ["5", "5"], "a picture under another seed is not a new one"
+    assert column(details, "s per picture") == ["≥ 0.010 + 0.400", "1.000 + 0.400"], "CLIP has one view of 64"
 
 
-def test_seconds_per_picture_include_the_views_and_one_view_for_clip(runs, capsys) -> None:
-    stored = [row for path in runs.glob("cells/*clip_pgd*/rows.jsonl") for row in read_lines(path)]
-    views = statistics.median(row["seconds"]["views"] for row in stored)
-    method = statistics.median(row["seconds"]["method"] for row in stored)
-    assert views > 0
-    text = read(runs, "markdown", capsys)
-    assert f"| ≥ {views / 6:.3f} + {method:.3f} |" in text  # six views are asked for
-    assert text.count(f"| {views:.3f} + ") >= 3  # Ensemble and both of RITA on the same views
+def test_an_unfinished_cell_has_a_star_and_the_number_of_its_answers() -> None:
+    found = table(cell("clip", "none", "yyn", pictures=5), cell("clip", "pgd", "yynnn"))
+    overview, details = markdown_tables(tables.as_markdown(found))
+    assert overview[1][2] == "66.7 (3 of 5)*"
+    assert details[1][3:6] == ["66.7*", "20.8 to 93.9", "3"]
+    lines = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert [line["missing"] for line in lines] == ["2", "0"]
 
 
-def test_an_unfinished_cell_has_a_star_and_the_number_of_its_answers(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    part = tmp_path / "part"
-    shutil.copytree(runs, part)
-    for path in part.glob("cells/*clip_none*/rows.jsonl"):
-        path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:3]) + b'{"torn')
-    overview, line = (x for x in read(part, "markdown", capsys).splitlines() if "* |" in x)
-    assert overview.startswith("| CLIP (1 view) |")
-    assert " (3 of 5)* |" in overview
-    assert line.startswith("| CLIP (1 view) |")
-    assert "| 3 |" in line
-    table = list(csv.DictReader(io.StringIO(read(part, "csv", capsys))))
-    assert {(row["method"], row["attack"]): row["missing"] for row in table if row["missing"] != "0"} == {
-        ("clip", "none"): "2"
-    }
+def test_pictures_that_own_code_failed_at_are_counted_apart() -> None:
+    mine = cell("mine", "pgd", "yyff", method_title="Mine")
+    text = tables.as_markdown(table(mine))
+    assert "Failed, and counted neither as right nor as wrong: Mine under pgd 1/255, 7 steps, 2 of 4." in text
+    assert markdown_tables(text)[0][1][2] == "100.0 (2 of 4)*"
+    line, count = cells.failure_lines(*frames(mine))
+    assert line == (
+        "Failed: Mine: no answer to 2 of 4 pictures of caltech101 under pgd, the first c: it failed: ValueError"
+    )
+    assert count == "2 answers failed. They count neither as right nor as wrong."
 
 
 #: How an attack is made, and what its column says of it.
@@ -160,95 +138,103 @@ MADE = (
 
 
 def test_settings_that_act_in_an_attack_alone_are_part_of_its_column_and_tear_no_row_apart(
-    run_evaluate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run_evaluate: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = ["--limit", "1", "--methods", "clip,rita,rita_untuned", "--protocols", "off,stream"]
     runs = run_evaluate(tmp_path / "runs", *few, "--attack", "none,pgd")
     for (attack, *settings), _ in MADE:
         given = [word for setting in settings for word in ("--set", setting)]
         run_evaluate(runs, *few, "--attack", attack, "--steps", "2", *given)
-    overview, *_ = measured_tables(result_rows(runs))
-    assert set(overview.head[2:-1]) == {"clean", "pgd 4/255", *(column for _, column in MADE)}
+    text = read(runs, "markdown", capsys)
+    overview, _ = markdown_tables(text)
+    assert set(overview[0][2:-1]) == {"clean", "pgd 4/255", *(name for _, name in MADE)}
     rows = [
-        ("CLIP (1 view)", ""),
-        ("RITA", "off"),
-        ("RITA", "stream"),
-        ("RITA, untuned", "off"),
-        ("RITA, untuned", "stream"),
+        ["CLIP (1 view)", ""],
+        ["RITA", "off"],
+        ["RITA", "stream"],
+        ["RITA, untuned", "off"],
+        ["RITA, untuned", "stream"],
     ]
-    assert [row[:2] for row in overview.rows] == rows
-    assert all(re.fullmatch(r"\d+\.\d", cell) for row in overview.rows for cell in row[2:-1])
-    assert {row[-1] for row in overview.rows} == {
+    assert [row[:2] for row in overview[1:]] == rows
+    assert all(re.fullmatch(r"\d+\.\d", one) for row in overview[1:] for one in row[2:-1])
+    assert set(column(overview, "settings")) == {
         "recommended",
         "views=6, prompts=2",
         "views=6, prompts=2, max_entropy=9.0",
     }
-    for form in ("markdown", "latex"):
-        text = read(runs, form, capsys).replace("\\_", "_")
-        assert "not measured" not in text.partition("beside")[0]
-        assert all(column in text for _, column in MADE)
-    table = list(csv.DictReader(io.StringIO(read(runs, "csv", capsys))))
-    assert len({row["settings"] for row in table if (row["method"], row["attack"]) == ("clip", "adaptive")}) == 2
+    assert "–: not measured" not in text
+    assert all(f"**{name}**" in text for _, name in MADE), "each attack with its own settings has its threat model"
+    lines = list(csv.DictReader(io.StringIO(read(runs, "csv", capsys))))
+    assert len({line["settings"] for line in lines if (line["method"], line["attack"]) == ("clip", "adaptive")}) == 2
 
 
-def test_a_setting_that_acts_in_one_methods_attack_alone_stands_beside_its_number(run_evaluate, tmp_path: Path) -> None:
+def test_a_setting_that_acts_in_one_methods_attack_alone_stands_beside_its_number(
+    run_evaluate: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     few = ["--limit", "1", "--methods", "clip,ensemble", "--attack", "none,eot", "--set", "attack_views=2"]
     runs = run_evaluate(tmp_path / "runs", *few, "--sweep", "view_scale=0.08,0.2")
-    overview, *_ = measured_tables(result_rows(runs))
-    assert overview.head[2:-1] == ("clean", "eot 4/255, attack_views=2")
-    (clip, *ensemble) = overview.rows
+    overview, *_ = markdown_tables(read(runs, "markdown", capsys))
+    assert overview[0][2:-1] == ["clean", "eot 4/255, attack_views=2"]
+    _, clip, *ensemble = overview
     assert re.fullmatch(r"\d+\.\d \(view_scale=0\.2\) / \d+\.\d|\d+\.\d / \d+\.\d \(view_scale=0\.2\)", clip[3])
     assert sorted(row[-1] for row in ensemble) == ["views=6", "views=6, view_scale=0.2"]
-    assert not overview.below
 
 
 def test_what_is_not_measured_is_named_by_its_memory_and_settings_where_a_method_has_several_rows() -> None:
-    kept, off = result_row("rita", "none", steps=0), result_row("rita", "pgd", protocol="off")
-    overview, *_ = measured_tables([kept, off, result_row("clip", "pgd")])
-    assert overview.below == (
-        "–: not measured: RITA, memory stream, recommended under pgd 1/255, 7 steps; RITA, memory off, recommended under "
-        "clean; CLIP (1 view) under clean.",
-    )
+    text = tables.as_markdown(table(cell("rita", "none"), cell("rita", "pgd", protocol="off"), cell("clip", "pgd")))
+    assert (
+        "–: not measured: RITA, memory stream, recommended under pgd 1/255, 7 steps; CLIP (1 view) under clean; RITA, "
+        "memory off, recommended under clean."
+    ) in text
 
 
-def test_a_plugin_stands_beside_ensemble_and_a_missing_cell_is_named() -> None:
-    about = ("About pgd.",)
-    plugin = "Mine is a defence from the file mine.py; the attacker does not know it."
-    rows = [result_row("ensemble", "none", steps=0), result_row("ensemble", "pgd", threat_model=about)]
-    overview, clean, attacked = measured_tables([*rows, result_row("mine", "pgd", threat_model=(*about, plugin))])
-    assert [row[0] for row in overview.rows] == [row[0] for row in attacked.rows] == ["Ensemble", "mine"]
-    assert [row[2:4] for row in overview.rows] == [("50.0", "50.0"), ("–", "50.0")]
-    assert overview.below == ("–: not measured: mine under clean.",)
-    assert attacked.above[:2] == (*about, plugin)
-    assert plugin not in clean.above
+def test_three_methods_by_attackers_who_know_them_share_one_threat_model() -> None:
+    shared = "The attacker knows everything."
+    known = [cell(m, "adaptive", threat=[shared, f"It knows {m}."]) for m in ("clip", "ensemble")]
+    text = tables.as_markdown(table(*known))
+    assert text.count(shared) == 1
+    assert "- CLIP (1 view): It knows clip.\n- Ensemble: It knows ensemble." in text
+    titles = re.findall("^### (.*)", text, re.MULTILINE)
+    assert len(titles) == len(set(titles))
 
 
-def test_a_folder_without_measurements_gives_an_error_message(tmp_path, capsys) -> None:
+def test_an_own_method_without_a_memory_has_none_in_the_table() -> None:
+    overview, _ = markdown_tables(tables.as_markdown(table(cell("mine", method_title="Mine"), cell("ensemble"))))
+    assert [row[:2] for row in overview[1:]] == [["Ensemble", ""], ["Mine", ""]]
+    kept, _ = markdown_tables(tables.as_markdown(table(cell("mine", protocol="stream"))))
+    assert kept[1][:2] == ["mine", "stream"]
+
+
+def test_a_folder_without_measurements_gives_an_error_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["tables", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith("There are no measurements in the folder ")
 
 
 def test_signs_of_masking_name_the_rows_settings_and_compare_the_same_pictures_only() -> None:
-    def row(attack: str, accuracy: float, **more: object) -> ResultRow:
-        n = more.setdefault("n", 2)
-        low, high = (100 * end for end in wilson(accuracy * n / 100, n))
-        more.setdefault("pictures", frozenset("ab"))
-        return result_row("rita", attack, 4, accuracy=accuracy, low=low, high=high, **more)
+    def said(*found: tuple) -> list[str]:
+        return [line for line in tables.as_markdown(table(*found)).splitlines() if "masking" in line]
 
-    def said(*rows: ResultRow) -> list[str]:
-        return [line for table in measured_tables(rows) for line in table.below if "masking" in line]
-
-    knows = row("adaptive", 90.0, n=100, non_default="views=8, adaptive.steps=8", variant="views=8")
+    special = {"views": 8}
+    own = {"method_settings": special, "budget": 4}
+    knows = cell("rita", "adaptive", 18 * "y" + 2 * "n", non_default=special | {"adaptive.steps": 8}, **own)
     assert said(knows) == ["RITA, 4/255, memory stream, views=8, adaptive.steps=8: Signs of masking: not checked."]
-    same = row("pgd", 10.0, n=100, non_default="views=8", variant="views=8")
+    few = 2 * "y" + 18 * "n"
+    same = cell("rita", "pgd", few, non_default=special, **own)
     assert "Signs of masking: is the attacker who knows it weaker" in said(knows, same)[0]
-    for other in (replace(same, variant=""), replace(same, pictures=frozenset("ac")), replace(same, n=200)):
+    shifted = [chr(ord("b") + n) for n in range(20)]
+    for other in (
+        cell("rita", "pgd", few, non_default={}, **own),
+        cell("rita", "pgd", few, non_default=special, names=shifted, **own),
+        cell("rita", "pgd", few + "n", non_default=special, **own),
+    ):
         assert said(knows, other) == said(knows)
-    usual = row("adaptive", 10.0)
-    assert said(usual)[0].startswith("RITA, 4/255, memory stream, recommended settings: ")
 
 
-def test_tables_show_an_emptied_memory_only_where_it_is_asked_for(run_evaluate, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_tables_show_an_emptied_memory_only_where_it_is_asked_for(
+    run_evaluate: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     few = ("--methods", "rita", "--attack", "none", "--limit", "2", "--protocols")
     out = run_evaluate(tmp_path / "runs", *few, "off,reset")
     capsys.readouterr()
@@ -267,11 +253,16 @@ def test_tables_show_an_emptied_memory_only_where_it_is_asked_for(run_evaluate, 
 
 
 def test_a_defence_that_is_not_loaded_stands_in_the_column_of_its_attack_and_its_steps() -> None:
-    columns = {"dataset": "dtd", "split": "test", "backbone": "embedded", "method": "mine", "attack": "adaptive"}
-    columns |= {"budget": 4, "steps": 2, "protocol": "off", "settings": "x"}
-    header = stored_header(columns=columns, non_default={"views": 8, "adaptive.steps": 2, "attack_views": 3})
-    header["threat_model"] = {"sentences": []}
-    answer: dict[str, Any] = {"picture": "a", "right": True, "already_wrong": False, "version": "0.1.0"}
-    answer["seconds"] = {"method": 0.1, "views": 0.2}
-    row = results.result_row(SeedGroup((CellHeader(**header),), ([answer],)))
-    assert (row.variant, row.attack_settings, row.also) == ("views=8", "attack_views=3", "")
+    special = {"views": 8, "adaptive.steps": 2, "attack_views": 3}
+    (one,) = table(
+        cell("mine", "adaptive", "y", non_default=special, method_settings={"views": 8, "attack_views": 3})
+    ).itertuples()
+    assert (one.variant, one.of_attack, one.also) == ("views=8", "attack_views=3", "")
+
+
+def test_folders_that_hold_parts_of_a_measurement_give_the_tables_of_the_whole(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "other"):
+        shutil.copytree(runs, tmp_path / "all" / name)
+    assert read(tmp_path / "all", "csv", capsys) == read(runs, "csv", capsys), "a cell that several have counts once"

@@ -12,17 +12,13 @@ from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, stored_runs, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.planned_cells import settings_for
-from rita_demo.evaluation.report.results import ablation_points, result_rows
+from rita_demo.evaluation.report.cells import cells as table_of
+from rita_demo.evaluation.report.cells import points_of
 from rita_demo.evaluation.request import Request, points
-from rita_demo.evaluation.store.cell_file import CellHeader
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
-from tests.evaluation.conftest import cells, headers
+from tests.evaluation.conftest import cells, headers, places
 
 ONE_METHOD = ("--methods", "clip", "--steps", "3", "--budget", "16")
-
-
-def stored_headers(out: Path) -> list[CellHeader]:
-    return [CellHeader.read(path.parent) for path in out.glob("cells/*/header.json")]
 
 
 def rows(out: Path) -> list[dict]:
@@ -46,7 +42,7 @@ def test_every_picture_is_attacked_towards_the_class_and_those_of_the_class_are_
     assert {row["target"] for row in clean} == {""}
     engine = Engine(f"local-dir:{tiny_model_dir}", "cpu")
     names = ("cat", "dog", "cup")
-    row, (header,) = attacked[0], [h for h in stored_headers(out) if h.target]
+    row, (header,) = attacked[0], [h for h in headers(out) if h.key["target"]]
     own = header.cell.requested.replace(attack_seed=row["picture_seed"])
     path = data_root / row["picture"]
     square = open_picture(path, square="model", side=engine.info.side)
@@ -67,28 +63,29 @@ def test_header_threat_model_and_tables_name_the_target(run_evaluate, tmp_path: 
         *after.items(),
         *((label, target) for label in after for target in ("cup", "") if label != target),
     }
-    found = {h["target"]: h for h in headers(out)}
+    found = {h.key["target"]: h for h in headers(out)}
     assert set(found) == {"next", "cup", ""}
-    assert {h["columns"]["attack"] for h in found.values()} == {"pgd@next", "pgd@cup", "pgd"}
-    assert len({h["columns"]["settings"] for h in found.values()}) == 3
-    assert found["cup"]["threat_model"]["goal"] == "towards “cup”"
-    said = " ".join(found["cup"]["threat_model"]["sentences"])
+    assert {h.columns["attack"] for h in found.values()} == {"pgd@next", "pgd@cup", "pgd"}
+    assert len({h.columns["settings"] for h in found.values()}) == 3
+    threat = {target: " ".join(one.facts["threat"]) for target, one in found.items()}
+    said = threat["cup"]
+    assert "towards “cup”" in said
     assert "raises CLIP's probability of “cup” most" in said
     assert "Pictures of 'cup' itself are left out" in said
-    assert "the class after the true one" in found["next"]["threat_model"]["goal"]
-    assert found[""]["threat_model"]["goal"].startswith("away from the true class")
-    assert {h.cell.target for h in stored_headers(out)} == set(found)
-    assert len(list(out.glob("attacked/*"))) == 3  # nothing is mixed
+    assert "the class after the true one" in threat["next"]
+    assert "away from the true class" in threat[""]
+    assert {h.cell.target for h in headers(out)} == set(found)
+    assert places(out, "attacked") == 3, "nothing is mixed"
     capsys.readouterr()
     assert cli.main(["tables", str(out)]) == 0
     text = capsys.readouterr().out
-    reached = {line.attack: (line.target_hits, line.n) for line in result_rows(out)}
+    reached = {line.attack: (line.target_hits, line.n) for line in table_of(out).itertuples()}
     hits = sum(row["answer"] == "cup" == row["target"] for row in rows(out))
     assert reached["pgd@cup"][0] <= hits
-    assert reached["pgd"] == (None, 12)
+    assert reached["pgd"] == (0, 12)
     assert f"says the target: {reached['pgd@cup'][0]} of 8" in text
     assert "pgd@next 16/255" in text
-    assert [p.cell.attack for p in ablation_points(out)] == ["pgd"]  # figures show untargeted attacks only
+    assert [p.cell.attack for p in points_of(table_of(out))] == ["pgd"]  # figures show untargeted attacks only
 
 
 def test_a_limit_is_filled_with_other_classes(data_root: Path) -> None:

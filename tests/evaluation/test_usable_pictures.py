@@ -89,9 +89,10 @@ def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(
         assert len(rows) == 14
         assert not {row["picture"] for row in rows} & set(BROKEN)
     for header in headers(tmp_path / "runs"):
-        assert (header["pictures"], header["available"], tuple(header["left_out"])) == (14, 14, BROKEN)
-        assert header["left_out"]["cup/0.png"] == "Expected a picture, but the file is empty."
-        assert header["names"] == list(CLASSES)
+        facts = header.facts
+        assert (facts["pictures"], facts["available"], tuple(sorted(facts["left_out"]))) == (14, 14, BROKEN)
+        assert facts["left_out"]["cup/0.png"] == "Expected a picture, but the file is empty."
+        assert header.names == CLASSES
     assert cli.main(["tables", str(tmp_path / "runs")]) == 0
     left_out = f"Left out, because they cannot be opened: {', '.join(BROKEN)}."
     scope = "Accuracy on 14 pictures, among 3 prompts. There are no class descriptions for these classes."
@@ -134,9 +135,7 @@ def test_an_interrupted_run_with_broken_pictures_goes_on_to_the_same_rows(
         assert cli.main(command) != 0
     assert cli.main(command) == 0
     assert cells(tmp_path / "parts") == cells(tmp_path / "whole")
-    assert [one["left_out"] for one in headers(tmp_path / "parts")] == [
-        h["left_out"] for h in headers(tmp_path / "whole")
-    ]
+    assert [one.facts for one in headers(tmp_path / "parts")] == [one.facts for one in headers(tmp_path / "whole")]
 
 
 def test_a_broken_file_beside_the_same_pictures_is_added_to_the_header_alone(
@@ -148,9 +147,8 @@ def test_a_broken_file_beside_the_same_pictures_is_added_to_the_header_alone(
     (root / "mine/cup/6.png").write_bytes(b"")
     assert cli.main(command) == 0
     assert cells(tmp_path / "runs") == before
-    assert headers(tmp_path / "runs")[0] == first | {
-        "left_out": {"cup/6.png": "Expected a picture, but the file is empty."}
-    }
+    left_out = {"left_out": {"cup/6.png": "Expected a picture, but the file is empty."}}
+    assert headers(tmp_path / "runs")[0].facts == first.facts | left_out
     (root / "mine/cup/6.png").unlink()
     assert cli.main(command) == 0
     assert headers(tmp_path / "runs")[0] == first

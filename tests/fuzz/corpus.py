@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save as save_torch
 
+from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
@@ -20,7 +21,6 @@ from rita_demo.pipeline import export
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.session import cache_file
 from tests.conftest import TINY_CONFIG
 from tests.data.hostile import encoded, gif, photo, rotated_jpeg
 from tests.data.tiff_files import GREY, LZW, RGB, tiff
@@ -106,7 +106,7 @@ def history() -> MemoryTable:
 def exported_cache() -> bytes:
     """The memory before the second picture, as the page exports it: what that one was decided from."""
     run = runs()[1]
-    return cache_file.pack(history().until(-2), run.backbone.name, run.settings, alone=True)
+    return memory_file.pack(history().until(-2), run.backbone.name, run.settings, alone=True)
 
 
 @cache

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rita_demo.data import datasets, descriptions, split_files
+from rita_demo.data import datasets, descriptions, memory_file, split_files
 from rita_demo.data.pictures import LARGEST_SIDE, open_picture
 from rita_demo.evaluation.pictures import collect, find_picture
 from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.records.errors import DemoError
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.background.saved_run import reopened
-from rita_demo.ui.session import cache_file, run_request, share_link
+from rita_demo.ui.session import run_request, share_link
 from rita_demo.ui.session.mark import Mark, select
 from rita_demo.ui.session.session import AttackDefendState, Session
 from rita_demo.ui.widgets import html_buttons, plotly_view, sample_gallery
@@ -70,8 +70,8 @@ def _from_file(name: str, load: Callable[[Path], object]) -> Callable[[bytes, Pa
 
 def _import(path: Path) -> None:
     run = corpus.runs()[1]
-    cache_file.unpack(cache_file.read_file(path), None, run.backbone.name, run.backbone.width)  # as the page does
-    state = cache_file.unpack(cache_file.read_file(path), run.class_prompts, run.backbone.name).state_at()
+    memory_file.unpack(memory_file.read_file(path), None, run.backbone.name, run.backbone.width)  # as the page does
+    state = memory_file.unpack(memory_file.read_file(path), run.class_prompts, run.backbone.name).state_at()
     assert state.features.shape[1] <= 64
     corpus.ENGINE.decide(run.clean.encoded_views, run.class_prompts, state, run.settings)
 

@@ -1,11 +1,12 @@
-"""The pictures that one measurement has right and another has not, straight from the lines of the rows."""
+"""The pictures that one measurement has right and another has not, counted row by row."""
 
-import json
-from pathlib import Path
+from collections.abc import Iterable
+
+Answers = Iterable[tuple[str, str, str]]  # picture, answer, true class
 
 
-def won_pictures(first: list[Path], second: list[Path]) -> tuple[list[str], list[str], int]:
-    """The pictures that only the ``first`` cells (one per seed) have right, those that only the ``second`` have, and how many
+def won_pictures(first: Answers, second: Answers) -> tuple[list[str], list[str], int]:
+    """The pictures that only the ``first`` answers (of all seeds) have right, those that only the ``second`` have, and how many
     both have; with several seeds, right under a larger share of them."""
     mine, theirs = _counts(first), _counts(second)
     won, lost, both = [], [], 0
@@ -20,12 +21,10 @@ def won_pictures(first: list[Path], second: list[Path]) -> tuple[list[str], list
     return won, lost, both
 
 
-def _counts(cells: list[Path]) -> dict[str, tuple[int, int]]:
+def _counts(answers: Answers) -> dict[str, tuple[int, int]]:
     """Picture -> (right answers, answers)."""
     found: dict[str, tuple[int, int]] = {}
-    for cell in cells:
-        for line in (cell / "rows.jsonl").read_text("utf-8").splitlines():
-            row = json.loads(line)
-            right, asked = found.get(row["picture"], (0, 0))
-            found[row["picture"]] = (right + (row["answer"] == row["label"]), asked + 1)
+    for picture, answer, label in answers:
+        right, asked = found.get(picture, (0, 0))
+        found[picture] = (right + (answer == label), asked + 1)
     return found

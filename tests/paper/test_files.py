@@ -9,7 +9,7 @@ import pytest
 
 from rita_demo import stored_views
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.store.stream_runs import stream_runs
+from rita_demo.evaluation.streams import stream_runs
 from rita_demo.paper import catalogue, files, memory
 from rita_demo.paper.catalogue import _run_times
 from rita_demo.records.errors import DataError

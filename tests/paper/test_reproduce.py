@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rita_demo.evaluation.report.results import result_rows
+from rita_demo.paper.plan import Asked, make_plan
 from safetensors.torch import save
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.cli import reproduce as command
 from rita_demo.data import paper_results
-from rita_demo.evaluation.report.results import result_rows
 from rita_demo.paper import catalogue
-from rita_demo.paper.plan import Asked, make_plan
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, DemoError
 from tests.documented import documented

@@ -17,10 +17,11 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.contract import Attack
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.report.render import FORMATS
-from rita_demo.evaluation.report.results import ablation_points, result_rows, run_times
-from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
-from rita_demo.evaluation.store.files import read_lines
+from rita_demo.evaluation.evaluate_picture import cache_after
+from rita_demo.evaluation.measurement import Measurement
+from rita_demo.evaluation.report.cells import as_csv, cells, points_of, records_of, run_times
+from rita_demo.evaluation.report.paper_table import PaperTable
+from rita_demo.evaluation.rows import read_stream, stored_measurements
 from rita_demo.pipeline.arena import arena_steps, columns, static_columns
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
@@ -32,6 +33,7 @@ from rita_demo.ui.arena.numbers import numbers_html
 from rita_demo.ui.arena.table import table_html
 from rita_demo.ui.session.session import Session
 from tests.conftest import forget_plugins
+from tests.evaluation.frames import overview
 from tests.toy_model import ToyEngine
 
 NAMES = ["cat", "crab", "cup"]
@@ -216,11 +218,9 @@ def test_a_fault_of_an_own_defence_leaves_out_its_pictures_alone(engine, tmp_pat
     ):
         rows = measure(engine, tmp_path, defences=choosy, attack="none")
     assert dict(rows.groupby("method").size()) == {"clip": 3, "choosy": 2}
-    (mine,) = (row for row in result_rows(tmp_path) if row.method == "choosy")
+    (mine,) = (row for row in cells(tmp_path).itertuples() if row.method == "choosy")
     assert (mine.answers, mine.n, mine.failed, mine.finished) == (2, 2, 1, False)
-    assert "Failed, and counted neither as right nor as wrong: Choosy under clean, 1 of 3." in FORMATS["markdown"](
-        [mine]
-    )
+    assert "Failed, and counted neither as right nor as wrong: Choosy under clean, 1 of 3." in overview(tmp_path)
     with pytest.warns(UserWarning, match="1 of 3"):
         assert len(measure(engine, tmp_path, defences=choosy, attack="none")) == 5
     assert len(seen) == 3, "nothing is asked twice"
@@ -237,12 +237,12 @@ def test_a_fault_of_an_own_attack_leaves_the_memory_of_a_stream_as_it_was(engine
     with pytest.warns(UserWarning, match=r"RITA: no answer to 1 of 3 pictures of own under choosy_step.* has shape"):
         rows = measure(engine, tmp_path, **more)
     assert len(rows) == 2
-    (cell,) = (tmp_path / "cells").iterdir()
-    header, found = CellHeader.read(cell), read_lines(cell / "rows.jsonl")
-    empty = engine.empty_cache(engine.encode_classes(NAMES, header.requested), header.cell.settings)
-    assert CellFile(cell, header, empty).cache.pictures == 2
-    assert CellFile(cell, header, empty).count == 3
-    assert sum(CellFile(cell, header, empty).cache.count) == sum(len(row["entered"]) for row in found) > 0
+    (about,) = map(Measurement.of, stored_measurements(tmp_path))
+    found = read_stream(tmp_path, about.id)
+    empty = engine.empty_cache(engine.encode_classes(NAMES, about.requested), about.cell.settings)
+    cache = cache_after(empty, found)
+    assert (cache.pictures, len(found), sum(row["fault"] is None for row in found)) == (2, 3, 2)
+    assert sum(cache.count) == sum(len(row["entered"]) for row in found) > 0
 
 
 def test_where_every_picture_fails_the_same_command_tries_again(engine, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_cell_without_any_answer_is_in_the_tables_as_the_document_says(engine,
     working.clear()
     with pytest.warns(UserWarning, match="Picky: no answer to 3 of 3 pictures of own under pgd"):
         measure(engine, tmp_path, defences=picky, attack="pgd")
-    text = FORMATS["markdown"](result_rows(tmp_path))
+    text = overview(tmp_path)
     assert "not measured: Picky under " in text
     page = (Path(rita_demo.__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
     assert "a cell without any answer is `not measured`" in page
@@ -290,34 +290,22 @@ def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> N
 def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loaded(engine, tmp_path: Path) -> None:
     measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="none,pgd")
     forget_plugins()
-    rows, points = result_rows(tmp_path), ablation_points(tmp_path)
-    for form in ("markdown", "latex"):
-        text = FORMATS[form](rows)
+    rows = cells(tmp_path)
+    points = points_of(rows)
+    for text in (overview(tmp_path), PaperTable(rows).markdown(), PaperTable(rows).latex()):
         assert "Median" in text
-        assert not [line for line in text.splitlines() if line.startswith(("| median", "median &"))], form
-    head, *lines = FORMATS["csv"](rows).splitlines()
+        assert not [line for line in text.splitlines() if line.startswith(("| median", "median &"))]
+    head, *lines = as_csv(rows).splitlines()
     assert head.endswith(",title,missing")
     assert sum(line.endswith(",Median,0") for line in lines) == 2
     times = {one.method: one.title for one in run_times(rows)}
     assert times == {"clip": "CLIP (1 view)", "ensemble": "Ensemble", "median": "Median"}
     assert "Median" in run_time_figure(run_times(rows), "a run").layout.meta["alt"]
-    (chart,) = by_backbone(ablation_points(tmp_path)) if points else [None]
+    (chart,) = by_backbone(points)
     assert list(chart.series) == ["clip", "ensemble", "median"]
     assert "Median, " in grouped_accuracy(chart, "").layout.meta["alt"]
     assert "Median" in components(points)
-    assert "Median" in numbers_html(rows)
-
-
-def test_an_own_method_is_a_row_of_the_papers_tables(engine, tmp_path: Path) -> None:
-    measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="pgd", settings=QUICK | {"steps": 7})
-    forget_plugins()
-    rows = [replace(row, dataset="caltech101", budget=1, method=row.method) for row in result_rows(tmp_path)]
-    text = FORMATS["markdown"](rows)
-    beside = text[text.index("beside the paper's table") :]
-    mine = [line for line in beside.splitlines() if line.startswith("| Median")]
-    assert mine
-    assert "printed" not in mine[0]
-    assert any(line.startswith("| Ensemble") and "printed" in line for line in beside.splitlines())
+    assert "Median" in numbers_html(records_of(rows))
 
 
 def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:

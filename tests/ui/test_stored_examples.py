@@ -4,7 +4,6 @@ import base64
 import csv
 import io
 import json
-import zipfile
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -327,37 +326,30 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
     assert tab._shown(session)["value"] == "collected"
 
 
-def test_points_inside_the_lasso_leave_as_a_csv_file_and_their_pictures_as_a_folder(tabs: dict[type[Any], Any]) -> None:
+def test_points_inside_the_lasso_leave_as_a_csv_file(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[FiguresTab]
     name, session = visitor(tab, "figures")
     buttons = tab.parts["lasso_buttons"]
-    for kind in ("csv", "zip"):
-        with pytest.raises(DemoError, match="No points are selected"):
-            (buttons.save_table if kind == "csv" else buttons.save_folder)(name)
+    with pytest.raises(DemoError, match="No points are selected"):
+        buttons.save_table(name)
     placed = session.figures.placed_cloud
     kinds = ("attacked", "view", "cached", "prompt")
     chosen = [int((placed.points.kind == kind).argmax()) for kind in kinds]
     session.figures = replace(session.figures, lasso_points=tuple(chosen))
-    rows = list(csv.DictReader(io.StringIO(saved(buttons, name, "csv").decode())))
+    rows = list(csv.DictReader(io.StringIO(saved(buttons, name).decode())))
     assert [row["kind"] for row in rows] == ["attacked", "view", "cached"], "a prompt is of no picture"
     for row, i in zip(rows, chosen):
         n = int(placed.points.picture[i])
         assert (row["file"], row["true_class"]) == (placed.cloud.ids[n], row["file"].split("/")[0])
     assert rows[2]["stored_as"] in placed.cloud.class_prompts.names
-    with zipfile.ZipFile(io.BytesIO(saved(buttons, name, "zip"))) as file:
-        pictures = {one.removeprefix("rita-pictures/drawn-textures/") for one in file.namelist() if "drawn" in one}
-    assert {one.rpartition(".")[0] for one in pictures} == {row["file"] for row in rows}
     session.figures = replace(session.figures, lasso_points=(chosen[3],))
-    drawn = buttons.draw(session)
-    assert drawn.pop(buttons.measured) == ""
-    assert {update["visible"] for update in drawn.values()} == {False}, "a prompt has no picture"
+    assert {update["visible"] for update in buttons.draw(session).values()} == {False}, "a prompt has no picture"
 
 
-def saved(buttons: ChosenButtons, visitor: str, kind: str) -> bytes:
+def saved(buttons: ChosenButtons, visitor: str) -> bytes:
     """The file that a press gives the browser, and a sentence about it."""
-    table = kind == "csv"
-    updates = (buttons.save_table if table else buttons.save_folder)(visitor)
-    value = json.loads(updates[buttons.table if table else buttons.folder])
+    updates = buttons.save_table(visitor)
+    value = json.loads(updates[buttons.table])
     assert f"Saved {value['name']}:" in updates[buttons.context.status]
     return base64.b64decode(value["address"].partition("base64,")[2])
 
@@ -381,7 +373,7 @@ def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_sel
             with pytest.raises(DemoError, match="No pictures are chosen"):
                 buttons.save_table(name)
             continue
-        rows = list(csv.DictReader(io.StringIO(saved(buttons, name, "csv").decode())))
+        rows = list(csv.DictReader(io.StringIO(saved(buttons, name).decode())))
         assert [row["file"] for row in rows] == expected
         assert all((row["rita"] == row["true_class"]) == (outcome == "rita") for row in rows)
         chosen = buttons.choice.find(session)

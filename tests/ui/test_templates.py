@@ -142,7 +142,7 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
     evil_session.attack_defend.settings = {"hand_prompt": EVIL, "typographic.word": EVIL}
     drawn += [run_figures.theorem_details(evil_session, DataFolders()), fields_html((), evil_session)]
     drawn += [html(name, **values) for name, values in SMALL.items()]
-    tested_elsewhere = {"page.html"}  # it has scripts: test_standalone_page
+    tested_elsewhere = {"page.html", "judge.html"}  # they have scripts: test_standalone_page, test_judge
     assert used == set(TEMPLATES.list_templates()) - tested_elsewhere, "a new template gets its line here"
     assert any("&lt;script&gt;" in shown for shown in drawn)
     for shown in drawn:

@@ -16,10 +16,11 @@ from rita_demo import analysis
 from rita_demo.defences.registry import compared
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.artifacts import features_data, features_of
 from rita_demo.evaluation.page import DataFolders, examples
 from rita_demo.evaluation.request import Request, Traffic, points
+from rita_demo.evaluation.rows import FILE
 from rita_demo.evaluation.run import evaluate_steps
-from rita_demo.evaluation.store.artifacts import unit_features
 from rita_demo.pipeline import arena, arena_file, example
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
@@ -56,9 +57,8 @@ def measure_stream(engine: Engine, dataset: str, root: Path | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / dataset
         deque(evaluate_steps(stream_request(dataset, root, out), engine), maxlen=0)
-        kept = examples.STREAMS / dataset / "cells"
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(out / "cells", kept)
+        (examples.STREAMS / dataset).mkdir(parents=True, exist_ok=True)
+        shutil.copy(out / FILE, examples.STREAMS / dataset / FILE)
 
 
 def measure_cloud(engine: Engine, dataset: str, root: Path | None) -> PlacedCloud:
@@ -82,7 +82,7 @@ def half_precision(cloud: FeatureCloud) -> FeatureCloud:
     """The cloud with features of pictures and views that half precision can hold, of unit length again."""
 
     def rounded(features: np.ndarray) -> np.ndarray:
-        return unit_features(features.astype(np.float16))
+        return features_of(features_data(features), features.shape)
 
     return replace(cloud, clean=rounded(cloud.clean), attacked=rounded(cloud.attacked), views=rounded(cloud.views))
 

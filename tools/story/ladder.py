@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 
 from rita_demo.data import shipped_results
-from rita_demo.evaluation.report.comparisons import picture_key
-from rita_demo.evaluation.store.cell_file import seed_groups
+from rita_demo.evaluation.report.paired import ATTACKED
+from rita_demo.evaluation.rows import read
 from rita_demo.records.measurement import LADDER, LadderRow
 
 OF = {("rita", "stream"): "memory"}
@@ -18,17 +18,15 @@ OF = {("rita", "stream"): "memory"}
 
 def ladder(runs: Path) -> list[LadderRow]:
     """The pictures that every part answered, in the order of the runs."""
-    found: dict[tuple[object, ...], dict[str, int]] = {}
-    for group in seed_groups(runs):
-        columns = group.header.columns
-        part = OF.get((columns["method"], columns["protocol"]), columns["method"])
-        for row in group.rows:
-            found.setdefault((columns["dataset"], *picture_key(row)), {})[part] = int(row["right"])
-    return [
-        LadderRow(dataset=str(key[0]), picture=str(key[1]), **right)
-        for key, right in found.items()
-        if right.keys() == {*LADDER}
-    ]
+    rows = read(runs)
+    rows = rows[rows["fault"].isna()]
+    parts = [OF.get(both, both[0]) for both in zip(rows["method"], rows["protocol"])]
+    key = ["dataset", *ATTACKED]
+    table = rows.assign(part=parts, right=rows["right"].astype(int)).pivot_table(
+        "right", key, "part", "last", sort=False
+    )
+    whole = table.reindex(columns=list(LADDER)).dropna().astype(int).reset_index()
+    return [LadderRow(**line) for line in whole[["dataset", "picture", *LADDER]].to_dict("records")]
 
 
 if __name__ == "__main__":

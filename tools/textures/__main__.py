@@ -37,7 +37,7 @@ def exact_pictures() -> frozenset[str]:
     found = {*sample_pictures(), *shipped_cloud(DataFolders(), "textures").cloud.ids}
     for split, count in PER_CLASS.items():
         seeds = textures.seeds(split)[:count]
-        items = [DatasetItem(f"{name}/{seed}", k, 0) for k, name in enumerate(textures.CLASSES) for seed in seeds]
+        items = [DatasetItem(f"{name}/{seed}", k) for k, name in enumerate(textures.CLASSES) for seed in seeds]
         found |= {item.id for item in spread_over_classes(items, MEASURED, by_class=True)}
     return frozenset(found)
 

@@ -1,11 +1,10 @@
-"""The measurements of the page: streams, stored runs, feature clouds, small ablations.
+"""The measurements of the page: streams, stored runs, feature clouds.
 
 The page measures with ``evaluate`` into run folders of the same format. A visitor chooses from what the server's owner
 offers and never gives a path.
 """
 
 from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.evaluation.page import small_ablations
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
 from rita_demo.evaluation.page.exports import points_csv, won_csv
 from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
@@ -30,7 +29,6 @@ from rita_demo.evaluation.page.streams import (
     MeasuredPicture,
     available,
     check_model,
-    chosen_request,
     open_row,
     open_stream_picture,
     picture_of,
@@ -39,13 +37,9 @@ from rita_demo.evaluation.page.streams import (
     stream_run_of,
     stream_steps,
 )
-from rita_demo.evaluation.picture_folder import picture_folder
+from rita_demo.evaluation.report.cells import NO_COUNT
 from rita_demo.evaluation.report.only_right import OnlyRight
-from rita_demo.evaluation.report.paper_tables import index_cells, measured_for, same_backbone
-from rita_demo.evaluation.report.results import non_default_settings, run_times
 from rita_demo.evaluation.request import ORDERS, Request
-from rita_demo.evaluation.store.failed import NO_COUNT
-from rita_demo.evaluation.store.stream_runs import StreamRun, stream_choices, stream_runs
 from rita_demo.evaluation.stored_views import stored_views_csv
 from rita_demo.evaluation.stream_trajectory import (
     WITHOUT_CACHE,
@@ -58,3 +52,4 @@ from rita_demo.evaluation.stream_trajectory import (
     trajectory_of,
     view_boxes,
 )
+from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs

@@ -1,7 +1,7 @@
 """What comes with this project for *Memory* and *Figures*: measured once, shown before anything is computed.
 
-A stored stream is a run folder without the features and pictures that ``evaluate`` keeps to resume: numbers, boxes and
-names of files. A stored cloud has thumbnails of drawn textures alone. ``python -m tools.story.lab`` makes both.
+A stored stream is the ``rows.sqlite`` of a run folder, without the artifacts that ``evaluate`` keeps to resume: numbers, boxes
+and names of files. A stored cloud has thumbnails of drawn textures alone. ``python -m tools.story.lab`` makes both.
 """
 
 from contextlib import suppress
@@ -17,7 +17,7 @@ from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation.page.feature_cloud import thumbnail
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.pictures import find_picture
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import PlacedCloud

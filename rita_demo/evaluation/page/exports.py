@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rita_demo.evaluation.report.only_right import TABLE_COLUMNS, OnlyRight, rows_of
+from rita_demo.evaluation.report.only_right import OnlyRight
 from rita_demo.records.measurement import CloudPoints, FeatureCloud
 from rita_demo.records.spreadsheet import csv_bytes
 
@@ -25,4 +25,4 @@ def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) 
 
 def won_csv(found: OnlyRight) -> bytes:
     """The pictures that one measurement has right and another has not, as ``compare --csv`` writes them."""
-    return csv_bytes([TABLE_COLUMNS, *rows_of(found)])
+    return csv_bytes([list(found.won), *found.won.itertuples(index=False, name=None)])

@@ -17,6 +17,8 @@ from rita_demo.data.folders import read_folder
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import planned_cells
+from rita_demo.evaluation.artifacts import features_of, read_artifacts
+from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.page.feature_cloud import (
     MAX_PICTURES,
     TEXTURES,
@@ -29,14 +31,12 @@ from rita_demo.evaluation.page.feature_cloud import (
 from rita_demo.evaluation.page.streams import DataFolders, available, check_model, picture_of, split_of
 from rita_demo.evaluation.pictures import PictureSet, find_picture
 from rita_demo.evaluation.planned_cells import ModelIdentity
-from rita_demo.evaluation.report.results import ablation_points, read_points, result_rows
-from rita_demo.evaluation.store import files
-from rita_demo.evaluation.store.artifacts import unit_features
-from rita_demo.evaluation.store.cell_file import cache_after_rows
-from rita_demo.evaluation.store.stream_runs import StreamRun, find_stream_run, stream_runs
+from rita_demo.evaluation.report.cells import cells, points_of, read_points, records_of, run_times
+from rita_demo.evaluation.rows import FILE
+from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
 from rita_demo.records import MeasuredCell, Picture
 from rita_demo.records.errors import DataError
-from rita_demo.records.measurement import AblationPoint, FeatureCloud
+from rita_demo.records.measurement import AblationPoint, FeatureCloud, RunTime
 
 SHIPPED = ""  # the name that stands for the measurements shipped with this copy
 
@@ -45,25 +45,27 @@ def run_names(folders: DataFolders) -> tuple[str, ...]:
     """Names of the run folders, newest first."""
     try:
         places = [folders.runs / name for name in read_folder(folders.runs).folders]
-        places = [place for place in places if (place / "cells").is_dir()]
-        places.sort(key=lambda place: -(place / "cells").stat().st_mtime)
+        places = [place for place in places if (place / FILE).is_file()]
+        places.sort(key=lambda place: -(place / FILE).stat().st_mtime)
     except OSError:  # missing, or not readable
         return ()
     return tuple(place.name for place in places)
 
 
-def measured_points(folders: DataFolders, run: str) -> tuple[AblationPoint, ...]:
-    """The measured points of a run folder, or with ``run`` = ``SHIPPED`` those shipped with this copy.
+def measured_points(folders: DataFolders, run: str) -> tuple[tuple[AblationPoint, ...], tuple[RunTime, ...]]:
+    """The measured points of a run folder and the times of its methods, or with ``run`` = ``SHIPPED`` the points shipped with
+    this copy, which have no times.
 
     Raises:
         DataError: ``run`` is not one of :func:`run_names` (it is user input), or is damaged.
     """
     if run == SHIPPED:
         try:
-            return read_points(shipped_results.ABLATIONS)
+            return read_points(shipped_results.ABLATIONS), ()
         except DataError:  # the tab opens in spite of a damaged file
-            return ()
-    return ablation_points(_run_folder(folders, run))
+            return (), ()
+    table = cells(_run_folder(folders, run))
+    return points_of(table), run_times(table)
 
 
 def arena_cells(folders: DataFolders, run: str) -> tuple[MeasuredCell, ...]:
@@ -78,8 +80,8 @@ def arena_cells(folders: DataFolders, run: str) -> tuple[MeasuredCell, ...]:
             return shipped_results.read(shipped_results.ARENA)
         except DataError:
             return ()
-    rows = result_rows(_run_folder(folders, run))
-    return tuple(row for row in rows if row.finished and not row.non_default and row.protocol == "off")
+    table = cells(_run_folder(folders, run))
+    return records_of(table[table["finished"] & (table["special"] == "") & (table["protocol"] == "off")])
 
 
 def _run_folder(folders: DataFolders, run: str) -> Path:
@@ -145,17 +147,18 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
     """
     one = find_stream_run(folders.runs, name)
     check_model(engine, one.header)
-    rows, cell = one.rows()[:MAX_PICTURES], one.header.cell
-    run, names = one.cells["rita"].parents[1], one.names
+    rows, cell, names = one.rows()[:MAX_PICTURES], one.header.cell, one.names
     pictures = PictureSet(one.columns["dataset"], "", names, (), 0, 0)
-    model = ModelIdentity(one.columns["backbone"], one.header.weights)
+    model = ModelIdentity(one.header.key["backbone"], one.header.key["weights"])
+    shape = (cell.requested.views, engine.info.width)
     clean, attacked = (
-        _features(
-            run / "looks" / planned_cells.views_key(part, pictures, model), cell.requested.views, engine.info.width
-        )
+        {
+            picture: features_of(data, shape)
+            for picture, data in read_artifacts(one.folder, f"views/{planned_cells.views_key(part, pictures, model)}")
+        }
         for part in (cell.clean, cell)
     )
-    delivered = [attacked if row["attack"] != "none" else clean for row in rows]
+    delivered = [attacked if row["attacked"] else clean for row in rows]
     ids = [row["picture"] for row in rows]
     if not rows or any(i not in features for i, features in zip(ids, delivered)):
         raise DataError(
@@ -172,7 +175,7 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
             clean[row["picture"]] = engine.encode_views(clean_square(row["picture"]), own).features
     class_prompts = engine.encode_classes(names, cell.requested)
     views = np.stack([features[i] for i, features in zip(ids, delivered)])
-    cache = cache_after_rows(one.cells["rita"], engine.empty_cache(class_prompts, cell.settings), rows)
+    cache = cache_after(engine.empty_cache(class_prompts, cell.settings), rows)
     return FeatureCloud(
         title=f"{len(ids)} pictures of {pictures.dataset}, {attack_text(cell.requested)}, {engine.info.title}; "
         f"{views_text(views.shape[1], cache)}",
@@ -183,7 +186,7 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
         attacked=views[:, 0],
         views=views[:, 1 : 1 + VIEWS_SHOWN],
         cache=cache,
-        thumbs=_thumbs(run / "attacked" / planned_cells.attack_key(cell, pictures, model), ids, clean_square),
+        thumbs=_thumbs(one, planned_cells.attack_key(cell, pictures, model), ids, clean_square),
         dataset=one.place,
         settings=cell.requested,
         seeds=tuple(row["picture_seed"] for row in rows),
@@ -191,22 +194,11 @@ def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generat
     )
 
 
-def _features(folder: Path, views: int, width: int) -> dict[str, np.ndarray]:
-    """Picture -> its stored views (N, D), unit length."""
-    rows, size = files.read_lines(folder / "looks.jsonl"), views * width
-    if not rows:
-        return {}
-    data = np.fromfile(folder / "features.f16", "<f2", count=len(rows) * size)
-    data = data[: len(data) // size * size].reshape(-1, views, width)
-    return {row["id"]: unit_features(views) for row, views in zip(rows, data)}
-
-
-def _thumbs(folder: Path, ids: list[str], clean_square: Callable[[str], Picture]) -> np.ndarray | None:
+def _thumbs(one: StreamRun, key: str, ids: list[str], clean_square: Callable[[str], Picture]) -> np.ndarray | None:
     """(n, s, s, 3) uint8 of the stored attacked squares, else of the clean ones; None when a picture is missing."""
-    positions = {row["id"]: at for at, row in enumerate(files.read_lines(folder / "attacked.jsonl"))}
-    paths = [folder / f"{positions.get(one, -1):06d}.png" for one in ids]
+    stored = dict(read_artifacts(one.folder, f"attacked/{key}"))
     try:
-        squares = [open_picture(path) if path.is_file() else clean_square(one) for one, path in zip(ids, paths)]
+        squares = [open_picture(stored[name]) if name in stored else clean_square(name) for name in ids]
     except DataError:
         return None
     return np.stack([thumbnail(square.pixels) for square in squares])

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,16 +10,16 @@ from pathlib import Path
 
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
-from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, with_defaults
+from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.chosen import ChosenPictures
+from rita_demo.evaluation.measurement import Measurement, settings_text
 from rita_demo.evaluation.pick import find_split
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
 from rita_demo.evaluation.request import Request, Traffic
+from rita_demo.evaluation.rows import COLUMNS, FILE, Row, digest
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
-from rita_demo.evaluation.store.cell_file import CellHeader, Row
-from rita_demo.evaluation.store.files import digest, exclusive_lock
-from rita_demo.evaluation.store.stream_runs import StreamRun, stream_runs
+from rita_demo.evaluation.streams import StreamRun, stream_runs
 from rita_demo.records import Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
@@ -30,6 +31,7 @@ MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
 MAX_WHOLE = 5000  # pictures of a whole split: a longer one is for the command line
 MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
 MAX_STREAM_BYTES = 2 << 30  # all of them together
+AT_WORK = 600  # seconds since its last row in which a stream may still be written
 FOLDER_PREFIX = "page-"  # of their folders' names
 
 
@@ -134,38 +136,10 @@ def request_for(
     )
 
 
-def chosen_request(
-    folders: DataFolders, settings: Settings, backbone: str, chosen: ChosenPictures, methods: Iterable[str]
-) -> Request:
-    """The request that measures chosen pictures without an attack and, unless ``settings`` have none, with one: each by
-    itself, without memory. Equal requests have the same run folder.
-
-    Raises:
-        SettingError, DataError: too many pictures, or they are not here.
-    """
-    if len(chosen.ids) > MAX_PICTURES:
-        raise SettingError(f"At most {MAX_PICTURES} pictures are measured at once; got {len(chosen.ids)}.")
-    dataset = chosen.place.removesuffix(PRESENT_SUFFIX)
-    usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
-    stored = settings.replace(protocol="off", square="model", **usual)
-    key = [chosen.place, sorted(chosen.ids), chosen.names, backbone, stored.as_dict()]
-    return Request(
-        datasets=(dataset,),
-        split=find_split(dataset, chosen.ids, folders.root),
-        methods=tuple(name for name in with_defaults(tuple(methods)) if not DEFENCES[name].cache_only),
-        points=tuple(dict.fromkeys((stored.replace(attack="none"), stored))),
-        out=folders.runs / f"{FOLDER_PREFIX}{Path(dataset).name[:40]}-chosen-{digest(key)}",
-        data_root=folders.root,
-        allow_partial=True,
-        backbone=backbone,
-        chosen=chosen,
-    )
-
-
-def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, None]:
+def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, object]:
     """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`."""
     _evict_old_streams(request.out)
-    return evaluate_steps(request, engine)
+    return evaluate_steps(request, engine, together=True)
 
 
 def stream_run_of(folders: DataFolders, request: Request) -> StreamRun | None:
@@ -191,7 +165,7 @@ def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t:
     return open_row(engine, folders, one.header, row, f"Picture {t} of a stream: {row['picture']}")
 
 
-def open_row(engine: Engine, folders: DataFolders, header: CellHeader, row: Row, title: str) -> MeasuredPicture:
+def open_row(engine: Engine, folders: DataFolders, header: Measurement, row: Row, title: str) -> MeasuredPicture:
     """The picture of a row of a measurement.
 
     Raises:
@@ -199,28 +173,32 @@ def open_row(engine: Engine, folders: DataFolders, header: CellHeader, row: Row,
         DataError, PictureError: the picture is missing.
     """
     check_model(engine, header)
-    names, settings = tuple(header.names), header.settings_for(row)
+    names, settings = header.names, header.settings_for(row)
     source = find_picture(header.place, row["picture"], folders.root)
     picture = open_picture(source, square=settings.square, side=engine.info.side)
     target = names.index(row["target"]) if row.get("target") else None
     return MeasuredPicture(picture, names, settings, names.index(row["label"]), target, title)
 
 
-def check_model(engine: Engine, header: CellHeader) -> None:
+def check_model(engine: Engine, header: Measurement) -> None:
     """Raises :class:`SettingError` if the engine has another model than a measurement."""
-    weights = engine.weights_key()
-    if engine.info.name != header.columns["backbone"] or weights != header.weights:
+    name, weights = header.key["backbone"], header.key["weights"]
+    if (engine.info.name, engine.weights_key()) != (name, weights):
         raise SettingError(
-            f"This was measured with the model {header.columns['backbone']!r} (weights "
-            f"{header.weights[:8]}), not with the one in use.",
+            f"This was measured with the model {name!r} (weights {weights[:8]}), not with the one in use.",
             "Choose that model in the menu above.",
         )
 
 
 def rows_text(one: StreamRun) -> str:
-    """All rows of a stream as JSON lines, method after method."""
-    rows = [row for method in one.cells for row in one.rows(method)]
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    """All rows of a stream as JSON lines, method after method, with the columns of ``load_runs``."""
+    lines = []
+    for method, about in one.cells.items():
+        beside = {"weights": about.key["weights"], "non_default": settings_text(about.non_default)}
+        for row in one.rows(method):
+            line = {name: (row | beside)[name] for name in COLUMNS}
+            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    return "".join(lines)
 
 
 def split_of(dataset: str, root: Path | None) -> str:
@@ -255,13 +233,13 @@ def _whole_split(dataset: str, root: Path | None, split: str) -> int:
 
 
 def _evict_old_streams(out: Path) -> None:
-    """Delete the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES; no other folders."""
+    """Delete the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES; no other folders, and none that may be being
+    written."""
     if out.exists() or not out.parent.is_dir():
         return
-    streams, total = [p for p in out.parent.glob(f"{FOLDER_PREFIX}*") if p.is_dir()], 0
-    for place, old in enumerate(sorted(streams, key=lambda p: -p.stat().st_mtime), 1):
+    databases = [(path.stat().st_mtime, path.parent) for path in out.parent.glob(f"{FOLDER_PREFIX}*/{FILE}")]
+    total = 0
+    for place, (written, old) in enumerate(sorted(databases, reverse=True), 1):
         total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
-        if place < MAX_STREAMS and total <= MAX_STREAM_BYTES:
-            continue
-        with suppress(DataError), exclusive_lock(old):  # not one that is being written
+        if (place >= MAX_STREAMS or total > MAX_STREAM_BYTES) and written < time.time() - AT_WORK:
             shutil.rmtree(old, ignore_errors=True)

@@ -1,15 +1,21 @@
-"""The tables that a reader of measurements gets, as cells of plain text; markdown and LaTeX write them down."""
+"""What ``tables`` prints of cells: an overview and the details of every dataset, and the threat models, as plain text."""
+
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import split_note
-from rita_demo.evaluation.report.comparisons import PairedComparison
-from rita_demo.evaluation.report.results import ResultRow
+from rita_demo.evaluation.report.cells import scope
+from rita_demo.evaluation.report.paired import REFERENCES, Paired, all_datasets
+from rita_demo.evaluation.report.render import as_markdown as markdown
 from rita_demo.records.grouping import group_by
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 INTERVAL_NOTE = (
     "Intervals: Wilson, 95 %, of n different pictures. Accuracy is the mean over all seeds; a picture under another "
@@ -29,65 +35,50 @@ SECONDS_NOTE = (
 )
 NOTES = INTERVAL_NOTE, AGAINST_NOTE, SECONDS_NOTE
 NOT_MEASURED = "–"
-PLUGIN_SENTENCE = " is a defence from "
-REFERENCES = {
-    "vs_plain": "against Ensemble",
-    "vs_matching": "against Ensemble, views as RITA’s",
-    "vs_off": "against no memory",
-}
+#: What the cells of one overview share.
+SHEET = ["dataset", "split", "backbone", "weights", "class_names"]
 
 
-@dataclass(frozen=True)
-class Table:
-    """One table: ``above`` and ``below`` are sentences, ``head`` and ``rows`` cells of plain text; ``paper_tables``: names of the
-    paper's tables that it stands beside."""
+def as_markdown(table: DataFrame) -> str:
+    """Of every dataset methods x attacks, and one line per cell with intervals and paired tests; then all datasets together,
+    the threat model of every attack once, and how to read the numbers.
 
-    title: str
-    above: tuple[str, ...]
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    below: tuple[str, ...] = ()
-    paper_tables: tuple[str, ...] = ()
-
-
-def measured_tables(rows: Sequence[ResultRow]) -> list[Table]:
-    """Per dataset methods x attacks, then one table per dataset and threat model, then all datasets together."""
-    sheets = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, r.scope, r.weights))
-    groups = group_by(rows, lambda r: (r.dataset, r.split, r.backbone, about_attack(r), r.scope, r.weights))
-    adaptive, static = (
-        [_judged(row) for row in rows if (row.attack == "adaptive") is knows] for knows in (True, False)
-    )
-    together = (_all_datasets_table(rows, *reference) for reference in REFERENCES.items())
-    measured = [_measured_table(group, _masking_texts(group, adaptive, static)) for group in groups.values()]
-    return [*map(_overview_table, sheets.values()), *measured, *(table for table in together if table.rows)]
+    ``table``: of :func:`rita_demo.evaluation.report.paired.against_references`."""
+    every = list(table.itertuples())
+    sheets = group_by(every, lambda cell: (*(getattr(cell, name) for name in SHEET), scope(cell)))
+    parts = [part for sheet in sheets.values() for part in (*_overview(sheet), *_details(sheet, every))]
+    parts += [part for reference in REFERENCES.items() for part in _together(table, *reference)]
+    parts.append("### Threat models")
+    for attack, said in threat_models(every).items():
+        parts += [f"**{attack}**", "\n".join(f"- {sentence}" for sentence in said)]
+    return "\n\n".join([*parts, "### How to read these numbers", *NOTES]) + "\n"
 
 
-def all_datasets(
-    rows: Iterable[ResultRow], reference: str = "vs_plain"
-) -> list[tuple[ResultRow, int, PairedComparison]]:
-    """Finished cells that differ in the dataset alone, compared with Ensemble on all their pictures together.
+def _frame(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    import pandas
 
-    Args:
-        reference: ``vs_plain``, ``vs_matching`` or ``vs_off``, see :class:`ResultRow`.
+    return markdown(pandas.DataFrame(rows, columns=list(head)))
 
-    Returns:
-        Per group of at least two datasets: its first cell, the number of datasets, and the summed comparison. A
-        dataset measured twice (with all class names and with those present) counts once.
-    """
-    pairs = [(row, pair) for row in rows if row.finished and (pair := getattr(row, reference)) is not None]
-    alike = group_by(
-        pairs,
-        lambda p: (
-            *(p[0].split, p[0].backbone, p[0].attack, p[0].budget, p[0].steps),
-            *(p[0].method, p[0].protocol, p[0].non_default, p[1].reference),
-        ),
-    )
-    sums = []
-    for group in alike.values():
-        datasets = group_by(group, lambda p: p[0].dataset.partition(":")[0])
-        if len(datasets) > 1:
-            sums.append((group[0][0], len(datasets), _summed([same[0][1] for same in datasets.values()])))
-    return sums
+
+def threat_models(cells: Iterable[Any]) -> dict[str, tuple[str, ...]]:
+    """Attack with its own settings -> the sentences of its threat model, each once; one that is of some of the cells
+    begins with what these are."""
+    found = {}
+    for attack, same in group_by(cells, attack_column).items():
+        sentences = dict.fromkeys(sentence for cell in same for sentence in cell.threat)
+        found[attack] = tuple(f"{_owners(sentence, same)}{sentence}" for sentence in sentences)
+    return found
+
+
+def _owners(sentence: str, cells: Sequence[Any]) -> str:
+    """What tells the cells apart whose threat model has the sentence, as "CLIP, RITA: "; "" where all have it."""
+    owners = [cell for cell in cells if sentence in cell.threat]
+    others = [cell for cell in cells if sentence not in cell.threat]
+    for name in ("title", "dataset", "split", "backbone", "protocol", "special") if others else ():
+        values = dict.fromkeys(str(getattr(cell, name)) for cell in owners)
+        if not any(str(getattr(cell, name)) in values for cell in others):
+            return f"{', '.join(values)}: "
+    return ""
 
 
 def attack_text(attack: str, budget: int) -> str:
@@ -97,167 +88,121 @@ def attack_text(attack: str, budget: int) -> str:
     return f"{attack} {budget}/255" if budget else attack
 
 
-def method_text(row: ResultRow) -> str:
-    """A method's title, the stored one where this version does not have the method."""
-    return DEFENCES[row.method].full_title if row.method in DEFENCES else row.title or row.method
+def attack_column(cell: Any) -> str:
+    """The attack of a cell with its budget, steps and own settings: what makes a column."""
+    steps = f"{cell.steps} steps" if cell.steps > 1 else ""
+    return ", ".join(filter(None, (attack_text(cell.attack, cell.budget), steps, cell.of_attack)))
 
 
-def cache_text(row: ResultRow) -> str:
-    """The cache protocol; empty for a method without a cache."""
-    return row.protocol if row.method not in DEFENCES or DEFENCES[row.method].uses_cache else ""
+def cache_text(cell: Any) -> str:
+    """The cache protocol; empty for a method without a cache, and for one that is not loaded and was measured without."""
+    defence = DEFENCES.get(cell.method)
+    return cell.protocol if (defence.uses_cache if defence else cell.protocol != "off") else ""
 
 
-def accuracy_text(row: ResultRow) -> str:
-    """The accuracy, with a star while the cell is not finished."""
-    return f"{row.accuracy:.1f}{'' if row.finished else '*'}"
-
-
-def _answered_text(row: ResultRow) -> str:
+def answered_text(cell: Any) -> str:
     """The accuracy and, while the cell is not finished, of how many answers it is, with a star; then the settings that act
     in the attack alone here, and elsewhere in the method."""
-    also = f" ({row.also})" if row.also else ""
-    return f"{row.accuracy:.1f}" + f" ({row.answers} of {row.expected_answers})*" * (not row.finished) + also
+    unfinished = "" if cell.finished else f" ({cell.answers} of {cell.expected})*"
+    return f"{cell.accuracy:.1f}{unfinished}" + (f" ({cell.also})" if cell.also else "")
 
 
-def seconds_text(row: ResultRow) -> str:
+def seconds_text(cell: Any) -> str:
     """Views + method, in seconds."""
-    if row.method == "clip" and row.views:
-        return f"≥ {row.view_seconds / row.views:.3f} + {row.seconds:.3f}"
-    return f"{row.view_seconds:.3f} + {row.seconds:.3f}"
+    if cell.method == "clip" and (views := cell.requested.get("views")):
+        return f"≥ {cell.view_seconds / views:.3f} + {cell.seconds:.3f}"
+    return f"{cell.view_seconds:.3f} + {cell.seconds:.3f}"
 
 
-def untouched_text(row: ResultRow) -> tuple[str, ...]:
-    """AutoAttack leaves pictures alone that CLIP already gets wrong; the number of them as a sentence."""
-    if row.attack != "autoattack":
-        return ()
-    return (f"Already wrong, so left untouched: {row.already_wrong} of {row.n} pictures.",)
+def sheet_title(cell: Any) -> str:
+    return f"{cell.dataset} ({cell.split}), {cell.backbone}"
 
 
-def _judged(row: ResultRow) -> JudgedCell:
-    by_queries = "adaptive.search=square" in row.non_default
-    return JudgedCell(row, row.gradient, by_queries, row.variant, row.pictures)
+def _overview(cells: Sequence[Any]) -> list[str]:
+    """A row per method, memory and the settings that act without an attack too; a column per attack with its settings."""
+    first, columns = cells[0], dict.fromkeys(map(attack_column, cells))
+    lines = group_by(cells, lambda cell: (cell.title, cache_text(cell), cell.variant or "recommended"))
+    several = {method for method, count in Counter(method for method, *_ in lines).items() if count > 1}
+    rows, missing = [], []
+    for (method, memory, settings), same in lines.items():
+        found = group_by(same, attack_column)
+        with_memory = f"memory {memory}" if memory else ""
+        named = ", ".join(filter(None, (method, with_memory, settings))) if method in several else method
+        if lacking := [name for name in columns if name not in found]:
+            missing.append(f"{named} under {' and '.join(lacking)}")
+        values = (" / ".join(map(answered_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
+        rows.append((method, memory, *values, settings))
+    gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
+    failed = [f"{c.title} under {attack_column(c)}, {c.failed} of {c.expected}" for c in cells if c.failed]
+    faults = (f"Failed, and counted neither as right nor as wrong: {'; '.join(failed)}.",) if failed else ()
+    model = f"Model weights {first.weights[:8]}. {first.note}".rstrip()
+    head = ("method", "memory", *columns, "settings")
+    title = f"{sheet_title(first)}, accuracy in percent"
+    return [f"### {title}", f"{scope(first)}\n{model}", _frame(head, rows), *gaps, *faults]
 
 
-def _masking_texts(
-    group: Sequence[ResultRow], adaptive: Sequence[JudgedCell], static: Sequence[JudgedCell]
-) -> tuple[str, ...]:
-    """For every row that was attacked by one who knows its method: the signs that it hides its gradient."""
-    return tuple(
-        f"{_row_text(row)}: {masking_sentence(masking_signs(_judged(row), adaptive, static))}"
-        for row in group
-        if row.attack == "adaptive" and not _judged(row).by_queries
+def _details(cells: Sequence[Any], every: Sequence[Any]) -> list[str]:
+    """A row per cell, with interval, paired tests, seeds and times; below it the signs of masking."""
+    shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(cell, name) for cell in cells)]
+    head = ("attack", "method", "memory", "accuracy %", "95 %", "n", *(REFERENCES[name] for name in shown))
+    rows = []
+    for cell in cells:
+        seeds = f" ({cell.lowest:.1f} to {cell.highest:.1f})" if len(cell.measurements) > 1 else ""
+        target = f"; says the target: {cell.target_hits} of {cell.answers}" if cell.aim else ""
+        rows.append(
+            (
+                *(attack_column(cell), cell.title, cache_text(cell)),
+                *(f"{cell.accuracy:.1f}{'' if cell.finished else '*'}", f"{cell.low:.1f} to {cell.high:.1f}"),
+                *(str(cell.n), *(_paired_text(getattr(cell, name)) for name in shown)),
+                *(cell.seeds + seeds, seconds_text(cell), (cell.special or "recommended") + target),
+            )
+        )
+    untouched = dict.fromkeys(
+        f"{attack_column(c)}: already wrong, so left untouched: {c.already_wrong} of {c.n} pictures."
+        for c in cells
+        if c.attack == "autoattack"
     )
+    adaptive, static = ([_judged(c) for c in every if (c.attack == "adaptive") is knows] for knows in (True, False))
+    signs = (
+        f"{_row_text(cell)}: {masking_sentence(masking_signs(_judged(cell), adaptive, static))}"
+        for cell in cells
+        if cell.attack == "adaptive" and not _judged(cell).by_queries
+    )
+    shown_rows = _frame((*head, "seeds", "s per picture", "settings"), rows)
+    return [f"### {sheet_title(cells[0])}, every cell", shown_rows, *untouched, *signs]
 
 
-def _row_text(row: ResultRow) -> str:
+def _judged(cell: Any) -> JudgedCell:
+    gradient = None if cell.gradient != cell.gradient else cell.gradient  # NaN where there is none
+    return JudgedCell(cell, gradient, "adaptive.search=square" in cell.special, cell.variant, cell.names)
+
+
+def _row_text(cell: Any) -> str:
     """A row of a table in a sentence: its method, strength, memory and settings."""
-    memory = f"memory {cache}" if (cache := cache_text(row)) else ""
-    parts = (method_text(row), f"{row.budget}/255", memory, row.non_default or "recommended settings")
+    memory = f"memory {cache}" if (cache := cache_text(cell)) else ""
+    parts = (cell.title, f"{cell.budget}/255", memory, cell.special or "recommended settings")
     return ", ".join(filter(None, parts))
 
 
-def about_attack(row: ResultRow) -> tuple[str, ...]:
-    """The threat model without the sentence about a plugin's defence: the plugin stands beside the other methods."""
-    return tuple(sentence for sentence in row.threat_model if PLUGIN_SENTENCE not in sentence)
-
-
-def _overview_table(group: Sequence[ResultRow]) -> Table:
-    """The paper's shape: a row per method, memory and the settings that act without an attack too, a column per attack
-    and its own settings, accuracies in percent."""
-
-    def column(row: ResultRow) -> str:
-        steps = f"{row.steps} steps" if row.steps > 1 else ""
-        return ", ".join(filter(None, (attack_text(row.attack, row.budget), steps, row.attack_settings)))
-
-    first, columns = group[0], dict.fromkeys(map(column, group))
-    lines = group_by(group, lambda r: (method_text(r), cache_text(r), r.variant or "recommended"))
-    several = {method for method, count in Counter(method for method, *_ in lines).items() if count > 1}
-    cells, missing = [], []
-    for (method, memory, settings), rows in lines.items():
-        found = group_by(rows, column)
-        memory_text = f"memory {memory}" if memory else ""
-        named = ", ".join(filter(None, (method, memory_text, settings))) if method in several else method
-        missing += [f"{named} under {name}" for name in columns if name not in found]
-        values = (" / ".join(map(_answered_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
-        cells.append((method, memory, *values, settings))
-    gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
-    title = f"{first.dataset} ({first.split}), {first.backbone}, accuracy in percent"
-    below = (*gaps, *_failed_text(group, column))
-    return Table(title, (first.scope,), ("method", "memory", *columns, "settings"), tuple(cells), below)
-
-
-def _failed_text(group: Sequence[ResultRow], column: Callable[[ResultRow], str]) -> tuple[str, ...]:
-    """The answers that are missing because the user's own code failed, as a sentence; nothing where there are none."""
-    counts = [
-        f"{method_text(row)} under {column(row)}, {row.failed} of {row.expected_answers}" for row in group if row.failed
-    ]
-    return (f"Failed, and counted neither as right nor as wrong: {'; '.join(counts)}.",) if counts else ()
-
-
-def _measured_table(group: Sequence[ResultRow], below: tuple[str, ...] = ()) -> Table:
-    first = group[0]
-    shown = [name for name in REFERENCES if name == "vs_plain" or any(getattr(row, name) for row in group)]
-    steps = f", {first.steps} steps" if first.steps > 1 else ""
-    model = f"Model weights {first.weights[:8]}. {first.note}".rstrip()
-    references = [REFERENCES[name] for name in shown]
-    return Table(
-        f"{first.dataset} ({first.split}), {first.backbone}, {attack_text(first.attack, first.budget)}{steps}",
-        (*dict.fromkeys(s for row in group for s in row.threat_model), first.scope, model, *untouched_text(first)),
-        ("method", "memory", "accuracy %", "95 %", "n", *references, "seeds", "s per picture", "settings"),
-        tuple(_cells(row, shown) for row in group),
-        below,
-    )
-
-
-def _cells(row: ResultRow, references: Sequence[str]) -> tuple[str, ...]:
-    by_seed = f" ({row.accuracy_range[0]:.1f} to {row.accuracy_range[1]:.1f})" if row.accuracy_range else ""
-    target = "" if row.target_hits is None else f"; says the target: {row.target_hits} of {row.answers}"
-    return (
-        method_text(row),
-        cache_text(row),
-        accuracy_text(row),
-        f"{row.low:.1f} to {row.high:.1f}",
-        str(row.n),
-        *(_comparison_text(getattr(row, name)) for name in references),
-        row.seeds + by_seed,
-        seconds_text(row),
-        (row.non_default or "recommended") + target,
-    )
-
-
-def _all_datasets_table(rows: Sequence[ResultRow], reference: str, title: str) -> Table:
-    found = all_datasets(rows, reference)
-    cells = tuple(
+def _together(table: DataFrame, reference: str, title: str) -> list[str]:
+    found = all_datasets(table, reference)
+    rows = [
         (
-            attack_text(row.attack, row.budget),
-            method_text(row),
-            cache_text(row),
-            str(datasets),
-            str(paired.n),
-            _comparison_text(paired),
-            row.non_default or "recommended",
+            *(attack_text(cell.attack, cell.budget), cell.title, cache_text(cell), str(datasets), str(paired.n)),
+            *(_paired_text(paired), cell.special or "recommended"),
         )
-        for row, datasets, paired in found
-    )
-    splits = {row.split for row, *_ in found}
-    notes = dict.fromkeys(
-        f"{row.dataset} ({row.split}): {note}"
-        for row in rows
-        if row.split in splits and (note := split_note(row.dataset, row.split))
-    )
+        for cell, datasets, paired in found
+    ]
+    splits = {cell.split for cell, *_ in found}
+    places = table.loc[table["split"].isin(splits), ["dataset", "split"]].drop_duplicates().itertuples(index=False)
+    notes = [f"{name} ({split}): {note}" for name, split in places if (note := split_note(name, split))]
     head = ("attack", "method", "memory", "datasets", "n", title, "settings")
-    return Table(f"All datasets together, {title}", tuple(notes), head, cells)
+    return [f"### All datasets together, {title}", *notes, _frame(head, rows)] if rows else []
 
 
-def _comparison_text(paired: PairedComparison | None) -> str:
+def _paired_text(paired: Paired | None) -> str:
     if paired is None:
         return ""
     signed = f"{paired.difference:+.1f}".replace("-", "−")
     other = f" than Ensemble with {paired.reference}" if paired.reference else ""
     return f"{signed} ({paired.gained} / {paired.lost}, p {paired.p_value:.2g}){other}"
-
-
-def _summed(pairs: Sequence[PairedComparison]) -> PairedComparison:
-    n, gained, lost = (sum(getattr(pair, name) for pair in pairs) for name in ("n", "gained", "lost"))
-    weighted = None if all(p.seed_weighted_gain is None for p in pairs) else sum(p.net_gain for p in pairs)
-    return PairedComparison(n, gained, lost, weighted, pairs[0].reference)

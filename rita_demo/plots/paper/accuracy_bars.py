@@ -1,6 +1,7 @@
 """Measurements as bars: accuracies in groups (steps of the prompt update by budget, methods by backbone), run time."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.plots.figure import Figure
@@ -16,7 +17,7 @@ from rita_demo.plots.shapes import (
 )
 from rita_demo.plots.theme import COLOURS, annotation, axis, finalise, message_figure
 from rita_demo.records import MeasuredCell
-from rita_demo.records.measurement import AccuracyChart, PaperResult, RunTime
+from rita_demo.records.measurement import AccuracyChart, RunTime
 
 GAP = 0.2  # of a group's width, between groups
 #: Patterns of bars in one colour, and the same as characters.
@@ -100,23 +101,23 @@ def _style(name: str, cells: Sequence[MeasuredCell | None], number: int, count: 
     return name, COLOURS["defence"], PALEST + (1 - PALEST) * (number / max(count - 1, 1))
 
 
-def printed_beside_measured(pairs: Sequence[tuple[PaperResult, MeasuredCell]], missing: str) -> Figure:
+def printed_beside_measured(pairs: Sequence[Any], missing: str) -> Figure:
     """Two bars a pair: what the paper prints, pale, and what was measured, in the colour of its method with its interval.
-    ``missing``: the sentence shown without a pair."""
+    ``pairs``: lines of :func:`rita_demo.evaluation.report.printed.beside`. ``missing``: the sentence shown without a pair."""
     if not pairs:
         return message_figure(missing)
-    figure, measured = Figure(), [one for _, one in pairs]
+    figure, measured = Figure(), [one.cell for one in pairs]
     places, texts = list(range(len(pairs))), []
-    for cell, _ in pairs:
-        attack = "no attack" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
-        texts.append(f"{cell.method}, {attack}")
+    for one in pairs:
+        attack = "no attack" if one.attack == "none" else f"{one.attack} {one.budget}/255"
+        texts.append(f"{one.method}, {attack}")
     hover = [
-        f"{text}: printed {cell.accuracy:.1f} % ({cell.backbone}), measured {accuracy_text(one)} ({escaped(one.backbone)})"
-        for text, (cell, one) in zip(texts, pairs)
+        f"{text}: printed {one.printed:.1f} % ({one.backbone}), measured {accuracy_text(one.cell)} ({escaped(one.model)})"
+        for text, one in zip(texts, pairs)
     ]
-    colours = [method_colour(one.method) for one in measured]
+    colours = [method_colour(cell.method) for cell in measured]
     for name, shift, values, look in (
-        ("printed", -0.2, [cell.accuracy for cell, _ in pairs], {"color": COLOURS["other"]}),
+        ("printed", -0.2, [one.printed for one in pairs], {"color": COLOURS["other"]}),
         ("measured", 0.2, [one.accuracy for one in measured], {"color": colours}),
     ):
         figure.add_bar(

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from rita_demo.data import memory_file
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline import bundle_read
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.session import Session
 
 MAX_LISTED_DIFFERENCES = 5
@@ -21,7 +21,7 @@ def reopened(engine: Engine, saved: bundle_read.SavedRun) -> WorkedExample:
     session.attack_defend.source = saved.picture
     if saved.cache_file is not None and engine.info.name == saved.backbone:
         class_prompts = engine.encode_classes(saved.names, saved.settings)
-        memory = cache_file.unpack(saved.cache_file, class_prompts, saved.backbone)
+        memory = memory_file.unpack(saved.cache_file, class_prompts, saved.backbone)
         session.history = memory.with_moments((replace(memory.moments[-1], title="As it was saved"),))
 
     def compute() -> None:

@@ -1,4 +1,4 @@
-"""The long jobs of *Figures*: collect pictures, run UMAP, measure a setting.
+"""The long jobs of *Figures*: collect pictures, run UMAP.
 
 Each yields ``{component: value}`` after every picture or half second and can be stopped there; the earlier result
 stays.
@@ -8,13 +8,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import closing
 from dataclasses import replace
 
 from rita_demo import analysis
 from rita_demo.attacks import get_attack
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import SettingError
@@ -107,19 +106,6 @@ class FigureJobs:
             session.figures = replace(session.figures, placed_cloud=drawn)
         text = f"UMAP placed {len(coordinates)} points."
         yield Finished(context.done(text) | context.changed(session, "cloud"))
-
-    def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
-        """Measure a small ablation on drawn textures, without the pictures that were measured before."""
-        context, session, time_left = self._context, self._context.sessions.get(visitor), TimeLeft()
-        engine, strength = context.engine_of(session), SETTINGS["budget"].parse(budget)
-        count = parse_number(pictures, "pictures")
-        request = small_ablations.small_request(self._folders, setting, count, strength, engine.info.name)
-        yield context.progress("Measuring", 0.02)
-        with closing(evaluation_page.stream_steps(engine, request)) as steps:
-            for step in steps:
-                yield context.progress(step.sentence, step.done / step.total, time_left)
-        session.figures = replace(session.figures, setting=setting)
-        yield Finished(context.done("Measured."))
 
 
 def with_cloud(figures: FiguresState, placed: PlacedCloud) -> FiguresState:

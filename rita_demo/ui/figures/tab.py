@@ -14,7 +14,7 @@ import gradio as gr
 from rita_demo.analysis import UmapProcess
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, small_ablations
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.labels import sides_of
 from rita_demo.records.errors import DataError
@@ -26,7 +26,6 @@ from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, FigureJobs
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons, StartStream
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
-from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelValue, Parts, Updates
 from rita_demo.ui.framework.room_layout import RoomLayout, build_drawer, build_room
@@ -37,7 +36,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.html_buttons import HtmlButtons, MarkButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView, event_data, parse_int, selected_points
-from rita_demo.ui.widgets.setting_controls import attack_choices, setting_title, strength_update
+from rita_demo.ui.widgets.setting_controls import attack_choices, strength_update
 
 #: Long jobs of this room wait only for each other: they use the engine for one step at a time.
 LONG_EVENT, UMAP_EVENT = queued_event("figures"), queued_event("umap")
@@ -141,7 +140,7 @@ class FiguresTab:
                 *("fig", feature_cloud.chosen_pictures, feature_cloud.is_chosen, feature_cloud.points_table),
                 *("points.csv", "Selected points as CSV"),
             )
-            p["lasso_buttons"] = ChosenButtons(self.context, self.folders, choice, "cloud")
+            p["lasso_buttons"] = ChosenButtons(self.context, choice, "cloud")
             panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "figures")
 
     def _build_folds(self, layout: RoomLayout) -> None:
@@ -152,33 +151,12 @@ class FiguresTab:
             p |= won_pictures.build(self.context, self.folders)
             with build_fold("What each part adds", elem_id="fig-parts"):
                 panels.add(gr.HTML(elem_id="fig-components"), measurements.component_table, "figures")
-                self._build_measuring()
             with build_fold("Every accuracy the paper prints", elem_id="fig-tables"):
-                with gr.Row(elem_classes="ask-row"):
-                    p["filters"] = {
-                        name: build_menu(
-                            *(choices,),
-                            value=measurements.DEFAULT_FILTERS[name],
-                            label=name.capitalize(),
-                            filterable=False,
-                            elem_id=f"fig-{name}-filter",
-                        )
-                        for name, choices in measurements.filters().items()
-                    }
-                p["printed"] = panels.add(gr.HTML(elem_id="fig-printed"), measurements.paper_table, "figures")
-
-    def _build_measuring(self) -> None:
-        """A small ablation of the setting in the pill, on drawn textures."""
-        p, most, budget = self.parts, small_ablations.MAX_PICTURES, SETTINGS["budget"]
-        gr.HTML("<h3>Measure the chosen setting on drawn textures, clean and under PGD</h3>")
-        with gr.Row(elem_classes="ask-row"):
-            info = "24 are few: the intervals are wide"
-            p["pictures"] = gr.Slider(4, most, 24, step=1, label="Pictures", info=info, elem_id="fig-pictures")
-            p["measured_budget"] = gr.Slider(
-                *(1, 16, budget.default), step=1, label=setting_title(budget), elem_id="fig-measured-budget"
-            )
-            p["measure"] = gr.Button("Measure this setting", size="sm", elem_id="fig-measure-setting")
-            p["stop_measuring"] = gr.Button("Stop", size="sm", visible=False, elem_id="fig-stop-measuring")
+                shown: dict[str, Any] = {"show_search": "filter", "show_label": False, "max_height": 420}
+                printed = gr.Dataframe(
+                    headers=list(measurements.SHOWN.values()), interactive=False, elem_id="fig-printed", **shown
+                )
+                panels.add(printed, measurements.paper_table, "figures")
 
     def _shown(self, session: Session) -> PanelValue:
         """The menu of pictures: the stored examples, what was collected if it is on screen, and where more can be collected."""
@@ -195,16 +173,16 @@ class FiguresTab:
         return [(f"{name} ({count})", name) for name, count in counts.items()]
 
     # --- events
-    def bind_events(self, own_tab: gr.Tab, form: Form, start_stream: StartStream) -> None:
-        """Connect the events, after the panels of all rooms are registered. ``form``: has the settings;
-        ``start_stream`` connects a press that makes pictures the next stream."""
+    def bind_events(self, own_tab: gr.Tab, start_stream: StartStream) -> None:
+        """Connect the events, after the panels of all rooms are registered. ``start_stream`` connects a press that makes
+        pictures the next stream."""
         p, visitor = self.parts, self.context.visitor
         said, won = self.context.error_banner, p["won_buttons"]
         of = partial(self.context.outputs_of, self.room)
         sources_chosen, runs_chosen = (
             partial(gr.on, [p[name].input for name in names]) for names in (("source", "attack"), ("first", "second"))
         )
-        filters, live = p["filters"].values(), [p[name] for name in LIVE_CONTROLS]
+        live = [p[name] for name in LIVE_CONTROLS]
         compared = [said, p["won"], p["second"], *won.components]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
             (p["large"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
@@ -218,10 +196,6 @@ class FiguresTab:
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
             (p["dataset"].input, self.pick_dataset, [visitor, p["dataset"]], of("figures")),
             (runs_chosen, self.pick_compared, [visitor, p["first"], p["second"]], compared),
-            (
-                partial(gr.on, [menu.input for menu in filters]),
-                *(self.on_filter, [visitor, *filters], [said, p["printed"]]),
-            ),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
@@ -229,24 +203,17 @@ class FiguresTab:
         lists = [p[name] for name in ("source", "run", "first", "second")]
         self.context.bind_room(own_tab, *lists)
         for buttons in (p["lasso_buttons"], won):
-            buttons.bind_events(form, start_stream, lists, self._lists)
+            buttons.bind_events(start_stream)
         self.opener.bind_event(p["details"].click, self.open_picture)
         self.opener.bind_event(p["won"].click, self.open_won)
-        self._bind_jobs(lists)
+        self._bind_jobs()
 
-    def _bind_jobs(self, lists: list[Any]) -> None:
+    def _bind_jobs(self) -> None:
         p, visitor = self.parts, self.context.visitor
         asked = [p[n] for n in ("source", "each", "attack", "budget", "views", "names")]
         cloud, outputs = StoppableJob(self.context, p["stop"], self.on_stopped), self.context.outputs(p["stop"])
         gathers = cloud.bind_event(p["gather"].click, self.jobs.collect, [visitor, *asked], outputs, **LONG_EVENT)
         gathers.success(cloud.handler(self.jobs.run_umap, follows=True), visitor, outputs, **UMAP_EVENT)
-        StoppableJob(self.context, p["stop_measuring"], self.on_stopped).bind_event(
-            p["measure"].click,
-            self.measure,
-            [visitor, p["setting"], p["pictures"], p["measured_budget"]],
-            self.context.outputs(p["stop_measuring"], *lists),
-            **LONG_EVENT,
-        )
 
     def on_stopped(self, _: Session) -> Updates:
         return self.context.done("Stopped. What was there before is still shown.")
@@ -297,8 +264,8 @@ class FiguresTab:
 
     def _load_run_folder(self, session: Session, run: str) -> None:
         """Read the measurements of a run folder; "" are those shipped with this copy."""
-        found = evaluation_page.measured_points(self.folders, run)
-        session.figures = replace(session.figures, run_folder=run, ablation_points=found)
+        points, times = evaluation_page.measured_points(self.folders, run)
+        session.figures = replace(session.figures, run_folder=run, ablation_points=points, times=times)
 
     # --- the cloud
     def on_lasso(self, visitor: str, event: gr.EventData) -> Updates:
@@ -390,16 +357,3 @@ class FiguresTab:
         drawn = self.context.panels.draw_only(session, [self.parts["won"]])
         drawn |= {self.parts["second"]: gr.update(value=second)}
         return {self.context.error_banner: ""} | drawn | self.parts["won_buttons"].draw(session)
-
-    def measure(self, visitor: str, setting: str, pictures: JsonValue, budget: JsonValue) -> Iterator[Updates]:
-        """Measure a small ablation, then show its run in the list of runs."""
-        yield from self.jobs.measure(visitor, setting, pictures, budget)
-        session = self.context.sessions.get(visitor)
-        self._load_run_folder(session, small_ablations.RUN_FOLDER)
-        lists = self._lists(session)
-        yield lists | self.context.changed(session, "figures")
-
-    def on_filter(self, visitor: str, *values: JsonValue) -> Updates:
-        session = self.context.sessions.get(visitor)
-        session.figures = replace(session.figures, filters=measurements.chosen_filters(values))
-        return self.context.panels.draw_only(session, [self.parts["printed"]])

@@ -49,7 +49,7 @@ def build(context: AppContext, folders: DataFolders) -> Parts:
             for name, label in (("first", "Right in"), ("second", "Wrong in")):
                 parts[name] = build_menu([], label=label, elem_id=f"fig-{name}")
         choice = Choice("fig-won", chosen_pictures, _is_there, _table, "won.csv", "Pictures as CSV")
-        parts["won_buttons"] = ChosenButtons(context, folders, choice)
+        parts["won_buttons"] = ChosenButtons(context, choice)
         parts["won"] = context.panels.add(HtmlButtons(elem_id="fig-won-pictures"), won_html)
     return parts
 
@@ -66,7 +66,7 @@ def _found(session: Session) -> OnlyRight:
 
 
 def _is_there(session: Session) -> bool:
-    return session.figures.compared is not None and bool(session.figures.compared.found.won)
+    return session.figures.compared is not None and len(session.figures.compared.found.won) > 0
 
 
 def _table(session: Session) -> bytes:
@@ -128,7 +128,7 @@ def _default(known: Sequence[Measured]) -> tuple[str, str]:
 def compare(session: Session, folders: DataFolders, first: JsonValue, second: JsonValue) -> None:
     """Compare two measurements by their names, untrusted. Raises DataError: they are not here, or share no picture."""
     found = evaluation_page.compare_measured(folders, str(first), str(second))
-    images = tuple(_image(folders, found, one.picture) for one in found.won[:MAX_ROWS])
+    images = tuple(_image(folders, found, picture) for picture in found.won["picture"][:MAX_ROWS])
     session.figures = replace(session.figures, compared=Compared(str(first), str(second), found, images))
 
 
@@ -146,10 +146,11 @@ def won_html(session: Session) -> str:
     if compared is None:
         return NOTHING
     found, rows = compared.found, []
-    for n, (one, image) in enumerate(zip(found.won, compared.images)):
+    for n, (one, image) in enumerate(zip(found.won.itertuples(), compared.images)):
         button = html("open_picture", n=n, name=one.picture, image=image)
-        seeds = (f"<small>right in {share:.0%} of its seeds</small>" * (share not in (0, 1)) for share in one.right)
-        answers = (escape(name) + Markup(note) for name, note in zip(one.answers, seeds))
+        shares = one.right_first, one.right_second
+        seeds = (f"<small>right in {share:.0%} of its seeds</small>" * (share not in (0, 1)) for share in shares)
+        answers = (escape(name) + Markup(note) for name, note in zip((one.first, one.second), seeds))
         rows.append((button, one.picture, one.label, *answers, "the same" if one.same_attack else "others"))
     more = len(found.won) - len(rows)
     rest = f"<p class='quiet small'>And {more} more: the file has all.</p>" if more > 0 else ""
@@ -163,10 +164,14 @@ def request_of(session: Session, engine: Engine, folders: DataFolders, n: int) -
     Raises DemoError: another model, or the picture is missing."""
     compared, found = session.figures.compared, _found(session)
     assert compared is not None
-    name = found.won[n].picture
-    cell, header, row = evaluation_page.find_right(folders, compared.first, name)
+    name = str(found.won["picture"].iloc[n])
+    header, row = evaluation_page.find_right(folders, compared.first, name)
     for stream in evaluation_page.known_streams(folders):
-        pictures = [one["picture"] for one in stream.rows()] if cell in stream.cells.values() else []
+        pictures = (
+            [one["picture"] for one in stream.rows()]
+            if any(one.key == header.key for one in stream.cells.values())
+            else []
+        )
         if name in pictures:
             return stream_picture_request(session, engine, folders, stream, pictures.index(name) + 1)
     met = evaluation_page.open_row(engine, folders, header, row, name)

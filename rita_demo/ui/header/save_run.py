@@ -9,6 +9,7 @@ from pathlib import Path
 
 import gradio as gr
 
+from rita_demo.data import memory_file
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.export import arena_csv, arena_json, write_bundle
 from rita_demo.records import Run
@@ -17,7 +18,6 @@ from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext
 from rita_demo.ui.framework.panels import Updates
 from rita_demo.ui.header.standalone_page import standalone
-from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.session import SIDES, Session
 from rita_demo.ui.widgets.html_buttons import HtmlWidget, download_value, event_data
 
@@ -77,10 +77,10 @@ def cache_before_run(session: Session, run: Run) -> bytes | None:
     if not before.pictures:
         return None
     memory = session.history.with_state("Saved", before, run.class_prompts.names)  # what is known of its views is kept
-    data = cache_file.pack(memory, run.backbone.name, run.settings, alone=True)
-    if len(data) > cache_file.MAX_FILE_BYTES:
+    data = memory_file.pack(memory, run.backbone.name, run.settings, alone=True)
+    if len(data) > memory_file.MAX_FILE_BYTES:
         raise DemoError(
-            f"The memory of this run is larger than what could be opened again ({cache_file.MAX_FILE_BYTES >> 20} MB).",
+            f"The memory of this run is larger than what could be opened again ({memory_file.MAX_FILE_BYTES >> 20} MB).",
             "Empty the memory, run the picture again, and save that.",
         )
     return data

@@ -30,7 +30,7 @@ SEPARATE_ATTACKER_TEXT = (
 
 def who_is_right(shown: ShownStream) -> str:
     """HTML: accuracy of every method up to the selected picture, whether the memory helps, and what the attacker knows."""
-    facts = [*shown.recording.header.threat_model.get("sentences", ())]
+    facts = [*shown.recording.header.facts["threat"]]
     facts += [SEPARATE_ATTACKER_TEXT] * shown.recording.attack_uses_cache
     items = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     attacker = f"<details class='differs'><summary>What the attacker may do and knows</summary><ul class='plain'>{items}</ul></details>"

@@ -10,6 +10,7 @@ import gradio as gr
 from gradio.components import Component
 
 from rita_demo import plots
+from rita_demo.data import memory_file
 from rita_demo.data.memory import IMPORTED, MAX_MOMENTS, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, StreamRun
@@ -31,7 +32,6 @@ from rita_demo.ui.memory import answers, bulk_add, panels
 from rita_demo.ui.memory.dataset_download import dataset_choices
 from rita_demo.ui.memory.panels import ShownStream, shown_stream
 from rita_demo.ui.memory.streaming import Streaming, list_streams
-from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, show_stream, stream_picture_request
@@ -155,7 +155,7 @@ class MemoryTab:
                 *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
                 *("pictures.csv", "These pictures as CSV"),
             )
-            self.chosen_buttons = ChosenButtons(self.context, self.folders, choice, "memory")
+            self.chosen_buttons = ChosenButtons(self.context, choice, "memory")
         for fold in (held, who):  # of a stream alone
             add(fold, lambda session: gr.update(visible=session.stream.history is not None), "memory")
         with build_fold("Every stored view", elem_id="memory-views"):
@@ -257,12 +257,7 @@ class MemoryTab:
         outputs = context.outputs(self.stop_button)
         job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
         streaming.bind_events()
-        self.chosen_buttons.bind_events(self.form, streaming.bind_chosen, [self.menu], self._menu_again)
-
-    def _menu_again(self, session: Session) -> Updates:
-        """The menu, after a measurement that may be a stream."""
-        list_streams(session.stream, self.folders)
-        return self.context.panels.draw_only(session, [self.menu])
+        self.chosen_buttons.bind_events(streaming.bind_chosen)
 
     def on_open(self, session: Session) -> Updates:
         """The room is opened: datasets and streams may have changed. Until the visitor has run a picture or chosen a memory, it
@@ -382,7 +377,7 @@ class MemoryTab:
         if stream is not None:
             model, settings = stream.columns["backbone"], stream.header.requested
         memory = session.shown_history.until(session.selected_moment)
-        made = partial(cache_file.pack, memory.with_moments(memory.moments[-MAX_MOMENTS:]), model, settings)
+        made = partial(memory_file.pack, memory.with_moments(memory.moments[-MAX_MOMENTS:]), model, settings)
         return self._saved(self.export, "memory.zip", made, f"Exported {wording.view_count(len(entry.held))}.")
 
     def on_table(self, visitor: str) -> Updates:
@@ -411,9 +406,9 @@ class MemoryTab:
         session = self.context.sessions.get(visitor)
         if not isinstance(path, str):
             raise DemoError("No file arrived.", "Try again.")
-        info, data = self.context.engine_of(session).info, cache_file.read_file(Path(path))
+        info, data = self.context.engine_of(session).info, memory_file.read_file(Path(path))
         origin = f"{IMPORTED} ({Path(path).name[:MAX_NAME]})"
-        imported = replace(cache_file.unpack(data, None, info.name, info.width), origin=origin)
+        imported = replace(memory_file.unpack(data, None, info.name, info.width), origin=origin)
         message = f"Imported {wording.view_count(len(imported.moments[-1].held))}. The next picture with its class names is decided from it."
         message += " The earlier memory stays in the menu." * bool(len(session.history.label))
         session.replace_history(imported)

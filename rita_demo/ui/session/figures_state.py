@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rita_demo.evaluation.page import OnlyRight
 from rita_demo.records import Run, TheoremBounds
-from rita_demo.records.measurement import AblationPoint, PlacedCloud
+from rita_demo.records.measurement import AblationPoint, PlacedCloud, RunTime
 
 if TYPE_CHECKING:
     from rita_demo.ui.session.session import Session
@@ -32,9 +32,9 @@ FIGURES = ("cloud", "kl", "theorem", "settings", "paper", "overview")
 class FiguresState:
     """``shown``: one of ``FIGURES``. ``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one
     of its pictures, ``point`` one of its points, ``lasso_points`` those inside the lasso; ``released_class``: the class of the selection
-    of all rooms that was deselected here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points``: the measurements of
+    of all rooms that was deselected here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points`` and ``times``: the measurements of
     ``run_folder`` ("": those shipped with this copy). ``compared``: two runs, picture by picture. ``setting`` and ``dataset``: of the
-    figures of measurements; ``filters`` of the paper's table by name; those without an entry have their first value."""
+    figures of measurements."""
 
     shown: str = FIGURES[0]
     placed_cloud: PlacedCloud | None = None
@@ -47,10 +47,10 @@ class FiguresState:
     theorem_bounds: tuple[Run, dict[str, TheoremBounds]] | None = None
     run_folder: str = ""
     ablation_points: tuple[AblationPoint, ...] = ()
+    times: tuple[RunTime, ...] = ()
     compared: Compared | None = None
     setting: str = "step_back"
     dataset: str = "DTD"
-    filters: dict[str, str] = field(default_factory=dict)
 
 
 def selected_class(session: Session) -> int | None:

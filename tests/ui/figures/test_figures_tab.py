@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rita_demo import analysis
+from rita_demo.data import paper_results
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import DataFolders, small_ablations
-from rita_demo.evaluation.planned_cells import canonical_settings
+from rita_demo.evaluation.page import DataFolders
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
@@ -344,88 +344,42 @@ def test_printed_and_measured_accuracies_are_of_the_chosen_dataset(client: Figur
     for dataset in ("DTD", "Caltech101"):
         client.tab.pick_dataset(client.name, dataset)
         pairs = measurements.paper_pairs(client.session)
-        assert {printed.dataset for printed, _ in pairs} == {dataset}
-        assert {one.dataset.partition(":")[0] for _, one in pairs} == {dataset.lower()}
+        assert set(pairs["dataset"]) == {dataset}
+        assert {one.dataset.partition(":")[0] for one in pairs["cell"]} == {dataset.lower()}
         assert "RITA" in measurements.paper_headline(client.session)
     assert client.tab.pick_dataset(client.name, "../x") == {}
 
 
-@pytest.mark.slow
-def test_a_small_ablation_is_measured_drawn_and_stays_in_the_list(client: FiguresClient, monkeypatch) -> None:
-    monkeypatch.setitem(small_ablations.VALUES, "slots", (1, 3))  # each value costs time
-    updates = list(client.tab.measure(client.name, "slots", 4, 2))
-    assert any("picture 2 of 4" in str(u.get(client.context.status)) for u in updates)
-    assert client.session.figures.run_folder == small_ablations.RUN_FOLDER
-    assert updates[-1][client.tab.parts["run"]]["value"] == small_ablations.RUN_FOLDER
-    printed = drawn(client.tab, client.session, updates[-1])[client.tab.parts["printed"]]
-    figure = measurements.draw_settings(client.session)
-    assert list(figure.layout.xaxis.ticktext) == ["1", "3"]
-    assert "n = 4" in measurements.component_table(client.session)
-    client.tab.pick_run(client.name, "")
-    assert {point.cell.n for point in client.session.figures.ablation_points} == {60}, "what came with this copy"
-    opened = drawn(client.tab, client.session, client.tab.pick_run(client.name, small_ablations.RUN_FOLDER))
-    assert opened[client.tab.parts["printed"]] == printed  # the table follows the run
-    assert len(client.session.figures.ablation_points) > 4
+def test_the_table_of_the_paper_has_every_printed_accuracy_beside_what_was_measured(client: FiguresClient) -> None:
+    shown = open_room(client.tab, client.name)[client.tab.parts["printed"]]
+    assert list(shown) == list(measurements.SHOWN.values())
+    single = [cell for cell in paper_results.paper_results() if cell.dataset not in paper_results.AVERAGES]
+    assert list(shown["printed"]) == [cell.accuracy for cell in single]
+    assert sum(shown["known to be wrong"] != "") == sum(bool(cell.remark) for cell in single) > 0
+    measured = shown[shown["measured with"] != ""]
+    assert set(measured["dataset"]) >= {"DTD", "Caltech101"}
+    assert all(isinstance(share, float) for share in measured["measured"])
+
+
+def test_an_opened_run_stands_in_the_figures_and_in_the_table_with_what_it_measured_meanwhile(
+    client: FiguresClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cell(accuracy: float, n: int) -> AblationPoint:
+        columns = ("dtd", "mine", "rita", "pgd", 1, 7, "stream", "test", accuracy, n, 1.0, 99.0, "0", "x")
+        return AblationPoint(MeasuredCell(*columns), {"slots": 3})
+
+    measured = [cell(61.0, 4000)]
+    monkeypatch.setattr(evaluation_page, "run_names", lambda _: ("measured",))
+    monkeypatch.setattr(evaluation_page, "measured_points", lambda _, run: (tuple(measured) if run else (), ()))
+    parts = client.tab.parts
+    assert ("measured", "measured") in open_room(client.tab, client.name)[parts["run"]]["choices"]
+
+    def best(updates: Any) -> set[float]:
+        table = drawn(client.tab, client.session, updates)[parts["printed"]]
+        return set(table[table["measured with"] == "mine"]["measured"])
+
+    assert best(client.tab.pick_run(client.name, "measured")) == {61.0}
+    measured.append(cell(62.0, 5000))
+    assert best(open_room(client.tab, client.name)) == {62.0}, "of more pictures"
     with pytest.raises(DemoError):
         client.tab.pick_run(client.name, "../../etc")
-
-
-def test_the_paper_table_is_filtered_and_marks_misprints(client: FiguresClient) -> None:
-    def table(*values: Any) -> str:
-        return client.tab.on_filter(client.name, *values)[client.tab.parts["printed"]]
-
-    one = table("main", "DTD", "RITA", "PGD", "ViT-B/32")
-    assert one.count("<tr><th scope='row'>RITA</th>") == 1
-    assert "1 printed cells, 0 of them" in one
-    assert "⚠" in table("RN50", "Avg", "R-TPT", "PGD", "RN50")
-    assert "No printed cell" in table("components", "DTD", "all", "all", "all")
-    assert table("<script>", None, 3, [], {}) == table("all", "all", "all", "all", "all")
-    assert table("main", "DTD", "RITA", "PGD", "ViT-B/32") == one
-    assert open_room(client.tab, client.name)[client.tab.parts["printed"]] == one  # the filters stay
-
-
-def point(backbone: str, accuracy: float, attack: str = "cw_l2", **changes: Any) -> AblationPoint:
-    asked = RECOMMENDED.replace(attack=attack, protocol="stream", **changes)
-    settings = canonical_settings("rita", asked, frozenset())
-    steps, interval = 0 if attack == "none" else 50, (1.0, 99.0)
-    cell = MeasuredCell(
-        "dtd", backbone, "rita", attack, 0, steps, "stream", "test", accuracy, 47, *interval, "0", f"{accuracy}"
-    )
-    matter = {n: v for n, v in settings.as_dict().items() if not n.endswith("_seed")}
-    return AblationPoint(cell, matter)
-
-
-def test_measured_cells_of_the_same_backbone_come_first_beside_the_paper(
-    client: FiguresClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measurements.shipped_results, "files", tuple)  # what came with this copy stands beside as well
-    found = (
-        point("embedded", 11.0, slots=5),
-        point("embedded", 12.0),
-        point("ViT-B-16-quickgelu:openai", 13.0, transported_mass=0.75),
-        point("mine", 14.0, slots=8),
-    )
-    client.session.figures = replace(client.session.figures, ablation_points=found)
-    table = client.tab.on_filter(client.name, "attack type", "DTD", "RITA", "CW", "ViT-B/16")
-    here = table[client.tab.parts["printed"]].partition("<tbody>")[2]
-    assert [float(one) for one in re.findall(r"<div><b>([\d.]+) %", here)] == [13.0, 12.0, 11.0]
-    settings = ("transported_mass=0.75", "recommended settings", "slots=5")
-    backbones = ("same backbone: ViT-B-16-quickgelu:openai", "another backbone: embedded")
-    for said in ("and 1 more", *backbones, *settings, "no limit on strength"):
-        assert said in here
-
-
-def test_the_paper_table_shows_a_newly_opened_run_and_what_it_measured_meanwhile(
-    client: FiguresClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured = [point("mine", 61.0, attack="none")]
-    monkeypatch.setattr(evaluation_page, "run_names", lambda _: ("measured",))
-    monkeypatch.setattr(evaluation_page, "measured_points", lambda _, run: tuple(measured) if run else ())
-    client.tab.on_filter(client.name, "main", "DTD", "RITA", "none", "ViT-B/32")
-    parts = client.tab.parts
-    before = open_room(client.tab, client.name)
-    assert ("measured", "measured") in before[parts["run"]]["choices"]
-    assert "61.0 %" not in before[parts["printed"]]
-    assert "61.0 %" in drawn(client.tab, client.session, client.tab.pick_run(client.name, "measured"))[parts["printed"]]
-    measured.append(point("mine", 62.0, attack="none", slots=5))
-    assert "62.0 %" in open_room(client.tab, client.name)[parts["printed"]]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.pipeline.test_memory_file import with_changes
 from tests.ui.http_client import serve_toy_page
-from tests.ui.session.test_cache_file import with_changes
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
 
 
 def test_a_memory_of_another_model_or_vocabulary_gives_an_error_message(client: MemoryHttpClient) -> None:
-    """``tests/ui/session/test_cache_file.py`` has every way in which a file can be wrong."""
+    """``tests/pipeline/test_memory_file.py`` has every way in which a file can be wrong."""
     good = client.export()
     cases = {
         "another model": with_changes(good, model="ViT-B-16:openai"),

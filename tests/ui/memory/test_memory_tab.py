@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.record_file import FileError
 from rita_demo.data.samples import SAMPLES
@@ -16,14 +17,13 @@ from rita_demo.process.generators import run_to_end
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.memory import panels
 from rita_demo.ui.panels import run_summary_bar
-from rita_demo.ui.session import cache_file
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import own_picture_request
 from rita_demo.ui.widgets import wording
+from tests.pipeline.test_memory_file import table_of, with_changes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, chosen, drawn, open_room
 from tests.ui.memory_client import MemoryClient
-from tests.ui.session.test_cache_file import table_of, with_changes
 
 FOLDERS = DataFolders(Path("nowhere"), Path("nowhere"))
 
@@ -143,7 +143,7 @@ def test_names_cannot_become_markup_in_the_memory(client) -> None:
 
 
 def exported(engine: ToyEngine, history: MemoryTable) -> bytes:
-    return cache_file.pack(history, engine.info.name, RECOMMENDED)
+    return memory_file.pack(history, engine.info.name, RECOMMENDED)
 
 
 def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_was_there_stays_in_the_menu(
@@ -193,10 +193,10 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
 def test_a_memory_of_another_width_or_with_a_wrong_key_is_refused(client, engine: ToyEngine) -> None:
     data, width = exported(engine, client.session.history), engine.info.width
     with pytest.raises(FileError, match="another width"):
-        cache_file.unpack(data, None, engine.info.name, width + 1)
+        memory_file.unpack(data, None, engine.info.name, width + 1)
     data = with_changes(data, names=("organ", *table_of(data).names[1:]))
     with pytest.raises(FileError, match="other class names than it says"):
-        cache_file.unpack(data, None, engine.info.name, width)
+        memory_file.unpack(data, None, engine.info.name, width)
 
 
 def test_a_picture_whose_class_is_not_in_the_list_is_neither_right_nor_wrong(client, engine: ToyEngine) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rita_demo.data import memory_file
 from rita_demo.data.memory import RESTARTED, MemoryTable
 from rita_demo.evaluation.stored_views import COLUMNS, stored_views_csv
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
-from rita_demo.ui.session import cache_file
 from rita_demo.views.boxes import view_boxes
 
 NAMES, PICTURES = ("cup", "crab", "cat"), 6
@@ -98,7 +98,7 @@ def test_an_imported_memory_has_the_rows_that_were_exported_and_so_has_its_own_e
     prompts = engine.encode_classes(NAMES, SETTINGS)
     now = history = named(history, "picture 1 of the stream, ")
     for _ in range(2):
-        now = cache_file.unpack(cache_file.pack(now, engine.info.name, SETTINGS), prompts, engine.info.name)
+        now = memory_file.unpack(memory_file.pack(now, engine.info.name, SETTINGS), prompts, engine.info.name)
         assert rows_of(now) == rows_of(history)
         assert [one.title for one in now.moments] == [*(e.title for e in history.moments), "Imported from a file"]
 

@@ -1,1 +1,0 @@
-"""Where a measurement is computed: in this process or by Ray workers."""

@@ -1,1 +1,0 @@
-"""Files of a run folder: rows, attacked pictures, view features, tuned prompts."""

@@ -1,0 +1,163 @@
+"""``judge``: one's own defence beside CLIP, Ensemble, RITA and the best measured one, as one page and one JSON."""
+
+import json
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+import rita_demo
+from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
+from rita_demo.analysis.masking_signs import FEWER_STEPS, LARGE_BUDGET, QUESTIONS
+from rita_demo.data import shipped_results
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.process.output_file import make_output_folder, write_output
+from rita_demo.process.templates import html
+from rita_demo.process.time_left import TimeLeft
+from rita_demo.records import MeasuredCell
+from rita_demo.records.errors import DataError, SettingError
+from rita_demo.records.intervals import mcnemar, wilson
+from rita_demo.scripting.own import OwnDefence, defence_names
+from rita_demo.ui.header.standalone_page import style_sheet
+
+BESIDE, TOWERS = ["clip", "ensemble", "rita"], ("embedded", "embedded-robust")
+BUDGET, LEVEL, BY_QUERIES = 4, 0.05, 0
+#: Pictures, and steps and starts of the attacker who knows the defence: of a quick judgement, and of one.
+EFFORT = {True: (8, 8, 1), False: (50, 30, 2)}
+#: What is measured, in the page's order, and all of it together.
+WAYS = {"none": "no attack", "adaptive": "knows the row", "pgd": "PGD", "reverse": "reverse"}
+WAYS |= {"autoattack": "AutoAttack", "all": "kept under all"}
+COLUMNS = ["dataset", "backbone", "method", "attack", "budget", "steps", "protocol", "split"]
+
+
+def judge(
+    defence: OwnDefence,
+    *,
+    backbone: str | None = None,
+    quick: bool = False,
+    out: str | Path | None = None,
+    report: Callable[[str], object] = lambda _: None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Judge a defence by all its attacks: ``rita judge`` in Python. :func:`outcome` has the rule of the verdict.
+
+    Args:
+        defence: as :func:`rita_demo.evaluate` takes one, and the options ``dataset`` (here the textures that ship), ``limit``
+            (here 50), ``split``, ``data_root``, ``seeds``, ``settings``. backbone: one model (None: both embedded towers).
+        quick: 8 pictures, few steps, no AutoAttack, no further attackers in search of signs of masking: to see that all runs.
+        out: the folder of ``judge.html``, ``judge.json`` and the rows (None: named after the defence). Killed and called
+            again it goes on, and ends with the same files. report: gets a sentence after every picture.
+
+    Returns:
+        What ``judge.json`` holds. Raises DemoError: an input that cannot be used, in one sentence.
+    """
+    names = defence_names(defence)
+    if len(names) != 1 or names[0] in BESIDE or names[0] not in DEFENCES:
+        raise SettingError(f"One defence is judged; got {', '.join(names) or 'none'}.", "Give yours as FILE.py:NAME.")
+    mine, own, out = names[0], DEFENCES[names[0]], Path(out or names[0])
+    choice = pd.read_csv(shipped_results.CHOICE).groupby("method")["accuracy"].mean()  # under PGD, on val
+    methods = [mine, *BESIDE, choice.drop([*BESIDE, mine], errors="ignore").idxmax()]
+    pictures, steps, starts = EFFORT[quick]
+    asked: dict[str, Any] = {"dataset": "textures", "limit": pictures, "settings": {}, "allow_partial": True}
+    asked |= {"protocols": "stream" if own.uses_cache else "off"} | options
+    about: dict[str, Any] = {name: str(value) for name, value in asked.items()} | {
+        "quick": quick,
+        "version": rita_demo.__version__,
+    }
+    about |= {"budget": BUDGET, "steps": steps, "starts": starts}
+    folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest]).encode()).hexdigest()[:12]
+    make_output_folder(folder)
+    with suppress(DataError), warnings.catch_warnings(action="ignore"):  # there are none yet; of several attackers
+        report(f"{len(rita_demo.load_runs(folder))} rows were found in {folder}.")
+    # who is attacked, how, at which strength, by how many steps; the last three look for signs of masking
+    exact = ",autoattack" * (not quick and find_spec("pyautoattack") is not None)
+    parts = [(methods, "adaptive", BUDGET, steps), (methods, f"none,pgd,reverse{exact}", BUDGET, steps)]
+    if not quick:
+        further = (BUDGET, steps // FEWER_STEPS), (LARGE_BUDGET, steps), (BUDGET, BY_QUERIES)
+        parts += [([mine], "adaptive", *one) for one in further]
+    models, clock, done, measured = [backbone] if backbone else TOWERS, TimeLeft(), 0, list[pd.DataFrame]()
+
+    def step(sentence: str) -> None:
+        nonlocal done
+        done += 1
+        share = (len(measured) + min(1, done / asked["limit"])) / (len(models) * len(parts))
+        report(", ".join(filter(None, (f"{100 * share:.0f} %", clock.say(share), f"{model}: {sentence}"))))
+
+    for model, (against, attack, budget, many) in product(models, parts):
+        known = {"steps": many or steps, "restarts": starts, "search": "gradient" if many else "square"}
+        given = asked | {"methods": against, "attack": attack, "budget": budget, "backbone": model}
+        given["settings"] = asked["settings"] | {f"adaptive.{name}": value for name, value in known.items()}
+        rows, done = rita_demo.evaluate(**given, out=folder / str(len(measured)), report=step), 0
+        measured.append(rows.assign(model=model, main=against is methods, queries=many == BY_QUERIES))
+    rows, level = pd.concat(measured), LEVEL / len(models)
+    found = {model: judged(rows[rows["model"] == model], mine, level) for model in models}
+    verdict = "; ".join(f"{one['outcome']} on {model}, {one['said']}" for model, one in found.items())
+    numbers = [number for one in found.values() for number in one["shares"][mine].values()]
+    cells = ["{percent:.0f} ({low:.0f}--{high:.0f})".format(**number) for number in numbers]
+    latex = pd.DataFrame([cells], index=[own.title]).to_latex(header=False, escape=True).splitlines()[3]
+    about |= {"defence": mine, "titles": {name: DEFENCES[name].title for name in methods}}
+    about |= {"verdict": f"{own.title}{', at a quick look, which is no judgement' * quick}: {verdict}."}
+    about |= {"rule": " ".join(str(outcome.__doc__).partition("\n\n")[0].split()), "models": found, "latex": latex}
+    data = json.dumps(about, indent=1, ensure_ascii=False)
+    write_output(out / "judge.json", data.encode())
+    write_output(out / "judge.html", html("judge", **about, ways=WAYS, style=Markup(style_sheet()), data=data).encode())
+    return about
+
+
+def outcome(rows: pd.DataFrame, mine: str, level: float, masked: bool) -> tuple[str, pd.DataFrame, dict[str, Any]]:
+    """A picture is kept if its answer is right without an attack and under every attack of this page, the attacker who knows
+    the defence first; with several seeds, the share of them counts that the worst attack leaves. On a model the defence gains
+    if it keeps more than CLIP and more than Ensemble on the same pictures, each by McNemar's exact test with p below 0.05 over
+    the number of models; it loses if it keeps fewer than one of the two at that level; otherwise no gain shows. A gain beside
+    a sign of masking is not counted. Pictures without an answer are left out, and said.
+
+    ``rows``: columns ``method``, ``attack``, ``picture``, ``right``. Returns the outcome in words; what is kept, a row for every
+    picture that all methods answer under every attack and a column for each of them; and the two tests."""
+    worst = rows.groupby(["method", "picture", "attack"])["right"].mean().unstack().min(axis=1, skipna=False)
+    kept, tests = worst.unstack("method").reindex(columns=dict.fromkeys([mine, *rows["method"]])).dropna(), {}
+    for other in BESIDE[:2]:
+        gained, lost = (int((sign * (kept[mine] - kept[other]) > 0).sum()) for sign in (1, -1))
+        tests[other] = {"gained": gained, "lost": lost, "p": mcnemar(gained, lost)}
+    signs = [(one["p"] < level) * (one["gained"] - one["lost"]) for one in tests.values()]
+    if min(signs) > 0:
+        return "a gain is not counted (its gradient may be hidden)" if masked else "a gain shows", kept, tests
+    return "a loss shows" if min(signs) < 0 else "no gain shows", kept, tests
+
+
+def judged(rows: pd.DataFrame, mine: str, level: float) -> dict[str, Any]:
+    """What the page shows of one model, from its rows; those of the verdict are ``main``."""
+    main, knows = rows[rows["main"]], rows[rows["attack"] == "adaptive"]
+    measured = dict(list(main.groupby(["method", "attack"])))
+    others = [_cell(found) for _, found in knows.groupby(["method", "budget", "steps", "queries"])]
+    asked, static = (mine, "adaptive"), [_cell(found) for (name, _), found in measured.items() if name == mine]
+    signs = masking_signs(_cell(measured[asked]), others, static) if asked in measured else (None,) * len(QUESTIONS)
+    words, kept, tests = outcome(main, mine, level, True in signs)
+    numbers = {key: _share(found["right"], found["picture"]) for key, found in measured.items()}
+    numbers |= {(name, "all"): _share(kept[name], kept.index) for name in kept}
+    shares = {name: {way: numbers[name, way] for way in WAYS if (name, way) in numbers} for name in kept}
+    beside = ", ".join(f"{DEFENCES[o].title} {kept[o].sum():g} (p {one['p']:.2g})" for o, one in tests.items())
+    said = f"where it keeps {kept[mine].sum():g} of {len(kept)} pictures, {beside}"
+    left = main["picture"].nunique() - len(kept)
+    said += f", and {left} without an answer are left out" * (left > 0)
+    return {"outcome": words, "said": said, "shares": shares, "tests": tests, "masking": masking_sentence(signs)}
+
+
+def _share(right: pd.Series, pictures: Any) -> dict[str, Any]:
+    """Percent right with its interval, of different pictures."""
+    n = pictures.nunique()
+    share = right.mean() if n else 0.0
+    low, high = wilson(share * n, n) if n else (0.0, 1.0)
+    return {"percent": 100 * share, "low": 100 * low, "high": 100 * high, "n": n}
+
+
+def _cell(rows: pd.DataFrame) -> JudgedCell:
+    numbers, first, gradient = _share(rows["right"], rows["picture"]), rows.iloc[0], rows["gradient"].median()
+    cell = MeasuredCell(**dict(first[COLUMNS]), accuracy=numbers.pop("percent"), **numbers, seeds="", settings="")
+    return JudgedCell(cell, None if pd.isna(gradient) else gradient, first["queries"], "", frozenset(rows["picture"]))

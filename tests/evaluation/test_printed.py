@@ -1,0 +1,109 @@
+"""Which measured cells stand beside printed ones."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from rita_demo.attacks import ATTACKS
+from rita_demo.data import paper_results
+from rita_demo.data.datasets import DATASETS
+from rita_demo.evaluation.report.printed import as_csv, beside, counted, is_printed_backbone, parts_of, printed_for
+from rita_demo.records.measurement import PaperResult, method_and_memory
+from tests.evaluation.frames import cell, table
+
+B16, B32 = (paper_results.BACKBONES[name] for name in ("ViT-B/16", "ViT-B/32"))
+EIGHT = ("caltech101", "pets", "cars", "flowers102", "aircraft", "dtd", "eurosat", "ucf101")
+
+
+def printed(table_name: str, method: str, dataset: str, attack: str, backbone: str) -> PaperResult:
+    (found,) = (
+        one
+        for one in paper_results.paper_results()
+        if (one.table, one.method, one.dataset, one.attack, one.backbone)
+        == (table_name, method, dataset, attack, backbone)
+    )
+    return found
+
+
+def test_every_printed_cell_matches_its_measured_cell_and_no_other() -> None:
+    """With budget 0 where an attack has no bound, as ``evaluate`` stores it; never with another budget."""
+    single = [one for one in paper_results.paper_results() if one.dataset not in paper_results.AVERAGES]
+    for one in {(c.method, c.dataset, c.attack, c.budget): c for c in single}.values():
+        attack, dataset = paper_results.ATTACKS[one.attack], paper_results.DATASETS[one.dataset]
+        budget = (one.budget or 0) if ATTACKS[attack].bounded else 0
+        assert dataset in DATASETS
+        method, memory = method_and_memory(paper_results.METHODS[one.method])
+        mine = {"dataset": dataset, "budget": budget, "protocol": memory or "stream", "rights": "yn"}
+        others = [{"attack": f"{attack}:50"}, {"method": "rita_untuned"}, *([{"budget": budget + 1}] if budget else [])]
+        cells = table(cell(**{"method": method, "attack": attack} | mine))
+        (line,) = beside([one], cells).itertuples()
+        assert (line.measured, line.n, line.model) == (50.0, 2, "embedded")
+        for other in others:
+            changed = cells.assign(**other)
+            assert beside([one], changed)["measured"].isna().all(), other
+
+
+def test_the_printed_backbone_comes_first_and_a_fine_tuned_tower_is_recognised_by_its_file() -> None:
+    one = printed("attack type", "RITA", "DTD", "CW", "ViT-B/16")
+    place = {"attack": "cw_l2", "budget": 0, "dataset": "dtd:present"}
+    cells = table(cell(rights="yyyy", **place), cell(rights="yn", backbone=B16, **place))
+    assert list(beside([one], cells)["model"]) == [B16]
+    names = {c.backbone for c in paper_results.paper_results()}
+    mine = "ViT-B-32-quickgelu:openai+/models/TeCoA_eps1.pt+except=a/b"
+    assert [name for name in names if is_printed_backbone(name, mine)] == ["ViT-B/32 TeCoA"]
+    for backbone in ("ViT-B-32-quickgelu:openai", "ViT-B-16:tecoa.pt"):
+        assert not is_printed_backbone("ViT-B/32 TeCoA", backbone)
+
+
+def test_a_kept_memory_and_most_pictures_are_preferred_and_an_unfinished_cell_is_said_to_be_one() -> None:
+    one = printed("main", "RITA", "Caltech101", "PGD", "ViT-B/32")
+    off, few, many = (
+        cell(rights="y" * 40, protocol="off"),
+        cell(rights="n", settings="few"),
+        cell(rights="yn", pictures=9),
+    )
+    assert [(line.measured, line.n, line.finished) for line in beside([one], table(off, many)).itertuples()] == [
+        (50, 2, False)
+    ]
+    assert list(beside([one], table(off, few, many))["measured"]) == [0.0], "a finished cell"
+    assert list(beside([one], table(off))["measured"]) == [100.0]
+    memory = printed("components", "d_OT no, d_cOT yes", "ImageNet", "none", "ViT-B/32")
+    without = cell("rita_memory", "none", protocol="off", dataset="imagenet")
+    assert beside([memory], table(without))["measured"].isna().all(), "that one has the memory"
+
+
+def test_an_average_needs_all_of_its_datasets() -> None:
+    whole = [cell(dataset=name, rights="y" * n + "n" * (8 - n)) for n, name in enumerate(EIGHT)]
+    average = printed("main", "RITA", "Avg", "PGD", "ViT-B/32")
+    assert [paper_results.DATASETS[name] for name in parts_of(average)] == list(EIGHT)
+    component = printed("components", "d_OT yes, d_cOT yes", "Avg", "PGD", "ViT-B/32")
+    assert parts_of(component) == parts_of(average), "those of the main table"
+    lines = beside([average, component], table(*whole))
+    assert list(lines["measured"]) == pytest.approx([100 * 28 / 64] * 2)
+    assert lines["low"].isna().all(), "an average has no interval"
+    assert lines["remark"].iloc[1]
+    assert beside([average], table(*whole[1:]))["measured"].isna().all()
+
+
+def test_inside_is_up_to_the_rounding_of_the_print_and_the_csv_has_it() -> None:
+    one = printed("main", "RITA", "Caltech101", "PGD", "ViT-B/32")
+    cells = table(cell(rights="yyyynnnn"))
+    low, high = cells["low"].iloc[0], cells["high"].iloc[0]
+    shown = [replace(one, accuracy=value) for value in (low - 0.04, low - 0.06, high + 0.04, high + 0.06)]
+    lines = beside(shown, cells)
+    assert list(lines["inside"]) == [True, False, True, False]
+    rows = list(csv.DictReader(io.StringIO(as_csv(lines))))
+    assert [row["inside"] for row in rows] == ["1", "0", "1", "0"]
+    assert rows[0]["difference"] == f"{50 - shown[0].accuracy:+.2f}"
+    assert counted(lines, ["caltech101:present"])[:2] == (4, 2)
+    assert counted(lines, ["dtd"]) == (0, 0, 0, 4)
+
+
+def test_a_backbone_that_the_paper_does_not_have_stands_beside_each_cell_once() -> None:
+    own, other = printed_for(B32, ["main"]), printed_for("embedded", ["main", "budget 4"])
+    assert {one.backbone for one in own} == {"ViT-B/32"}
+    keys = [(one.dataset, one.method, one.attack, one.budget) for one in other]
+    assert len(set(keys)) == len(keys) > len(own)
+    assert {one.backbone for one in other} == {"ViT-B/32"}

@@ -1,0 +1,232 @@
+"""``judge``: a verdict that follows from the rows, and what may go wrong with somebody's own defence."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from markupsafe import escape
+
+from rita_demo import judge, load_runs
+from rita_demo.cli import main as cli
+from rita_demo.data.pictures import png_bytes
+from rita_demo.process.plugin_file import PluginError
+from rita_demo.records.errors import SettingError
+from rita_demo.records.intervals import wilson
+from rita_demo.scripting.judge import outcome
+from tests.conftest import forget_plugins
+from tests.oracles.judge import verdict
+
+HEAD = "import torch\nfrom rita_demo.defences.contract import Defence, verdict_of\ndef mine(inputs):\n"
+CLIP = "    return verdict_of((inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1))\n"
+FIRST = "    p = torch.zeros(len(inputs.template_features))\n    p[0] = 1\n    return verdict_of(p)\n"
+FAILS = "    if inputs.views[0, 0] > 0:\n        raise ValueError('not this one')\n" + CLIP
+TAIL = 'Mine = Defence(name="mine", title="Mine & <script>co", sentence="A test.", answer=mine)\n'
+SETTINGS = {"views": 4, "attack_views": 2, "tuning_steps": 0}
+
+
+@pytest.fixture(autouse=True)
+def nothing_known() -> Iterator[None]:
+    yield
+    forget_plugins()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four classes of two noisy pictures."""
+    root = tmp_path_factory.mktemp("data")
+    for label, name in enumerate(("cat", "dog", "cup", "crab")):
+        for number in range(2):
+            path = root / "toys" / name / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            noise = np.random.default_rng([label, number]).normal(60 * label, 40, (48, 48, 3))
+            path.write_bytes(png_bytes(np.clip(noise, 0, 255).astype(np.uint8)))
+    return root
+
+
+@pytest.fixture
+def judged(data: Path, tiny_model_dir: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """The judgement of a defence with this body, of the tiny model."""
+
+    def run(body: str, **more: Any) -> dict[str, Any]:
+        file = tmp_path / "mine.py"
+        file.write_text(HEAD + body + TAIL)
+        given = {"dataset": "toys", "split": "all", "data_root": data, "settings": SETTINGS, "limit": 4}
+        given["out"] = tmp_path / "judged"
+        return judge(f"{file}:Mine", **{"quick": True, "backbone": f"local-dir:{tiny_model_dir}", **given, **more})
+
+    return run
+
+
+def model_of(result: dict[str, Any]) -> dict[str, Any]:
+    (model,) = result["models"].values()
+    return model
+
+
+def test_clip_itself_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    result = judged(CLIP)
+    model = model_of(result)
+    assert model["outcome"] == "no gain shows"
+    assert model["shares"]["mine"] == model["shares"]["clip"]
+    assert model["tests"]["clip"] == {"gained": 0, "lost": 0, "p": 1.0}
+    assert result["verdict"].startswith(
+        "Mine & <script>co, at a quick look, which is no judgement: no gain shows on local-dir"
+    )
+    assert json.loads((tmp_path / "judged/judge.json").read_text()) == result
+    page = (tmp_path / "judged/judge.html").read_text()
+    for said in (
+        escape(result["rule"]),
+        escape("Mine & <script>co"),
+        escape(model["masking"]),
+        escape(result["latex"]),
+    ):
+        assert said in page
+    assert "http" not in page.partition("<body>")[2]
+    assert page.count("<script") == 1
+
+
+def test_the_numbers_are_those_of_the_rows(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    said: list[str] = []
+    shares = model_of(judged(CLIP, report=said.append))["shares"]
+    rows = load_runs(*tmp_path.glob("judged/rows/*"))
+    assert set(rows["method"]) == {"mine", "clip", "ensemble", "rita", "dbd"}
+    for (method, attack), found in rows.groupby(["method", "attack"]):
+        low, high = wilson(int(found["right"].sum()), len(found))
+        expected = {"percent": 100 * found["right"].mean(), "low": 100 * low, "high": 100 * high, "n": 4}
+        assert shares[method][attack] == pytest.approx(expected)
+    assert any("100 %" in one for one in said)
+
+
+def test_an_answer_that_never_changes_is_judged(judged: Callable[..., dict[str, Any]]) -> None:
+    model = model_of(judged(FIRST))
+    assert {one["percent"] for one in model["shares"]["mine"].values()} == {25.0}
+    assert model["outcome"] == "no gain shows", "one of four pictures"
+
+
+def test_pictures_without_an_answer_are_counted_and_left_out(judged: Callable[..., dict[str, Any]]) -> None:
+    with pytest.warns(UserWarning, match=r"Mine & <script>co: no answer to .*mine.py, line 5: ValueError"):
+        model = model_of(judged(FAILS))
+    left = 4 - model["shares"]["mine"]["all"]["n"]
+    assert 0 < left < 4
+    assert f"{left} without an answer are left out" in model["said"]
+
+
+def test_no_answer_at_all_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures"):
+        model = model_of(judged("    raise ValueError('never')\n"))
+    assert (model["outcome"], model["shares"]["mine"]["all"]["n"]) == ("no gain shows", 0)
+    assert "0 of 0 pictures" in model["said"]
+    assert "no answer" in (tmp_path / "judged/judge.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("nothing.py:Mine", "There is no file"),
+        ("clip", "One defence is judged; got clip"),
+        ("x", "One defence is judged"),
+    ],
+)
+def test_what_is_no_defence_is_refused(given: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises((PluginError, SettingError), match=said):
+        judge(given, out=tmp_path / "judged")
+    assert not (tmp_path / "judged").exists()
+    (tmp_path / "bad.py").write_text("Mine = 3\n")
+    with pytest.raises(PluginError, match="Mine is a int; expected Defence or a function"):
+        judge(f"{tmp_path}/bad.py:Mine", out=tmp_path / "judged")
+
+
+def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
+    words = [f"{tmp_path}/mine.py:Mine", "--quick", "--dataset", "toys", "--split", "all", "--data-root", str(data)]
+    words += ["--backbone", f"local-dir:{tiny_model_dir}", "--limit", "4", "--out", str(tmp_path / "judged")]
+    words += [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+    assert cli.main(["judge", *words]) == 0
+    printed = capsys.readouterr()
+    written = json.loads((tmp_path / "judged/judge.json").read_text())
+    assert written["verdict"] in printed.out
+    assert cli.main(["judge", *words]) == 0
+    assert f"{len(load_runs(*tmp_path.glob('judged/rows/*')))} rows were found" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_killed_and_called_again_it_ends_with_the_same_files(
+    judged: Callable[..., dict[str, Any]], data: Path, tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
+    given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "limit": 4}
+    given |= {"quick": True, "backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}
+    code = f"from rita_demo import judge\njudge({f'{tmp_path}/mine.py:Mine'!r}, report=lambda s: print(s, flush=True), **{given!r})"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()) as process:
+        assert process.stdout is not None
+        for _ in range(5):  # in the middle of the first attacker
+            assert process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "killed/judge.json").exists()
+    time.sleep(0.1)
+    again = judged(CLIP, out=tmp_path / "killed")
+    assert again == judged(CLIP, out=tmp_path / "whole")
+    texts = [(tmp_path / name / "judge.json").read_bytes() for name in ("killed", "whole")]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.nightly
+def test_a_whole_judgement_looks_for_signs_of_masking(judged: Callable[..., dict[str, Any]]) -> None:
+    result = judged(CLIP, quick=False)
+    model = model_of(result)
+    assert list(model["shares"]["mine"]) == ["none", "adaptive", "pgd", "reverse", "autoattack", "all"]
+    assert "Not checked" not in model["masking"]
+    assert result["latex"].count("--") == 6
+    assert "quick" not in result["verdict"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_verdict_is_the_rule_word_for_word(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    chances = {
+        "mine": rng.choice([0.3, 0.95]),
+        "clip": rng.choice([0.3, 0.9]),
+        "ensemble": rng.choice([0.3, 0.9]),
+        "rita": 0.5,
+    }
+    rows = [
+        {"method": method, "attack": attack, "picture": f"{number}.png", "right": bool(rng.random() < chance)}
+        for number in range(14)
+        for method, chance in chances.items()
+        for attack in ("none", "pgd", "adaptive")
+        for _ in range(1 if attack == "none" else int(rng.integers(1, 3)))
+        if rng.random() > 0.01
+    ]
+    for masked in (False, True):
+        words, kept, _ = outcome(pd.DataFrame(rows), "mine", 0.05, masked)
+        expected, pictures = verdict(rows, "mine", 0.05, masked)
+        assert words.startswith(expected)
+        assert {name: dict(row) for name, row in kept.iterrows()} == {
+            name: {method: float(share) for method, share in row.items()} for name, row in pictures.items()
+        }
+
+
+def test_every_outcome_happens() -> None:
+    """The random rows above meet all of them."""
+    found = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = [
+            {"method": method, "attack": "none", "picture": str(number), "right": bool(rng.random() < chance)}
+            for number in range(14)
+            for method, chance in (
+                ("mine", rng.choice([0.1, 0.95])),
+                ("clip", 0.2),
+                ("ensemble", rng.choice([0.2, 0.9])),
+            )
+        ]
+        found |= {verdict(rows, "mine", 0.05, masked)[0] for masked in (False, True)}
+    assert found == {"a gain shows", "a gain is not counted", "a loss shows", "no gain shows"}
