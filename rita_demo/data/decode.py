@@ -6,31 +6,38 @@ colours are converted pixel by pixel, and PIL resizes rows before columns.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from rita_demo.records.errors import PictureError
 
 BAND = 1 << 20  # pixels
 
 
-def whole_picture(image: Image.Image) -> np.ndarray:
-    """All of an upright picture, (H, W, 3) uint8. Raises as :func:`central_square`, whose squares are cut from it."""
-    return np.array(_converter(image, [])(image))
+def upright_size(image: Image.Image, orientation: int) -> tuple[int, int]:
+    """Width and height of a picture that is turned by its EXIF orientation, 1 to 8."""
+    return image.size if orientation < 5 else (image.height, image.width)
 
 
-def central_square(image: Image.Image, side: int, notes: list[str]) -> np.ndarray:
-    """The central square of an upright picture, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
+def whole_picture(image: Image.Image, orientation: int) -> np.ndarray:
+    """The whole upright picture, (H, W, 3) uint8. Raises as :func:`central_square`, whose squares are cut from it."""
+    return np.array(_converter(image, [])(_upright(image, orientation, (0, 0, *upright_size(image, orientation)))))
+
+
+def central_square(image: Image.Image, orientation: int, side: int, notes: list[str]) -> np.ndarray:
+    """The central square of the upright picture, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
 
     Raises:
         PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert.
     """
-    (width, height), own = image.size, min(image.size)
+    width, height = upright_size(image, orientation)
+    own = min(width, height)
     left, top = (width - own) // 2, (height - own) // 2
     convert = _converter(image, notes)
     narrow = Image.new("RGB", (side, own))  # resized along the rows only
-    for first, band in _bands(image, (left, top, left + own, top + own)):
+    for first, band in _bands(image, orientation, (left, top, left + own, top + own)):
         strip = convert(band)
         if own != side:
             # PIL's bicubic filter widens when it shrinks: the antialiasing of CLIP's training
@@ -45,12 +52,31 @@ def central_square(image: Image.Image, side: int, notes: list[str]) -> np.ndarra
     return np.array(narrow)
 
 
-def _bands(image: Image.Image, box: tuple[int, int, int, int]) -> Iterator[tuple[int, Image.Image]]:
-    """(first row, rows) of a part of a picture, from its top to its bottom."""
+Box = tuple[int, int, int, int]  # left, top, right, bottom
+
+
+def _bands(image: Image.Image, orientation: int, box: Box) -> Iterator[tuple[int, Image.Image]]:
+    """(first row, rows) of a part of the upright picture, from its top to its bottom, in the mode of the file."""
     left, top, right, bottom = box
     rows = max(1, BAND // (right - left))
     for first in range(top, bottom, rows):
-        yield first - top, image.crop((left, first, right, min(first + rows, bottom)))
+        yield first - top, _upright(image, orientation, (left, first, right, min(first + rows, bottom)))
+
+
+def _upright(image: Image.Image, orientation: int, box: Box) -> Image.Image:
+    """A part of the upright picture: as it lies in the file, then turned."""
+    left, top, right, bottom = box
+    if orientation >= 5:  # rows and columns are exchanged
+        left, top, right, bottom = top, left, bottom, right
+    if orientation in (2, 3, 7, 8):  # columns run backwards
+        left, right = image.width - right, image.width - left
+    if orientation in (3, 4, 6, 7):  # rows run backwards
+        top, bottom = image.height - bottom, image.height - top
+    part = image.crop((left, top, right, bottom))
+    with suppress(Exception):  # EXIF that cannot be written again: the part is turned before that
+        part.getexif()[0x0112] = orientation
+        ImageOps.exif_transpose(part, in_place=True)
+    return part
 
 
 def _converter(image: Image.Image, notes: list[str]) -> Callable[[Image.Image], Image.Image]:
@@ -58,7 +84,7 @@ def _converter(image: Image.Image, notes: list[str]) -> Callable[[Image.Image], 
     if image.mode == "RGB" and "transparency" not in image.info:
         return lambda band: band
     if image.mode.startswith(("I", "F")):  # the range of all values counts, also outside the square
-        values = (np.asarray(band) for _, band in _bands(image, (0, 0, *image.size)))
+        values = (np.asarray(band) for _, band in _bands(image, 1, (0, 0, *image.size)))
         scale = scale_to_uint8(values, notes, image.info.get("stated", 0))
         return lambda band: Image.fromarray(scale(np.asarray(band))).convert("RGB")
     if image.mode == "CMYK":

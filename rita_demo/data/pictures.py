@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from rita_demo.data.decode import central_square, whole_picture
+from rita_demo.data.decode import central_square, upright_size, whole_picture
 from rita_demo.data.picture_sources import FORMAT_HINT, Source, array_picture, read_source
 from rita_demo.data.tiff import MAGIC, SEVERAL, open_tiff
 from rita_demo.process.text_file import HEAD, text_kind
@@ -72,23 +72,23 @@ def open_picture(source: Source, *, square: str = "picture", side: int | None = 
     if square == "model" and side is None:
         raise ValueError("square='model' needs the model's side")
     notes: list[str] = []
-    with _decoded(source, notes) as image:
+    with _decoded(source, notes) as (image, orientation):
         shorter = min(image.size)
         if square == "picture":
             enlarged = side or DEFAULT_SIDE if shorter < SMALLEST_SIDE else shorter
             side = max(SMALLEST_SIDE, min(enlarged, LARGEST_SIDE))
         assert side is not None  # checked above
-        pixels = central_square(image, side, notes)
+        pixels = central_square(image, orientation, side, notes)
     if (brightest := int(pixels.max())) < DARK:
         notes.append(f"The picture is very dark: no value is above {brightest} of 255.")
-    return picture_of(pixels, notes=tuple(notes), source_size=image.size)
+    return picture_of(pixels, notes=tuple(notes), source_size=upright_size(image, orientation))
 
 
 def whole_pixels(source: Source) -> np.ndarray:
     """The whole picture, (H, W, 3) uint8 at its own size; :func:`open_picture` takes the same squares from it as from
     ``source``. Arguments and errors as there."""
-    with _decoded(source, []) as image:
-        return whole_picture(image)
+    with _decoded(source, []) as (image, orientation):
+        return whole_picture(image, orientation)
 
 
 def picture_of(
@@ -110,8 +110,9 @@ def png_bytes(pixels: np.ndarray) -> bytes:
 
 
 @contextmanager
-def _decoded(source: Source, notes: list[str]) -> Iterator[Image.Image]:
-    """An upright picture in memory, in the mode of the file; in the block every error is a :class:`PictureError`."""
+def _decoded(source: Source, notes: list[str]) -> Iterator[tuple[Image.Image, int]]:
+    """A picture in memory, in the mode of the file, and its EXIF orientation; in the block every error is a
+    :class:`PictureError`."""
     given = read_source(source)
     with _DECODE_SLOTS:
         try:
@@ -125,13 +126,14 @@ def _decoded(source: Source, notes: list[str]) -> Iterator[Image.Image]:
                 image.seek(0)
                 notes.append(SEVERAL)
             image.load()
-            with suppress(Exception):  # EXIF that cannot be read, or not be written again
-                if (orientation := image.getexif().get(0x0112)) in range(2, 9):
-                    image = image.copy() if image is given else image  # the caller's stays as it is
-                    image.getexif()[0x0112] = orientation
-                    notes.append("Turned upright, as the camera noted.")
-                    ImageOps.exif_transpose(image, in_place=True)
-            yield image
+            orientation = 1
+            with suppress(Exception):  # EXIF that cannot be read
+                orientation = image.getexif().get(0x0112, 1)
+            if orientation not in range(2, 9):
+                orientation = 1
+            else:
+                notes.append("Turned upright, as the camera noted.")
+            yield image, orientation
         except PictureError:
             raise
         except Exception as error:  # decoders raise errors of any kind on malformed files
