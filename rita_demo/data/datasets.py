@@ -209,7 +209,7 @@ def read_dataset(name: str, data_root: str | Path | None) -> Listing:
 
 def load_split(name: str, data_root: str | Path | None, split: str, *, allow_partial: bool = False) -> list[Item]:
     """The pictures of one split as (path, label, class name), in the order of the dataset's list. Labels are indices of
-    :func:`class_names`.
+    the names of :func:`read_dataset`.
 
     Args:
         name, data_root: as of :func:`read_dataset`.
@@ -252,15 +252,6 @@ def present_pictures(
         counts_ = f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing"
         raise DataError(f"{counts_}, the first of them {missing[0]}.", "Complete the dataset, or allow a partial one.")
     return [item for item in items if item[0] not in gone], missing
-
-
-def class_names(name: str, data_root: str | Path | None) -> tuple[str, ...]:
-    """The class names of a dataset in label order: of its list, with or without pictures here, or of its class folders.
-
-    Raises:
-        DataError: as :func:`load_split`.
-    """
-    return read_dataset(name, data_root).names
 
 
 def list_files(name: str, data_root: str | Path) -> dict[str, bytes]:

@@ -23,6 +23,9 @@ MAGIC = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
 SEVERAL = "The file holds several pictures; the first one is used."
 LARGEST_SAMPLES = 64_000_000  # bytes of all samples that are read here
 MOST_PARTS = 100_000  # strips or tiles
+MOST_VALUES = 1_000_000  # numbers of one tag
+_SINGLE = {254, 256, 257, 259, 262, 266, 277, 284, 317, 322, 323, 32997, 32998}  # tags with one number
+_BYTES = {1, 2, 6, 7}  # types of a tag that is no list of numbers
 _MODES = {0: "L", 1: "L", 2: "RGB", 3: "P", 5: "CMYK", 6: "YCbCr", 8: "LAB"}  # in 0 white is zero
 _NUMBERS = {1: "whole numbers", 2: "signed whole numbers", 3: "floats", 4: "whole numbers"}
 #: Colours, kind and bits of samples of more than 8 bits that Pillow reads.
@@ -46,10 +49,14 @@ def open_tiff(data: bytes, notes: list[str], check_size: Callable[[int, int], No
     )  # what is wrong with a visitor's file is no news of the server
     by_pillow = None
     try:
-        with tifffile.TiffFile(io.BytesIO(data)) as file:
+        _check_counts(data)
+        plain: Any = {f"is_{flag}": False for flag in tifffile.TIFF.FILE_FLAGS}  # no makers' notes are followed
+        with tifffile.TiffFile(io.BytesIO(data), **plain) as file:
             page: Page = file.pages[0]
             several = file.pages.is_multipage
         stated, orientation = int(np.max(page.tags.valueof(281, 0))), page.tags.valueof(274, 1)
+    except PictureError:
+        raise
     except Exception:  # tags of a wrong type; Pillow decides whether it needs them
         return Image.open(io.BytesIO(data), formats=("TIFF",))
     mode = _MODES.get(page.photometric, "")
@@ -71,6 +78,20 @@ def open_tiff(data: bytes, notes: list[str], check_size: Callable[[int, int], No
     image = _picture(_samples(data, page), page, mode, stated, bits, notes)
     image.getexif()[0x0112] = orientation
     return image
+
+
+def _check_counts(data: bytes) -> None:
+    """Raises an error for tags that tifffile makes very long lists of: many numbers, or several where one is meant."""
+    order, big = "<" if data[:2] == b"II" else ">", b"+" in data[:4]
+    (at,) = struct.unpack_from(f"{order}{'Q' if big else 'I'}", data, 8 if big else 4)
+    (count,) = struct.unpack_from(f"{order}{'Q' if big else 'H'}", data, at)
+    for n in range(count):
+        place = at + 8 + 20 * n if big else at + 2 + 12 * n
+        tag, kind, values = struct.unpack_from(f"{order}HH{'Q' if big else 'I'}", data, place)
+        if values > MOST_VALUES and kind not in _BYTES:
+            raise _unsupported(f"with more than {MOST_VALUES:,} numbers in a tag")
+        if values != 1 and tag in _SINGLE:
+            raise ValueError(f"tag {tag} has {values} values")
 
 
 def _unsupported(why: str) -> PictureError:

@@ -123,6 +123,7 @@ print(peak() - before)
 LARGEST = {
     "RGBA": ("RGBA", (7_900, 7_900), "png", {"compress_level": 1}),
     "LA": ("LA", (7_900, 7_900), "png", {"compress_level": 1}),
+    "turned": ("RGBA", (7_900, 7_900), "png", {"compress_level": 1, "exif": Image.Exif()}),
     "I;16": ("I;16", (7_900, 7_900), "png", {"compress_level": 1}),
     "F": ("F", (7_900, 7_900), "tif", {"compression": "tiff_lzw"}),
     "TIFF in one strip": ("RGBA", (5_600, 5_600), "tif", {"compression": "tiff_lzw"}),
@@ -135,8 +136,9 @@ LARGEST = {
     "AVIF": ("RGB", (5_600, 5_600), "avif", {"speed": 10}),
     "WebP": ("RGB", (5_600, 5_600), "webp", {"method": 0}),
 }
+LARGEST["turned"][3]["exif"][0x0112] = 6
 #: Of each way to decode the one that takes most; the others at night.
-TYPICAL = ("RGBA", "TIFF in one strip", "progressive CMYK", "WebP")
+TYPICAL = ("turned", "TIFF in one strip", "progressive CMYK", "WebP")
 LIMIT, LIMITS = 330, {"progressive CMYK": 400, "WebP": 500}  # MB above what reading a small picture took
 
 

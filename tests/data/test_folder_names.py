@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo.data import imagenet_names
-from rita_demo.data.datasets import class_names, load_split
+from rita_demo.data.datasets import load_split, read_dataset
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.picture_folder import picture_folder
@@ -263,7 +263,7 @@ def test_splits_with_numbers_share_the_names_of_all_their_folders(tmp_path: Path
     make_classes(tmp_path / "mine/Train", "1", "10", "2")
     make_classes(tmp_path / "mine/valid", "10")
     (tmp_path / "mine/cat_to_name.json").write_text(json.dumps(FLOWERS))
-    assert class_names("mine", tmp_path) == NAMES
+    assert read_dataset("mine", tmp_path).names == NAMES
     found = listed(tmp_path, "val")
     assert found.names == NAMES
     assert [(item.id, item.label) for item in found.items] == [("valid/10/1.png", 1)]
@@ -273,4 +273,4 @@ def test_chosen_pictures_take_the_names_of_their_folders_with_them(tmp_path: Pat
     make_classes(tmp_path / "mine", *FLOWERS)
     (tmp_path / "mine/classnames.txt").write_text("".join(f"{c} {name}\n" for c, name in FLOWERS.items()))
     picture_folder(ChosenPictures(("1/1.png", "2/1.png"), NAMES, "mine"), tmp_path).write(tmp_path / "copy")
-    assert class_names("mine", tmp_path / "copy") == ("pink primrose", "cup")
+    assert read_dataset("mine", tmp_path / "copy").names == ("pink primrose", "cup")

@@ -176,6 +176,7 @@ REFUSED = {
         stored(BRIGHT, "f8"), colours=GREY, t256=(400,), t257=(300,), t322=(1,), t323=(1,)
     ),
     "with a predictor": tiff(stored(COLOURS, "f8"), colours=RGB, predictor=2, t317=(34892,)),
+    "with more than 1,000,000 numbers in a tag": tiff(BRIGHT, colours=GREY, t281=(1,) * 1_000_001),
     "with reversed bits": tiff(stored(COLOURS, "f8"), colours=RGB, t266=(2,)),
 }
 
@@ -185,6 +186,13 @@ def test_what_is_not_supported_is_called_by_its_name(why: str, data: bytes) -> N
     with pytest.raises(PictureError, match=rf"the file is a TIFF .*{why}.*not supported") as caught:
         open_picture(data)
     assert "Save it as PNG" in caught.value.hint
+
+
+@pytest.mark.parametrize("tag", [256, 257, 277, 284, 322])
+def test_several_numbers_where_one_is_meant_are_not_multiplied_in_memory(tag: int) -> None:
+    """tifffile takes a list times the number of channels: 8 GB."""
+    with pytest.raises(PictureError, match="damaged or cut off"):
+        open_picture(tiff(stored(COLOURS, "f8"), colours=RGB, **{f"t{tag}": (65_426,) * 300, "t279": ()}))
 
 
 @pytest.mark.parametrize("compression", [1, LZW])
