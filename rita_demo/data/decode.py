@@ -1,134 +1,115 @@
-"""From a decoded picture of any mode to the central square, in horizontal strips.
+"""From a decoded picture of any mode to the central square.
 
-A file of 200 kB may hold 64 million pixels of 4 bytes. A step over the whole picture (rotation, alpha, 64 bit numbers)
-would need as much memory again, so each step works on a strip of the central square. The result equals that of the
-whole picture to the last bit: colours are converted pixel by pixel, and PIL resizes rows before columns.
+A file of 200 kB may hold 64 million pixels of 4 bytes. A step over the whole picture (alpha, 64 bit numbers) would need as
+much memory again, so each step works on a band of rows. The result equals that of the whole picture to the last bit:
+colours are converted pixel by pixel, and PIL resizes rows before columns.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from rita_demo.records.errors import PictureError
 
-STRIP_PIXELS = 1 << 20
-
-#: EXIF orientation -> the transpose that makes the picture upright, and whether it reverses the file's columns and rows.
-ORIENTATIONS = {
-    2: (Image.Transpose.FLIP_LEFT_RIGHT, True, False),
-    3: (Image.Transpose.ROTATE_180, True, True),
-    4: (Image.Transpose.FLIP_TOP_BOTTOM, False, True),
-    5: (Image.Transpose.TRANSPOSE, False, False),
-    6: (Image.Transpose.ROTATE_270, False, True),
-    7: (Image.Transpose.TRANSVERSE, True, True),
-    8: (Image.Transpose.ROTATE_90, True, False),
-}
-ROTATED = range(5, 9)  # orientations that exchange rows and columns
+BAND = 1 << 20  # pixels
 
 
-class SquareDecoder:
-    """A decoded picture of any mode, not yet rotated by its EXIF orientation, and its conversion to a square."""
+def upright_size(image: Image.Image, orientation: int) -> tuple[int, int]:
+    """Width and height of a picture that is turned by its EXIF orientation, 1 to 8."""
+    return image.size if orientation < 5 else (image.height, image.width)
 
-    def __init__(self, image: Image.Image) -> None:
-        self._image, self._orientation = image, 1  # upright, where EXIF says nothing or cannot be read
-        with suppress(OSError, ValueError, SyntaxError, KeyError, TypeError, IndexError):
-            self._orientation = image.getexif().get(0x0112, 1)
-        self._white = False  # whether a pixel was transparent
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of the upright picture, in pixels."""
-        width, height = self._image.size
-        return (height, width) if self._orientation in ROTATED else (width, height)
+def whole_picture(image: Image.Image, orientation: int) -> np.ndarray:
+    """The whole upright picture, (H, W, 3) uint8. Raises as :func:`central_square`, whose squares are cut from it."""
+    return np.array(_converter(image, [])(_upright(image, orientation, (0, 0, *upright_size(image, orientation)))))
 
-    def whole(self) -> np.ndarray:
-        """The whole upright picture, (H, W, 3) uint8. Raises as :meth:`pixels`, whose squares are cut from it."""
-        return np.array(self._converter([])(self._upright((0, 0, *self.size))))
 
-    def pixels(self, side: int, notes: list[str]) -> np.ndarray:
-        """The central square, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
+def central_square(image: Image.Image, orientation: int, side: int, notes: list[str]) -> np.ndarray:
+    """The central square of the upright picture, (side, side, 3) uint8. Appends a sentence for each step to ``notes``.
 
-        Raises:
-            PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert.
-        """
-        (width, height), colour_notes = self.size, list[str]()
-        own = min(width, height)
-        left, top = (width - own) // 2, (height - own) // 2
-        convert = self._converter(colour_notes)
-        narrow = Image.new("RGB", (side, own))  # resized along the rows only
-        rows = max(1, STRIP_PIXELS // own)
-        for first in range(0, own, rows):
-            last = min(first + rows, own)
-            strip = convert(self._upright((left, top + first, left + own, top + last)))
-            if own != side:
-                # PIL's bicubic filter widens when it shrinks: the antialiasing of CLIP's training
-                strip = strip.resize((side, last - first), Image.Resampling.BICUBIC)
-            narrow.paste(strip, (0, first))
-        notes += ["Turned upright, as the camera noted."] if self._orientation in ORIENTATIONS else []
-        notes += colour_notes + (["Transparent parts were put on white."] if self._white else [])
-        if width != height:
-            notes.append(f"Of {width} x {height} pixels the middle {own} x {own} are used.")
+    Raises:
+        PictureError: a brightness that is not a number. PIL raises further errors for modes it cannot convert.
+    """
+    width, height = upright_size(image, orientation)
+    own = min(width, height)
+    left, top = (width - own) // 2, (height - own) // 2
+    convert = _converter(image, notes)
+    narrow = Image.new("RGB", (side, own))  # resized along the rows only
+    for first, band in _bands(image, orientation, (left, top, left + own, top + own)):
+        strip = convert(band)
         if own != side:
-            how = "enlarged" if own < side else "made smaller"
-            notes.append(f"The square was {how} from {own} to {side} pixels a side.")
-            narrow = narrow.resize((side, side), Image.Resampling.BICUBIC)
-        return np.array(narrow)
+            # PIL's bicubic filter widens when it shrinks: the antialiasing of CLIP's training
+            strip = strip.resize((side, strip.height), Image.Resampling.BICUBIC)
+        narrow.paste(strip, (0, first))
+    if width != height:
+        notes.append(f"Of {width} x {height} pixels the middle {own} x {own} are used.")
+    if own != side:
+        how = "enlarged" if own < side else "made smaller"
+        notes.append(f"The square was {how} from {own} to {side} pixels a side.")
+        narrow = narrow.resize((side, side), Image.Resampling.BICUBIC)
+    return np.array(narrow)
 
-    def _upright(self, box: tuple[int, int, int, int]) -> Image.Image:
-        """A part of the upright picture, in the mode of the file."""
-        if self._orientation not in ORIENTATIONS:
-            return self._image.crop(box)
-        how, columns_back, rows_back = ORIENTATIONS[self._orientation]
-        left, top, right, bottom = box
-        columns, rows = (left, right), (top, bottom)
-        if self._orientation in ROTATED:
-            columns, rows = rows, columns
-        (left, right), (top, bottom) = (
-            (length - b, length - a) if back else (a, b)
-            for (a, b), back, length in zip((columns, rows), (columns_back, rows_back), self._image.size, strict=True)
-        )
-        return self._image.crop((left, top, right, bottom)).transpose(how)
 
-    def _converter(self, notes: list[str]) -> Callable[[Image.Image], Image.Image]:
-        image = self._image
-        if image.mode == "RGB" and "transparency" not in image.info:
-            return lambda strip: strip
-        if image.mode.startswith(("I", "F")):
-            scale = scale_to_uint8(map(np.asarray, self._strips()), notes, image.info.get("stated", 0))
-            return lambda strip: Image.fromarray(scale(np.asarray(strip))).convert("RGB")
-        if image.has_transparency_data:
-            return self._on_white
-        if image.mode == "CMYK":
-            notes.append("Converted from print colours (CMYK); colours may differ a little.")
-        return lambda strip: strip.convert("RGB")
+Box = tuple[int, int, int, int]  # left, top, right, bottom
 
-    def _on_white(self, strip: Image.Image) -> Image.Image:
-        strip = strip.convert("LA") if strip.mode == "La" else strip  # PIL converts it to no other mode
-        rgba = strip.convert("RGBA")
+
+def _bands(image: Image.Image, orientation: int, box: Box) -> Iterator[tuple[int, Image.Image]]:
+    """(first row, rows) of a part of the upright picture, from its top to its bottom, in the mode of the file."""
+    left, top, right, bottom = box
+    rows = max(1, BAND // (right - left))
+    for first in range(top, bottom, rows):
+        yield first - top, _upright(image, orientation, (left, first, right, min(first + rows, bottom)))
+
+
+def _upright(image: Image.Image, orientation: int, box: Box) -> Image.Image:
+    """A part of the upright picture: as it lies in the file, then turned."""
+    left, top, right, bottom = box
+    if orientation >= 5:  # rows and columns are exchanged
+        left, top, right, bottom = top, left, bottom, right
+    if orientation in (2, 3, 7, 8):  # columns run backwards
+        left, right = image.width - right, image.width - left
+    if orientation in (3, 4, 6, 7):  # rows run backwards
+        top, bottom = image.height - bottom, image.height - top
+    part = image.crop((left, top, right, bottom))
+    with suppress(Exception):  # EXIF that cannot be written again: the part is turned before that
+        part.getexif()[0x0112] = orientation
+        ImageOps.exif_transpose(part, in_place=True)
+    return part
+
+
+def _converter(image: Image.Image, notes: list[str]) -> Callable[[Image.Image], Image.Image]:
+    """The function that makes a part of a picture RGB."""
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return lambda band: band
+    if image.mode.startswith(("I", "F")):  # the range of all values counts, also outside the square
+        values = (np.asarray(band) for _, band in _bands(image, 1, (0, 0, *image.size)))
+        scale = scale_to_uint8(values, notes, image.info.get("stated", 0))
+        return lambda band: Image.fromarray(scale(np.asarray(band))).convert("RGB")
+    if image.mode == "CMYK":
+        notes.append("Converted from print colours (CMYK); colours may differ a little.")
+    if not image.has_transparency_data:
+        return lambda band: band.convert("RGB")
+
+    def on_white(band: Image.Image) -> Image.Image:
+        rgba = (band.convert("LA") if band.mode == "La" else band).convert("RGBA")  # PIL converts La to no other mode
         if np.asarray(rgba)[..., 3].min() == 255:  # opaque after all: copy exactly
             return rgba.convert("RGB")
-        self._white = True
+        if (said := "Transparent parts were put on white.") not in notes:
+            notes.append(said)
         return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
 
-    def _strips(self) -> Iterator[Image.Image]:
-        """The whole picture in strips, also outside the square: the range of its values counts."""
-        width, height = self._image.size
-        across, down = min(width, STRIP_PIXELS), max(1, STRIP_PIXELS // width)
-        for top in range(0, height, down):
-            for left in range(0, width, across):
-                yield self._image.crop((left, top, min(left + across, width), min(top + down, height)))
+    return on_white
 
 
 def to_uint8(values: np.ndarray, notes: list[str], stated: float = 0, bits: int = 0) -> np.ndarray:
     """Values (H, W) or (H, W, C) of any real type as uint8, see :func:`scale_to_uint8`; uint8 stays as it is."""
     if values.dtype == np.uint8 and not bits:
         return values
-    rows = max(1, STRIP_PIXELS // values[0].size)
-    strips = [values[top : top + rows] for top in range(0, len(values), rows)]
-    scale = scale_to_uint8(iter(strips), notes, stated, bits)
-    return np.concatenate([scale(strip) for strip in strips])
+    bands = np.array_split(values, min(len(values), 1 + values.size // BAND))
+    scale = scale_to_uint8(bands, notes, stated, bits)
+    return np.concatenate([scale(band) for band in bands])
 
 
 def alpha_to_uint8(values: np.ndarray, bits: int = 0) -> np.ndarray:
@@ -138,21 +119,21 @@ def alpha_to_uint8(values: np.ndarray, bits: int = 0) -> np.ndarray:
 
 
 def scale_to_uint8(
-    strips: Iterator[np.ndarray], notes: list[str], stated: float = 0, bits: int = 0
+    bands: Iterable[np.ndarray], notes: list[str], stated: float = 0, bits: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The function that maps brightness or colours to uint8, over the range of the values of the whole picture in
-    ``strips``. ``stated``: a value that may occur by the file's own word; ``bits``: of a value, where they are no whole
+    ``bands``. ``stated``: a value that may occur by the file's own word; ``bits``: of a value, where they are no whole
     bytes. Appends a sentence on the range to ``notes``.
 
     Raises:
         PictureError: a value is NaN or infinite.
     """
     low, high, dtype = np.inf, float(stated), np.dtype(np.uint8)
-    for strip in strips:
-        dtype = strip.dtype
-        if dtype.kind == "f" and not np.isfinite(strip).all():
+    for band in bands:
+        dtype = band.dtype
+        if dtype.kind == "f" and not np.isfinite(band).all():
             raise PictureError("Expected brightness values, but some are not numbers.", "Use a PNG or JPEG photograph.")
-        low, high = min(low, float(strip.min())), max(high, float(strip.max()))
+        low, high = min(low, float(band.min())), max(high, float(band.max()))
     white = (2**bits - 1 if bits else white_level(high, dtype)) if low >= 0 else 0
     if white:
         how = f"from 0-{white}" if white in (1, 255) else f"from {white.bit_length()} bit"

@@ -1,19 +1,13 @@
-"""Download a dataset from its own server: with progress, resumable, checked and unpacked. (torchvision's download of the
-same files reports no progress and cannot resume.)"""
+"""Download a dataset from its own server with pooch: with progress, resumable, checked and unpacked."""
 
-import hashlib
-import http.client
 import os
 import shutil
-import ssl
-import tarfile
 import threading
-import urllib.error
-import urllib.request
-import zipfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rita_demo.data.datasets import Archive, Dataset
 from rita_demo.data.folders import read_folder
@@ -21,10 +15,8 @@ from rita_demo.records.errors import DataError
 
 CHUNK = 1 << 18  # bytes read at once
 TIMEOUT_SECONDS = 30.0  # without a byte
-HEADERS = {"User-Agent": "rita-demo"}
+PROGRESS_SECONDS = 0.3
 BY_HAND = "Try again later, or put the dataset into the data folder by hand."
-#: Errors of the connection. ``ssl.SSLError`` is an OSError, but other OSErrors (a full disk) are not here.
-CONNECTION_ERRORS = (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ssl.SSLError)
 MAX_SIZE_FACTOR = 1.25  # times ``Archive.megabytes``
 _download_lock = threading.Lock()
 
@@ -36,6 +28,28 @@ class DownloadProgress:
     done: int
     total: int
     sentence: str
+
+
+class _Bar:
+    """The progress bar that pooch draws: it ends a download that nobody waits for, or that is too long for its archive."""
+
+    def __init__(self, part: Path, archive: Archive) -> None:
+        self.part, self.archive, self.stopped = part, archive, False
+        self.start = self.done = part.stat().st_size
+        self.total = 0  # bytes of the answer, which pooch sets
+
+    def update(self, _: int) -> None:
+        if self.stopped:
+            raise InterruptedError
+        self.done = self.part.stat().st_size
+        if max(self.start + self.total, self.done) > self.archive.megabytes * 1e6 * MAX_SIZE_FACTOR:
+            self.part.unlink()
+            limit = f"more than {self.part.stem} can hold ({self.archive.megabytes} MB)"
+            raise DataError(f"The server sends {limit}. The download was stopped.", BY_HAND)
+
+    def reset(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, None, None]:
@@ -52,7 +66,18 @@ def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, 
         root = Path(os.path.realpath(root))
         root.mkdir(parents=True, exist_ok=True)
         part = root / f"{archive.url.rpartition('/')[2]}.part"
-        yield from _fetch_steps(title, archive, part)
+        part.touch()
+        bar = _Bar(part, archive)
+        with ThreadPoolExecutor(1) as pool:
+            fetching = pool.submit(_fetch, title, archive, part, bar)
+            try:
+                while wait([fetching], PROGRESS_SECONDS).not_done:
+                    total = bar.start + bar.total if bar.total else 0
+                    of = f" of {total / 1e6:.1f}" if total else ""
+                    yield DownloadProgress(bar.done, total, f"Fetching {title}: {bar.done / 1e6:.1f}{of} MB")
+            finally:
+                bar.stopped = True
+            fetching.result()
         size = part.stat().st_size
         yield DownloadProgress(size, size, f"Checking {title}")
         _check(archive, part)
@@ -66,48 +91,43 @@ def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, 
         _download_lock.release()
 
 
-def _fetch_steps(title: str, archive: Archive, part: Path) -> Iterator[DownloadProgress]:
+def _fetch(title: str, archive: Archive, part: Path, bar: _Bar) -> None:
     """Download the archive into the file ``part``, continuing after its last byte."""
-    have = part.stat().st_size if part.is_file() else 0
-    try:
-        range_header = {"Range": f"bytes={have}-"} if have else {}
-        request = urllib.request.Request(archive.url, headers=HEADERS | range_header)
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
-            if have and answer.status != 206:  # the server starts again from the beginning
-                have = 0
-            length = int(answer.headers.get("Content-Length") or 0)
-            total = have + length if length else 0
-            most = archive.megabytes * 1e6 * MAX_SIZE_FACTOR  # a longer answer cannot be this archive
-            with part.open("r+b" if have else "wb") as file:
-                file.seek(have)
-                while (chunk := answer.read(CHUNK)) and max(total, have + len(chunk)) <= most:
-                    file.write(chunk)
-                    have += len(chunk)
-                    size = f"{have / 1e6:.1f}" + (f" of {total / 1e6:.1f} MB" if total else " MB")
-                    yield DownloadProgress(have, total, f"Fetching {title}: {size}")
-        if chunk:
-            part.unlink()
-            limit = f"more than {part.stem} can hold ({archive.megabytes} MB)"
-            raise DataError(f"The server sends {limit}. The download was stopped.", BY_HAND)
-        if have < total:
-            raise ConnectionError("the answer is too short")
-    except urllib.error.HTTPError as error:
-        if have and error.code == 416:  # range not satisfiable: the file is complete
-            return
-        message = f"The server of {title} answers {error.code} {error.reason}."
-        raise DataError(message, BY_HAND) from error
-    except CONNECTION_ERRORS as error:
-        if have:
-            message = f"The connection to the server of {title} broke after {have / 1e6:.1f} MB."
-            raise DataError(message, "Press the button again: it goes on where it stopped.") from error
-        message = f"The server of {title} cannot be reached from here."
-        raise DataError(message, "Check the connection; the drawn textures need none.") from error
+    import pooch
+    import requests
+
+    have = part.stat().st_size
+    with part.open("ab") as file:
+
+        def begin(answer: requests.Response, **_: Any) -> None:
+            if answer.status_code == 200:  # the server starts again from the beginning
+                file.truncate(0)
+            answer.raw.headers.pop("Content-Encoding", None)  # what a server calls packed is the archive
+            bar.start = part.stat().st_size
+
+        headers = {"User-Agent": "rita-demo"} | ({"Range": f"bytes={have}-"} if have else {})
+        hooks = {"response": begin}
+        try:
+            get = pooch.HTTPDownloader(bar, CHUNK, timeout=TIMEOUT_SECONDS, headers=headers, hooks=hooks)
+            get(archive.url, file, None)
+        except requests.HTTPError as error:
+            answer: Any = error.response
+            if have and answer.status_code == 416:  # range not satisfiable: the file is complete
+                return
+            message = f"The server of {title} answers {answer.status_code} {answer.reason}."
+            raise DataError(message, BY_HAND) from error
+        except requests.RequestException as error:
+            if have := part.stat().st_size:
+                message = f"The connection to the server of {title} broke after {have / 1e6:.1f} MB."
+                raise DataError(message, "Press the button again: it goes on where it stopped.") from error
+            message = f"The server of {title} cannot be reached from here."
+            raise DataError(message, "Check the connection; the drawn textures need none.") from error
 
 
 def _check(archive: Archive, part: Path) -> None:
-    with part.open("rb") as file:
-        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if md5 != archive.md5:
+    import pooch
+
+    if pooch.file_hash(part, "md5") != archive.md5:
         part.unlink()
         message = f"The downloaded file is not {part.stem}: its checksum is another one. It was deleted."
         raise DataError(message, "Press the button again to fetch it anew.")
@@ -127,9 +147,12 @@ def _unpack(dataset: Dataset, archive: Archive, part: Path, root: Path) -> None:
         return
     aside.mkdir()
     try:
-        _extract(part, aside)
+        if part.stem.endswith(".zip"):
+            shutil.unpack_archive(part, aside, "zip")
+        else:
+            shutil.unpack_archive(part, aside, "gztar", filter="data")
         if archive.inner_archive:
-            _extract(aside / archive.inner_archive, aside)
+            shutil.unpack_archive(aside / archive.inner_archive, aside, filter="data")
         pictures = aside / archive.pictures
         for left in place.iterdir() if place.is_dir() else ():  # files of a system or a program
             left.replace(pictures / left.name)
@@ -138,12 +161,3 @@ def _unpack(dataset: Dataset, archive: Archive, part: Path, root: Path) -> None:
         part.unlink()
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _extract(archive: Path, folder: Path) -> None:
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as files:
-            files.extractall(folder)
-    else:
-        with tarfile.open(archive) as files:
-            files.extractall(folder, filter="data")

@@ -1,5 +1,6 @@
 """Folders with a folder of pictures per class, as they are or below the folders of splits."""
 
+import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,18 @@ class FolderSet:
     places: dict[str, str]
     skipped: Skipped
     classes: tuple[str, ...]
+
+    @property
+    def rows(self) -> dict[str, list[tuple[str, int]]]:
+        """Split -> its pictures as (path below the folder, number of the class), class by class."""
+        return {
+            split: [
+                (posixpath.join(self.places[split], name, file), label)
+                for label, name in enumerate(self.classes)
+                for file in one.pictures.get(name, ())
+            ]
+            for split, one in self.splits.items()
+        }
 
     @property
     def splits_text(self) -> str:

@@ -2,7 +2,6 @@
 
 import io
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def read_source(source: Source) -> bytes | Image.Image | np.ndarray:
     if hasattr(source, "read"):
         return _read_open_file(source)
     if hasattr(source, "__array__"):
-        return _with_colours_last(_as_array(source))
+        return _read_array(source)
     raise PictureError(
         f"Expected a path, an open file, its bytes, a PIL picture, an array or a tensor; got {type(source).__name__}.",
         "A list of numbers becomes an array with numpy.asarray.",
@@ -58,11 +57,15 @@ def file_bytes(path: str | bytes | Path) -> bytes:
         if not path.is_file():
             raise PictureError(f"Expected a picture, but {path.name!r} is not a regular file.", FORMAT_HINT)
         if (size := path.stat().st_size) > LARGEST_FILE:
-            limit = f"Expected a file of at most {LARGEST_FILE // 10**6} MB"
-            raise PictureError(f"{limit}, but {path.name!r} has {size // 10**6} MB.", "Save it smaller and try again.")
+            raise _too_large(f"{path.name!r} has {size // 10**6} MB")
         return path.read_bytes()
     except (OSError, ValueError) as error:  # no permission, or an invalid name
         raise PictureError(f"The file {path.name[:100]!r} cannot be read.", FORMAT_HINT) from error
+
+
+def _too_large(got: str) -> PictureError:
+    message = f"Expected a file of at most {LARGEST_FILE // 10**6} MB, but {got}."
+    return PictureError(message, "Save it smaller and try again.")
 
 
 def _read_open_file(file: Any) -> bytes:
@@ -79,27 +82,22 @@ def _read_open_file(file: Any) -> bytes:
     if not isinstance(data, bytes | bytearray):
         raise PictureError(f"Expected a file that gives bytes; it gave {type(data).__name__}.", hint)
     if len(data) > LARGEST_FILE:
-        limit = f"Expected a file of at most {LARGEST_FILE // 10**6} MB, but it is larger."
-        raise PictureError(limit, "Save it smaller and try again.")
+        raise _too_large("it is larger")
     return bytes(data)
 
 
-def _as_array(source: Any) -> np.ndarray:
+def _read_array(source: Any) -> np.ndarray:
+    """One picture, of a batch of one as well, with its channels behind rows and columns."""
     try:
         if hasattr(source, "detach"):  # of torch, which this module does not load
             source = source.detach().cpu()
-            with suppress(TypeError):  # numpy has no bfloat16
-                return np.asarray(source)
-            source = source.float()
-        return np.asarray(source)
+        try:
+            array = np.asarray(source)
+        except TypeError:  # numpy has no bfloat16
+            array = np.asarray(source.float())
     except Exception as error:  # of a library that is not known here
-        raise PictureError(
-            f"The numbers of the {type(source).__name__} cannot be read.", "Pass an array of numpy."
-        ) from error
-
-
-def _with_colours_last(array: np.ndarray) -> np.ndarray:
-    """One picture of a batch of one, and channels behind rows and columns."""
+        message = f"The numbers of the {type(source).__name__} cannot be read."
+        raise PictureError(message, "Pass an array of numpy.") from error
     one = array[0] if array.ndim == 4 and len(array) == 1 else array
     if one.ndim == 3 and one.shape[2] not in _CHANNELS and one.shape[0] in (1, 3, 4):
         one = np.moveaxis(one, 0, 2)

@@ -13,14 +13,14 @@ import hashlib
 import io
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from rita_demo.data.decode import SquareDecoder
+from rita_demo.data.decode import central_square, upright_size, whole_picture
 from rita_demo.data.picture_sources import FORMAT_HINT, Source, array_picture, read_source
 from rita_demo.data.tiff import MAGIC, SEVERAL, open_tiff
 from rita_demo.process.text_file import HEAD, text_kind
@@ -31,10 +31,7 @@ LARGEST_SIDE = 448  # of the square shown and attacked, in pixels
 SMALLEST_SIDE = 32  # a smaller square is enlarged
 DEFAULT_SIDE = 224  # of an enlarged square where no model's side is given
 LARGEST_PICTURE = 64_000_000  # pixels in the file; checked in the header, before decoding
-#: Pixels of a side, checked there as well: a decoder takes some bytes for each row and each column.
-LONGEST_SIDE = 30_000
-#: Smaller limits for decoders that hold several copies of the picture.
-MAX_PIXELS_BY_FORMAT = dict.fromkeys(("WEBP", "AVIF", "JPEG in scans", "TIFF in large pieces"), 32_000_000)
+LONGEST_SIDE = 30_000  # pixels, likewise: a decoder takes some bytes for each row and each column
 LARGE_PIECE = 4_000_000  # pixels of a compressed strip or tile, which is unpacked beside the picture
 DARK = 64  # a picture without a value from here on is said to be dark: it may hold 12 bit values in a 16 bit file
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
@@ -75,20 +72,23 @@ def open_picture(source: Source, *, square: str = "picture", side: int | None = 
     if square == "model" and side is None:
         raise ValueError("square='model' needs the model's side")
     notes: list[str] = []
-    with _decoded(source, notes) as decoder:
-        wanted = side if square == "model" else _native_side(min(decoder.size), side)
-        assert wanted is not None  # checked above
-        pixels = decoder.pixels(wanted, notes)
+    with _decoded(source, notes) as (image, orientation):
+        shorter = min(image.size)
+        if square == "picture":
+            enlarged = side or DEFAULT_SIDE if shorter < SMALLEST_SIDE else shorter
+            side = max(SMALLEST_SIDE, min(enlarged, LARGEST_SIDE))
+        assert side is not None  # checked above
+        pixels = central_square(image, orientation, side, notes)
     if (brightest := int(pixels.max())) < DARK:
         notes.append(f"The picture is very dark: no value is above {brightest} of 255.")
-    return picture_of(pixels, notes=tuple(notes), source_size=decoder.size)
+    return picture_of(pixels, notes=tuple(notes), source_size=upright_size(image, orientation))
 
 
 def whole_pixels(source: Source) -> np.ndarray:
     """The whole picture, (H, W, 3) uint8 at its own size; :func:`open_picture` takes the same squares from it as from
     ``source``. Arguments and errors as there."""
-    with _decoded(source, []) as decoder:
-        return decoder.whole()
+    with _decoded(source, []) as (image, orientation):
+        return whole_picture(image, orientation)
 
 
 def picture_of(
@@ -110,12 +110,30 @@ def png_bytes(pixels: np.ndarray) -> bytes:
 
 
 @contextmanager
-def _decoded(source: Source, notes: list[str]) -> Iterator[SquareDecoder]:
-    """A decoded picture; in the block every error is a :class:`PictureError`."""
+def _decoded(source: Source, notes: list[str]) -> Iterator[tuple[Image.Image, int]]:
+    """A picture in memory, in the mode of the file, and its EXIF orientation; in the block every error is a
+    :class:`PictureError`."""
     given = read_source(source)
     with _DECODE_SLOTS:
         try:
-            yield SquareDecoder(_loaded(given, notes))
+            if isinstance(given, np.ndarray):
+                _check_size(given.shape[1], given.shape[0])
+                image = array_picture(given, notes)
+            else:
+                image = given if isinstance(given, Image.Image) else _from_bytes(given, notes)
+            _check_size(image.width, image.height, LARGEST_PICTURE // (2 if _takes_twice(image) else 1))
+            if getattr(image, "is_animated", False):
+                image.seek(0)
+                notes.append(SEVERAL)
+            image.load()
+            orientation = 1
+            with suppress(Exception):  # EXIF that cannot be read
+                orientation = image.getexif().get(0x0112, 1)
+            if orientation not in range(2, 9):
+                orientation = 1
+            else:
+                notes.append("Turned upright, as the camera noted.")
+            yield image, orientation
         except PictureError:
             raise
         except Exception as error:  # decoders raise errors of any kind on malformed files
@@ -123,21 +141,6 @@ def _decoded(source: Source, notes: list[str]) -> Iterator[SquareDecoder]:
                 message = "The PIL picture cannot be read: it is closed, or its file is damaged or cut off."
                 raise PictureError(message, "Open it again, and use it before it is closed.") from error
             raise _damaged(error) from error
-
-
-def _loaded(source: bytes | Image.Image | np.ndarray, notes: list[str]) -> Image.Image:
-    """A loaded PIL picture, in the mode and orientation of the file."""
-    if isinstance(source, np.ndarray):
-        _check_size(source.shape[1], source.shape[0])
-        image = array_picture(source, notes)
-    else:
-        image = source if isinstance(source, Image.Image) else _from_bytes(source, notes)
-    _check_size(image.width, image.height, MAX_PIXELS_BY_FORMAT.get(_kind(image), LARGEST_PICTURE))
-    if getattr(image, "is_animated", False):
-        image.seek(0)
-        notes.append(SEVERAL)
-    image.load()
-    return image
 
 
 def _from_bytes(data: bytes, notes: list[str]) -> Image.Image:
@@ -172,20 +175,20 @@ def _file_type(head: bytes) -> str | None:
     return text_kind(head) or "of no kind known here"
 
 
-def _kind(image: Image.Image) -> str:
-    """The format of a picture that is not yet decoded, and whether its decoder holds more than the picture: of a JPEG in
-    several scans (progressive, or one channel after the other) 2 bytes for each value, of a TIFF a strip or tile."""
+def _takes_twice(image: Image.Image) -> bool:
+    """Whether the decoder of a picture that is not yet decoded holds more than the picture: of a JPEG in several scans
+    (progressive, or one channel after the other) 2 bytes for each value, of a TIFF a strip or tile."""
     if isinstance(image, JpegImageFile) and image.fp is not None:
         at = image.fp.tell()  # after the head of the first scan, which has all channels where it is the only one
         image.fp.seek(max(0, at - 8 - 2 * image.layers))
         head = image.fp.read(2)
         image.fp.seek(at)
-        return "JPEG in scans" if "progressive" in image.info or head != b"\xff\xda" else "JPEG"
+        return "progressive" in image.info or head != b"\xff\xda"
     if isinstance(image, TiffImageFile) and image.info.get("compression") != "raw":
         tags = image.tag_v2
         rows, columns = (tags[323], tags[322]) if 322 in tags else (tags.get(278, image.height), image.width)
-        return "TIFF in large pieces" if min(rows, image.height) * columns > LARGE_PIECE else "TIFF"
-    return image.format or ""
+        return min(rows, image.height) * columns > LARGE_PIECE
+    return image.format in ("WEBP", "AVIF")
 
 
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:
@@ -220,8 +223,3 @@ def square_words(square: str, side: int | None) -> str:
     if side is None:
         return f"each picture's own square of at most {LARGEST_SIDE} × {LARGEST_SIDE} pixels"
     return f"the {square}'s square of {side} × {side} pixels"
-
-
-def _native_side(shorter: int, model_side: int | None) -> int:
-    wanted = model_side or DEFAULT_SIDE if shorter < SMALLEST_SIDE else shorter
-    return max(SMALLEST_SIDE, min(wanted, LARGEST_SIDE))

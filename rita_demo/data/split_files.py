@@ -32,29 +32,29 @@ DUPLICATE_NAMES = {"n04008634": "projectile", "n04355933": "sunglass"}
 
 @dataclass(frozen=True)
 class Listing:
-    """``names``: K different class names in label order. ``splits``: split -> its pictures as (path below the picture
-    folder, label 0..K-1). ``skipped``: what the folders hold beside them, where they are listed."""
+    """A dataset as it is listed. ``names``: K different class names in label order. ``splits``: split -> its pictures as
+    (path below ``home``, label 0..K-1). ``skipped``: what the folders hold beside them, where they are listed. ``classes``: the
+    K class folders of a folder per class; ``origin`` and ``names_warning`` are sentences on their names. ``splits_text``: the
+    splits by name. ``random``: they were drawn here."""
 
     names: tuple[str, ...]
     splits: dict[str, list[tuple[str, int]]]
     skipped: Skipped = ()
+    home: Path = Path()
+    classes: tuple[str, ...] = ()
+    splits_text: str = ""
+    origin: str = ""
+    names_warning: str = ""
+    random: bool = False
 
 
-Reader = Callable[[Path, str, str], Listing]
+Reader = Callable[..., Listing]
 
 
 def split_folders(folder: Path, pictures: str, listing: str) -> Listing:
     """No list: a folder per class below a folder per split."""
     found = read_folder_set(folder / pictures)
-    rows = {
-        split: [
-            (f"{found.places[split]}/{name}/{file}", label)
-            for label, name in enumerate(found.classes)
-            for file in one.pictures.get(name, ())
-        ]
-        for split, one in found.splits.items()
-    }
-    return Listing(check_unique(found.classes, folder.name), rows, found.skipped)
+    return Listing(check_unique(found.classes, folder.name), found.rows, found.skipped)
 
 
 def split_file(folder: Path, pictures: str, listing: str) -> Listing:

@@ -19,18 +19,13 @@ from pathlib import Path
 
 from rita_demo.data.datasets import (
     DATASETS,
-    class_names,
     is_shipped,
-    load_present,
-    load_split,
-    names_of_folders,
+    present_pictures,
     random_split_note,
+    read_dataset,
     root_of,
-    skipped_of,
     unknown_dataset,
-    uses_random_split,
 )
-from rita_demo.data.folder_names import FolderNames
 from rita_demo.data.folder_sets import SPLITS
 from rita_demo.data.folders import fault_of_name, skipped_text
 from rita_demo.data.picture_sources import Source, file_bytes
@@ -251,27 +246,55 @@ def list_pictures(
     if root is None and base in DATASETS:
         raise DataError(f"The dataset {base[:60]!r} needs a data folder.", "Name it with --data-root.")
     root = root or Path()
-    if base not in DATASETS and not (root / base).is_dir() and Path(base).is_dir():
-        base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
     if base not in DATASETS and not (root / base).is_dir():
-        raise unknown_dataset(dataset, root, PRESENT_SUFFIX)
-    names, items, present, missing = _split_set(base, root, split, allow_partial, only_present)
-    listed = len(items) + len(missing) if missing else 0
-    items = [item for item in items if not exclusions or item.label != index_of(names, exclusions)]
-    skipped = skipped_text(skipped_of(base, root))
-    named = FolderNames({}) if base in DATASETS else names_of_folders(base, root)
-    home = Path(os.path.abspath(root / base))
-    if base not in DATASETS and home.parent.is_relative_to(above := Path(os.path.abspath(root))):
-        folder = home.relative_to(above).as_posix() if home.parent != above else ""
-    title = (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present
+        if not Path(base).is_dir():
+            raise unknown_dataset(dataset, root, PRESENT_SUFFIX)
+        base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
+    listing = read_dataset(base, root)
+    found, missing = present_pictures(base, listing, split, allow_partial=allow_partial or only_present)
+    order = {name: label for _, label, name in found}  # of the classes that have pictures in any split
+    for other in SPLITS:
+        if len(order) == len(listing.names):  # so that ImageNet's training split is not looked for in vain
+            break
+        with suppress(DataError):  # this split is missing; the others may be there
+            order |= {name: label for _, label, name in present_pictures(base, listing, other, allow_partial=True)[0]}
+    names = VOCABULARIES[base].names if base in VOCABULARIES else listing.names
+    if not order.keys() <= set(names):  # a user's dataset, perhaps under a known name
+        names = listing.names
+    if only_present:
+        names = tuple(name for name in names if name in order)
+    elif len(order) < len(names) and not allow_partial:
+        raise DataError(
+            f"Only {len(order)} of the {len(names)} classes of {base!r} have pictures here.",
+            f"Add --allow-partial to measure them among all {len(names)} class names, or name the "
+            f"dataset {base + PRESENT_SUFFIX} to use these {len(order)} alone.",
+        )
+    label = {name: index for index, name in enumerate(names)}
+    excluded = index_of(names, exclusions) if exclusions else None
+    items = [DatasetItem(picture_id(base, root, path), label[name], path) for path, _, name in found]
+    items = [item for item in items if item.label != excluded]
     if not items:
         raise DataError(
             f"All pictures of {base[:60]!r} are of the target {exclusions[:60]!r}, which is left out.",
             "Choose another target.",
         )
-    split += RANDOM_SPLIT_SUFFIX * uses_random_split(base, root)
-    found = PictureSet(title, split, names, tuple(items), len(items), present, skipped=skipped, folder=folder)
-    return replace(found, missing=missing, listed=listed, origin=named.origin, names_warning=named.warning)
+    home, above = Path(os.path.abspath(root / base)), Path(os.path.abspath(root))
+    if base not in DATASETS and home.parent.is_relative_to(above) and home.parent != above:
+        folder = home.relative_to(above).as_posix()
+    return PictureSet(
+        (base if base in DATASETS else Path(base).absolute().name) + PRESENT_SUFFIX * only_present,
+        split + RANDOM_SPLIT_SUFFIX * listing.random,
+        names,
+        tuple(items),
+        len(items),
+        len(order),
+        skipped=skipped_text(listing.skipped),
+        folder=folder,
+        missing=missing,
+        listed=len(found) + len(missing) if missing else 0,
+        origin=listing.origin,
+        names_warning=listing.names_warning,
+    )
 
 
 def own_pictures(
@@ -300,35 +323,6 @@ def own_pictures(
         raise DataError("The dataset has no pictures.", "Pass (picture, label) pairs.")
     present = len({item.label for item in items})
     return PictureSet(name, "all", names, spread_over_classes(items, limit), len(items), present)
-
-
-def _split_set(
-    base: str, root: Path, split: str, allow_partial: bool, only_present: bool
-) -> tuple[tuple[str, ...], list[DatasetItem], int, tuple[str, ...]]:
-    """The K class names, the pictures, the number of classes that have pictures in any split, and the missing pictures."""
-    items, missing = load_present(base, root, split, allow_partial=allow_partial or only_present)
-    listed = class_names(base, root)
-    order = {name: label for _, label, name in items}
-    for other in SPLITS:
-        if len(order) == len(listed):  # so that ImageNet's training split is not read in vain
-            break
-        with suppress(DataError):  # this split is missing; the others may be there
-            order |= {name: label for _, label, name in load_split(base, root, other, allow_partial=True)} | order
-    present = tuple(sorted(order, key=lambda name: (order[name], name)))
-    names = VOCABULARIES[base].names if base in VOCABULARIES else listed
-    if not order.keys() <= set(names):  # a user's dataset, perhaps under a known name
-        names = listed or present
-    if only_present:
-        names = tuple(name for name in names if name in order)
-    elif len(present) < len(names) and not allow_partial:
-        raise DataError(
-            f"Only {len(present)} of the {len(names)} classes of {base!r} have pictures here.",
-            f"Add --allow-partial to measure them among all {len(names)} class names, or name the "
-            f"dataset {base + PRESENT_SUFFIX} to use these {len(present)} alone.",
-        )
-    label = {name: index for index, name in enumerate(names)}
-    chosen = [DatasetItem(picture_id(base, root, path), label[name], path) for path, _, name in items]
-    return names, chosen, len(present), missing
 
 
 def spread_over_classes(

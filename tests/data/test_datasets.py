@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo.data import split_files, vocabularies
-from rita_demo.data.datasets import DATASETS, DatasetStatus, class_names, dataset_status, load_split
+from rita_demo.data.datasets import DATASETS, DatasetStatus, dataset_status, load_split, read_dataset
 from rita_demo.data.pictures import open_picture
 from rita_demo.records.errors import DataError
 from tests.data.hostile import encoded, photo
@@ -56,7 +56,7 @@ def test_dataset_status_lists_present_and_missing_files(root: Path) -> None:
 
 
 def test_the_drawn_textures_come_with_the_program_and_need_no_data_folder(tmp_path: Path) -> None:
-    assert class_names("textures", None) == vocabularies.VOCABULARIES["dtd"].names
+    assert read_dataset("textures", None).names == vocabularies.VOCABULARIES["dtd"].names
     (tmp_path / "textures").mkdir()  # no dataset of that name below the data folder
     for root in (None, tmp_path):
         row = next(row for row in dataset_status(root) if row.name == "textures")
@@ -212,7 +212,7 @@ def test_an_absent_dataset_names_its_missing_list_and_pictures(tmp_path: Path, n
 @pytest.mark.parametrize("name", FILES)
 def test_every_layout_is_read_as_classes_labels_splits_and_pictures(tmp_path: Path, name: str) -> None:
     names, rows = make_dataset(tmp_path, name)
-    assert class_names(name, tmp_path) == names
+    assert read_dataset(name, tmp_path).names == names
     for split in ("train", "val", "test", "all"):
         if split not in rows:
             with pytest.raises(DataError, match=f"'{name}' has the splits .*; got '{split}'"):
@@ -245,7 +245,7 @@ def test_every_part_that_is_missing_is_named(tmp_path: Path, name: str, part: st
     gone = tmp_path / DATASETS[name].folder / part
     shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
     words = f"{DATASETS[name].folder}/{part}"
-    for read in (class_names, lambda *given: load_split(*given, "test", allow_partial=True)):
+    for read in (read_dataset, lambda *given: load_split(*given, "test", allow_partial=True)):
         with pytest.raises(DataError, match=words):
             read(name, tmp_path)
     assert not status(name, tmp_path).usable
@@ -324,8 +324,8 @@ def test_two_classes_with_the_same_clip_name_stay_distinct(tmp_path: Path) -> No
     list_, both = folder / "classnames.txt", "n04355933 sunglasses\nn04356056 sunglasses\n"
     list_.write_text(list_.read_text() + both)
     make_file(folder / "imagenet-r/n04355933/1.jpg")
-    assert class_names("imagenet_r", tmp_path)[3:] == ("sunglasses",)  # the other is not asked about
+    assert read_dataset("imagenet_r", tmp_path).names[3:] == ("sunglasses",)  # the other is not asked about
     make_file(folder / "imagenet-r/n04356056/1.jpg")
-    assert class_names("imagenet_r", tmp_path)[3:] == ("sunglass", "sunglasses")
+    assert read_dataset("imagenet_r", tmp_path).names[3:] == ("sunglass", "sunglasses")
     known = vocabularies.vocabulary("imagenet").names
     assert [known[744], known[836]] == list(split_files.DUPLICATE_NAMES.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo.data import imagenet_names
-from rita_demo.data.datasets import class_names, load_split
+from rita_demo.data.datasets import load_split, read_dataset
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.pictures import PictureSet, list_pictures
 from rita_demo.records.errors import DataError
@@ -261,7 +261,7 @@ def test_splits_with_numbers_share_the_names_of_all_their_folders(tmp_path: Path
     make_classes(tmp_path / "mine/Train", "1", "10", "2")
     make_classes(tmp_path / "mine/valid", "10")
     (tmp_path / "mine/cat_to_name.json").write_text(json.dumps(FLOWERS))
-    assert class_names("mine", tmp_path) == NAMES
+    assert read_dataset("mine", tmp_path).names == NAMES
     found = listed(tmp_path, "val")
     assert found.names == NAMES
     assert [(item.id, item.label) for item in found.items] == [("valid/10/1.png", 1)]

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from rita_demo.cli import main as cli
-from rita_demo.data.datasets import dataset_status, load_split, skipped_of
+from rita_demo.data.datasets import dataset_status, load_split, read_dataset
 from rita_demo.data.folders import (
     FolderContent,
     Skip,
@@ -73,7 +73,7 @@ def test_what_systems_leave_behind_is_neither_class_nor_picture(tmp_path: Path, 
     before = {split: load_split("mine", tmp_path, split) for split in splits or ["all"]}
     count = sum(leave_behind(place, [place / "crab", place / "cup"]) for place in places)
     assert {split: load_split("mine", tmp_path, split) for split in splits or ["all"]} == before
-    assert [name for reason, name in skipped_of("mine", tmp_path) if reason is not Skip.LEFTOVER] == []
+    assert [name for reason, name in read_dataset("mine", tmp_path).skipped if reason is not Skip.LEFTOVER] == []
     skipped = status("mine", tmp_path).skipped
     assert skipped.startswith(f"{count} files or folders are hidden or left behind by a program and are skipped: ")
     assert skipped.endswith(f" and {count - 3} more.")

@@ -160,15 +160,15 @@ def test_of_several_pictures_the_first_is_used_and_it_is_turned_upright() -> Non
 
 REFUSED = {
     "of complex numbers": tiff(BRIGHT.astype(np.complex64), colours=GREY),
-    "of a camera sensor's raw data": tiff(BRIGHT, colours=32803),
-    "of a transparency mask": tiff(BRIGHT, colours=4),
+    "with colours of the kind CFA": tiff(BRIGHT, colours=32803),
+    "with colours of the kind MASK": tiff(BRIGHT, colours=4),
     "with colours of the kind 777": tiff(BRIGHT, colours=777),
-    r"in L\*a\*b\* colours of 16 bits": tiff(stored(COLOURS, "u2"), colours=8),
+    "in CIELAB colours and whole numbers of 16 bits": tiff(stored(COLOURS, "u2"), colours=8),
     "in YCbCr colours with fewer samples of colour": tiff(COLOURS, colours=YCBCR),
     "of 2 channels that are neither colours nor transparency": tiff(COLOURS[:, :, :2], colours=GREY, extra=(0,)),
     "of 3 channels that are neither": tiff(stored(COLOURS, "f4"), colours=GREY, separate=True, extra=(0, 0)),
-    "with the compression 34887": tiff(BRIGHT, colours=GREY, compression=34887),
-    "of 16 bits with the compression 7": tiff(stored(COLOURS, "u2"), colours=RGB, separate=True, compression=7),
+    "with the compression LERC": tiff(BRIGHT, colours=GREY, compression=34887),
+    "of 16 bits with the compression JPEG": tiff(stored(COLOURS, "u2"), colours=RGB, separate=True, compression=7),
     "of signed whole numbers of 12 bits": tiff(BRIGHT.astype(np.int16), colours=GREY, bits=12),
     "whose samples differ in size": tiff(COLOURS, colours=RGB, t258=(5, 6, 5)),
     "with more than 64 MB of samples": tiff(stored(COLOURS, "f8"), colours=RGB, t256=(3000,), t257=(3000,)),
@@ -176,6 +176,7 @@ REFUSED = {
         stored(BRIGHT, "f8"), colours=GREY, t256=(400,), t257=(300,), t322=(1,), t323=(1,)
     ),
     "with a predictor": tiff(stored(COLOURS, "f8"), colours=RGB, predictor=2, t317=(34892,)),
+    "with more than 1,000,000 numbers in a tag": tiff(BRIGHT, colours=GREY, t281=(1,) * 1_000_001),
     "with reversed bits": tiff(stored(COLOURS, "f8"), colours=RGB, t266=(2,)),
 }
 
@@ -185,6 +186,13 @@ def test_what_is_not_supported_is_called_by_its_name(why: str, data: bytes) -> N
     with pytest.raises(PictureError, match=rf"the file is a TIFF .*{why}.*not supported") as caught:
         open_picture(data)
     assert "Save it as PNG" in caught.value.hint
+
+
+@pytest.mark.parametrize("tag", [256, 257, 277, 284, 322])
+def test_several_numbers_where_one_is_meant_are_not_multiplied_in_memory(tag: int) -> None:
+    """tifffile takes a list times the number of channels: 8 GB."""
+    with pytest.raises(PictureError, match="damaged or cut off"):
+        open_picture(tiff(stored(COLOURS, "f8"), colours=RGB, **{f"t{tag}": (65_426,) * 300, "t279": ()}))
 
 
 @pytest.mark.parametrize("compression", [1, LZW])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.data.datasets import class_names
+from rita_demo.data.datasets import read_dataset
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation import evaluate_picture
@@ -73,7 +73,7 @@ def test_batches_give_the_same_rows_as_single_pictures(run_evaluate, rows_of, tm
 @pytest.mark.parametrize("attack", ["pgd", "di", "reverse"])
 def test_attacks_side_by_side_have_the_bits_of_single_ones(engine: Engine, attack: str) -> None:
     settings = RECOMMENDED.replace(attack=attack, square="model", steps=3)
-    prompts = engine.encode_classes(class_names("textures", None), settings)
+    prompts = engine.encode_classes(read_dataset("textures", None).names, settings)
     pictures = [picture_of(texture("dotted", seed)[:128, :128]) for seed in range(3)]
     together = engine.attack_batch(pictures, prompts, settings, [10, 11, 12], [5, 6, 7])
     for picture, label, seed, one in zip(pictures, [10, 11, 12], [5, 6, 7], together, strict=True):

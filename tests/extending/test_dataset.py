@@ -3,6 +3,7 @@
 import csv
 import io
 import shlex
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def draw_classes(folder: Path) -> None:
         (folder / name).mkdir(parents=True)
         for number in (1, 2):
             (folder / name / f"{number}.png").write_bytes(png_bytes(texture(word, number, 64)))
+
+
+def mushrooms() -> datasets.Dataset:
+    """The row of the page."""
+    ((name, row),) = tomllib.loads(ROW).items()
+    return datasets.Dataset(name, **row)
 
 
 def run(commands: str, tmp_path: Path) -> None:
@@ -57,7 +64,7 @@ def test_a_folder_per_class_is_a_dataset(
 def test_a_row_is_a_dataset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = eval(ROW, vars(datasets))
+    row = mushrooms()
     monkeypatch.setitem(datasets.DATASETS, row.name, row)
     draw_classes(tmp_path / "data/mushrooms/images")
     (tmp_path / "data/mushrooms/split.json").write_text(LISTING)
@@ -73,5 +80,5 @@ def test_a_row_is_a_dataset(
 
 def test_a_row_with_an_archive_is_offered_for_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = datasets.Archive("https://mushrooms.example/all.zip", "0" * 32, 5, "images")
-    monkeypatch.setitem(datasets.DATASETS, "mushrooms", replace(eval(ROW, vars(datasets)), archive=archive))
+    monkeypatch.setitem(datasets.DATASETS, "mushrooms", replace(mushrooms(), archive=archive))
     assert ("Mushrooms, about 5 MB", "mushrooms") in missing_datasets(DataFolders(tmp_path, tmp_path))

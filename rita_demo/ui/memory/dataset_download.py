@@ -1,6 +1,5 @@
 """The fold that downloads a public dataset: its size, progress, stop and resume."""
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -20,7 +19,6 @@ from rita_demo.ui.widgets.blocks import build_fold
 
 #: Not the engine's queue: a download of minutes must not block other visitors.
 DOWNLOAD_QUEUE = queued_event("fetch", 2)
-UPDATE_INTERVAL = 0.3  # seconds between two updates of the page
 
 
 def missing_datasets(folders: DataFolders) -> list[tuple[str, str]]:
@@ -70,13 +68,11 @@ class DatasetDownload:
         dataset, context = DATASETS.get(name) if isinstance(name, str) else None, self.context
         if dataset is None or dataset.archive is None:
             raise DataError("No dataset is chosen.", "Choose one to download.")
-        time_left, updated = TimeLeft(), 0.0
+        time_left = TimeLeft()
         with closing(download.download_steps(dataset, self.folders.data)) as steps:
             for at in steps:
                 context.sessions.get(visitor)  # raises when the page was closed
-                if time.perf_counter() - updated > UPDATE_INTERVAL or at.done == at.total:
-                    updated = time.perf_counter()
-                    yield context.progress(at.sentence, at.done / max(at.total, 1), time_left)
+                yield context.progress(at.sentence, at.done / max(at.total, 1), time_left)
         choices: Updates = {
             self.dataset_menu: gr.update(choices=missing_datasets(self.folders), value=None),
             self.dataset: gr.update(choices=dataset_choices(self.folders), value=dataset.name),

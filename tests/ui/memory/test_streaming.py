@@ -381,7 +381,6 @@ def test_the_oldest_page_streams_are_deleted_and_terminal_streams_stay(
 
 def test_a_download_shows_progress_and_reports_errors(client: StreamClient, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch = client.tab.streaming.dataset_download
-    monkeypatch.setattr(dataset_download, "UPDATE_INTERVAL", -1.0)  # every chunk is reported
     steps = (DownloadProgress(n, 10, f"Fetching dtd: {n} of 10") for n in range(11))
     monkeypatch.setattr(download, "download_steps", lambda *_: steps)
     seen = [update[client.tab.context.status] for update in fetch.download_chosen(client.name, "dtd")]
