@@ -83,7 +83,9 @@ def _run(
     calls = [[part] for part in attack.attacks_to_run] if sampled is None else [attack.attacks_to_run]
     square, own_random_numbers = clean.contiguous(), [clean.device] if clean.is_cuda else []
     found = square
-    for done, attack.attacks_to_run in enumerate(calls if request.budget else [], 1):  # the package divides by the budget
+    for done, attack.attacks_to_run in enumerate(
+        calls if request.budget else [], 1
+    ):  # the package divides by the budget
         with torch.inference_mode(False), torch.enable_grad(), torch.random.fork_rng(own_random_numbers):
             found = attack.run_standard_evaluation(square, leave, batch_size=1)[0]
         yield done, len(calls)

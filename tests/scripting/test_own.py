@@ -1,6 +1,7 @@
 """A script's own defences and attacks: functions, records and files, in runs, measurements, tables, figures and the arena."""
 
 import ast
+import linecache
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,6 @@ from tests.toy_model import ToyEngine
 NAMES = ["cat", "crab", "cup"]
 QUICK = {"views": 4, "steps": 2, "adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2, "tuning_steps": 0}
 PICTURES = [np.random.default_rng(n).integers(0, 256, (40, 40, 3), np.uint8) for n in range(3)]
-SHARPNESS = 1.0
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def engine() -> ToyEngine:
 
 
 def median_of(logits: torch.Tensor) -> torch.Tensor:
-    return logits.median(0).values * SHARPNESS
+    return logits.median(0).values
 
 
 def median(inputs: DefenceInput) -> torch.Tensor:
@@ -170,21 +170,66 @@ def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) ->
     assert len(rows) == 3 * 3 * 2
 
 
-def test_an_edited_function_is_measured_anew_and_the_same_one_is_not(engine, tmp_path: Path, monkeypatch) -> None:
-    first = measure(engine, tmp_path, defences=median, attack="none")
-    assert len(measure(engine, tmp_path, defences=median, attack="none")) == len(first) == 6
-    monkeypatch.setitem(globals(), "SHARPNESS", 0.0)
-    edited = measure(engine, tmp_path, defences=median, attack="none")
-    assert len(edited) == 9, "what it reads in its module has changed: three more rows"
-    monkeypatch.setitem(globals(), "SHARPNESS", 1.0)
-    assert len(measure(engine, tmp_path, defences=median, attack="none")) == 9
+HELPED = "from {module} import FACTOR\n\ndef helped(inputs):\n    views = FACTOR * inputs.views\n"
+HELPED += "    return (views @ inputs.template_features.T / inputs.temperature).median(0).values.softmax(-1)\n"
 
-    def median_of(logits: torch.Tensor) -> torch.Tensor:
-        return logits.amax(0)
 
-    median_of.__module__ = __name__
-    monkeypatch.setitem(globals(), "median_of", median_of)
-    assert len(measure(engine, tmp_path, defences=median, attack="none")) == 12, "so has a function that it calls"
+@pytest.mark.parametrize("helper", ["beside.py", "part/__init__.py", "part/deeper.py"])
+def test_an_edited_file_or_what_it_imports_from_its_folder_is_measured_anew(
+    engine, tmp_path: Path, helper: str
+) -> None:
+    """Also within a second, where the new file is as long as the old one, and where another folder has the same names."""
+    module = "own_" + helper.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    place, file = tmp_path / f"own_{helper}", tmp_path / "mine.py"
+    place.parent.mkdir(exist_ok=True)
+    (place.parent / "__init__.py").touch()
+    file.write_text(HELPED.format(module=module))
+
+    def margins(factor: int) -> list[float]:
+        place.write_text(f"FACTOR = {factor}\n")
+        rows = measure(engine, tmp_path / "runs", defences=f"{file}:helped", attack="none")
+        return list(rows[rows["method"] == "helped"]["margin"])
+
+    first = margins(1)
+    assert margins(1) == first, "it is the same"
+    edited = margins(3)
+    assert len(edited) == 6
+    assert edited[:3] == first or edited[3:] == first, "the rows of before stay"
+    assert set(edited) > set(first), "the new file answered"
+    file.write_text(HELPED.format(module=module).replace("median", "max"))
+    assert len(margins(3)) == 9
+
+
+def cell_of_a_notebook(source: str, name: str) -> Any:
+    """What a notebook makes of a cell: its source is known, and there is no file."""
+    place, names = f"<ipython-input-{len(source)}-{hash(source)}>", dict[str, Any]()
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    exec(compile(source, place, "exec"), names)
+    return names[name]
+
+
+def test_a_function_of_a_notebook_is_known_by_its_source(engine, tmp_path: Path) -> None:
+    source = "def cell(inputs):\n    return ({} * inputs.views[0] @ inputs.template_features.T).softmax(-1)\n"
+    counts = [
+        len(measure(engine, tmp_path, defences=cell_of_a_notebook(text, "cell"), attack="none"))
+        for text in (source.format(1), source.format(1), source.format(3), "# moved\n" + source.format(3))
+    ]
+    assert counts == [6, 6, 9, 9]
+    names: dict[str, Any] = {}
+    for count in (12, 15):  # without a source it cannot be known again
+        exec(source.format(3), names)
+        assert len(measure(engine, tmp_path, defences=names["cell"], attack="none")) == count
+
+
+def test_the_newest_function_of_a_name_answers(engine) -> None:
+    """Also where its source is the same: what it reads around it is not in its hash."""
+    for sharpness in (1.0, 0.0):
+
+        def around(inputs: DefenceInput) -> torch.Tensor:
+            return (sharpness * median_of(inputs.views @ inputs.template_features.T)).softmax(-1)
+
+        found = run(PICTURES[0], NAMES, defence=around, attack="none", engine=engine, settings=QUICK).run
+        assert (found.clean.verdicts["around"].margin == 0) == (sharpness == 0)
 
 
 def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine) -> None:
@@ -336,13 +381,13 @@ def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:
 
 
 def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path) -> None:
-    loaders, found = {"load_plugin", "add_plugin", "add_object", "add_loaded", "add_entry_points"}, set()
+    loaders, found = {"load_plugin", "add_plugin", "add_object"}, set()
     package = Path(rita_demo.__file__).parent
     for path in package.rglob("*.py"):
         words = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(ast.parse(path.read_text()))}
         if loaders & words:
             found.add(path.relative_to(package).as_posix())
-    own = {"attacks/registry.py", "defences/registry.py", "cli/options.py", "scripting/own.py", "scripting/explain.py"}
+    own = {"attacks/registry.py", "defences/registry.py", "scripting/own.py"}
     assert found == own, "nothing of the page or of a saved file loads code"
     file = tmp_path / "mine.py"
     file.write_text("raise SystemExit('it was run')")
