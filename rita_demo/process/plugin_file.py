@@ -10,13 +10,12 @@ import inspect
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from functools import cache
-from importlib.util import cache_from_source
+from importlib.util import cache_from_source, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -56,13 +55,15 @@ def load_plugin(spec: str, kind: type[T], record_of: Callable[[Any], T] | None =
     path = Path(file).absolute()
     if not path.is_file():
         raise PluginError(f"There is no file {file!r}.", "Give the path of a Python file, as FILE.py:NAME.")
-    module = ModuleType(f"rita_plugin_{path.stem}")
-    module.__file__ = file
-    _forget_others(path.parent, helper_files(path))
+    module_spec = spec_from_file_location(f"rita_plugin_{path.stem}", file)
+    assert module_spec is not None
+    assert module_spec.loader is not None
+    module = module_from_spec(module_spec)
+    _forget_others(path)
     sys.path.insert(0, str(path.parent))
     try:
         with plugin_errors(spec):
-            exec(compile(path.read_bytes(), file, "exec"), vars(module))
+            module_spec.loader.exec_module(module)
     finally:
         with suppress(ValueError):  # the file removed it itself
             sys.path.remove(str(path.parent))
@@ -146,14 +147,18 @@ def _imported_names(file: Path) -> set[tuple[str, ...]]:
     return {tuple(name.split(".")) for name in names if name.partition(".")[0] != _PROJECT}
 
 
-def _forget_others(folder: Path, helpers: Iterable[Path]) -> None:
-    """Helpers that were edited since they were imported, and those of that name in another folder, are imported anew."""
+def _forget_others(file: Path) -> None:
+    """Helpers of a file that were edited since they were imported, and those of that name in another folder, are imported
+    anew."""
+    helpers = helper_files(file)
+    for one in (file, *helpers):
+        with suppress(OSError):  # compiled code counts as current where the edit has its second and its size
+            Path(cache_from_source(str(one))).unlink(missing_ok=True)
     for helper in helpers:
-        name = ".".join(helper.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+        name = ".".join(helper.relative_to(file.parent).with_suffix("").parts).removesuffix(".__init__")
         loaded, content = Path(getattr(sys.modules.get(name), "__file__", None) or ""), helper.read_bytes()
         if loaded in _IMPORTED and (loaded != helper or _IMPORTED[helper] != content):
             del sys.modules[name]
-            Path(cache_from_source(str(helper))).unlink(missing_ok=True)  # of the same second and size it would be used
         _IMPORTED[helper] = content
 
 

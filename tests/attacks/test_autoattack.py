@@ -74,6 +74,8 @@ def test_global_random_state_does_not_change(model: TinyModel) -> None:
     assert torch.equal(torch.rand(4), expected)
 
 
-def test_the_lock_of_a_model_is_free_between_two_parts_and_the_first_that_succeeds_is_the_last(model: TinyModel) -> None:
+def test_the_lock_of_a_model_is_free_between_two_parts_and_the_first_that_succeeds_is_the_last(
+    model: TinyModel,
+) -> None:
     steps = {budget: run(model, "autoattack", budget=budget)[0] for budget in (0, 2, 16)}
     assert steps == {0: [], 2: [(1, 4), (2, 4), (3, 4), (4, 4)], 16: [(1, 4)]}

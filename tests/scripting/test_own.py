@@ -223,12 +223,15 @@ def test_a_function_of_a_notebook_is_known_by_its_source(engine, tmp_path: Path)
 
 def test_the_newest_function_of_a_name_answers(engine) -> None:
     """Also where its source is the same: what it reads around it is not in its hash."""
-    for sharpness in (1.0, 0.0):
 
+    def sharpened(sharpness: float) -> Any:
         def around(inputs: DefenceInput) -> torch.Tensor:
             return (sharpness * median_of(inputs.views @ inputs.template_features.T)).softmax(-1)
 
-        found = run(PICTURES[0], NAMES, defence=around, attack="none", engine=engine, settings=QUICK).run
+        return around
+
+    for sharpness in (1.0, 0.0):
+        found = run(PICTURES[0], NAMES, defence=sharpened(sharpness), attack="none", engine=engine, settings=QUICK).run
         assert (found.clean.verdicts["around"].margin == 0) == (sharpness == 0)
 
 
