@@ -37,7 +37,7 @@ def test_the_note_below_the_menu_belongs_to_the_selected_model() -> None:
         assert ModelMenu._note(menu, None) == ""  # type: ignore[arg-type]
 
 
-def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
+def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone_or_when_they_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the real loading of a small model under a real name, from a slow stand-in of the hub."""
@@ -72,8 +72,13 @@ def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
         assert f"The download of {name} was stopped." in said[-1]
         assert not updates[menu.stop_button]["visible"]
         assert menu.context.engine_of(sessions.get(mine)).info.name == "toy"
-        hub.faults = Faults()
         assert wait_until(lambda: not menu.context.models._lock.locked())
+        leaves = menu.load(mine, name)
+        assert any("Downloading" in str(updates.get(menu.context.status)) for updates in leaves)
+        leaves.close()
+        assert wait_until(lambda: not menu.context.models._lock.locked(), seconds=5), "nobody waits for it"
+        assert not menu.context.models.is_loaded(name)
+        hub.faults = Faults()
         *_, last = menu.load(mine, name)
         assert "is ready" in str(last[menu.context.status])
 
