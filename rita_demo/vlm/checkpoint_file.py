@@ -113,13 +113,9 @@ def _read_error(error: Exception, path: Path) -> BackboneError:
             f"{path.name} is not plain weights: it holds a program or objects ({name[:60]}), and is not opened.",
             "Save its state_dict alone, best as .safetensors.",
         )
-    if "Unsupported operand" in said:
-        hint = "Save it again with torch.save, without pickle_protocol."
-        return _unreadable(
-            path, "it is damaged, another kind of file, or pickled in another way than torch.save does", hint
-        )
     if isinstance(error, MemoryError):
         return _unreadable(path, "the memory does not suffice", "")
     if isinstance(error, SafetensorError) and "ncomplete" in said:
         return _unreadable(path, "it is cut off")
-    return _unreadable(path, "it is damaged, or another kind of file")
+    hint = "Download it again, or save it again with torch.save, without pickle_protocol."
+    return _unreadable(path, "it is damaged, or another kind of file", hint)
