@@ -7,7 +7,6 @@ this module loads no hub client."""
 import errno
 import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,9 @@ def _failed(model: str, why: str) -> BackboneError:
 
 def _reason(error: Exception, done: int, total: int) -> str:
     """What went wrong, from the errors of the hub's client, which wrap others."""
-    causes = list(_chain(error))
+    causes: list[BaseException] = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
     if any(isinstance(one, OSError) and one.errno in (errno.ENOSPC, errno.EDQUOT) for one in causes):
         return "the disk of the model cache is full; HF_HOME may name a folder on another one"
     if "FileMetadataError" in {type(one).__name__ for one in causes}:
@@ -100,10 +101,3 @@ def _reason(error: Exception, done: int, total: int) -> str:
         return f"the connection broke after {done / 1e6:.0f} of {total / 1e6:.0f} MB, several times"
     codes = (getattr(getattr(one, "response", None), "status_code", 0) for one in causes)
     return next((f"the hub answers {code}" for code in codes if code), "the hub cannot be reached")
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it was raised from."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
