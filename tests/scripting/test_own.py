@@ -110,13 +110,24 @@ def test_a_function_that_answers_something_else_is_a_fault_and_later_runs_go_on(
         assert "clip" in found.to_frame().index
 
 
-def test_the_attacker_who_knows_an_own_defence_is_not_said_not_to_know_it(engine) -> None:
-    asked = QUICK | {"adaptive.against": "median"}
-    said = run(PICTURES[0], NAMES, defence=median, attack="adaptive", engine=engine, settings=asked).run.threat_model
-    assert "Median is a defence from the file test_own.py." in said.sentences
-    assert "does not know it" not in " ".join(said.sentences)
+def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
+    asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
+    stated = Defence(
+        *("median", "Median", "The median."),
+        lambda inputs: verdict_of(median(inputs)),
+        adaptive=Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T),
+    )
+    for defence, gradient in ((median, "automatic"), (stated, "identity")):
+        said = run(PICTURES[0], NAMES, defence=defence, **asked).run.threat_model.sentences
+        assert f"Its gradient is {gradient}." in " ".join(said)
+        assert "Median is a defence from the file test_own.py." in said
+        assert "does not know it" not in " ".join(said)
 
 
+ATTACK_FILE = """
+from rita_demo.attacks.contract import Attack
+ATTACK = Attack(name="still", title="Still", sentence="Nothing moves.", step="none", uses_gradient=False)
+"""
 METHOD_FILE = """
 def lowest(inputs):
     return (inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
@@ -136,38 +147,14 @@ def test_methods_and_attack_take_names_records_files_and_functions_together(engi
     assert set(found.to_frame().index) == {"clip", "ensemble", "rita", "mta", "lowest"}
     assert getattr(found.run.settings, "adaptive.against") == "lowest"
     forget_plugins()
-    rows = measure(engine, tmp_path / "runs", methods=["clip,mta", spec, median], attack=["none", "adaptive:median"])
+    (tmp_path / "still.py").write_text(ATTACK_FILE)
+    attacks = ["none", "adaptive:median", Attack("own", "Own", "One step."), f"{tmp_path}/still.py:ATTACK"]
+    rows = measure(engine, tmp_path / "runs", methods=["clip,mta", spec, median], attack=attacks)
     assert set(rows["method"]) == {"clip", "mta", "lowest", "median"}
-    assert set(rows["attack"]) == {"none", "adaptive:median"}
+    assert set(rows["attack"]) == {"none", "adaptive:median", "own", "still"}
     forget_plugins()
     table = smallest_budget(PICTURES[0], NAMES, methods=[median, spec], most="1/255", **asked)
     assert list(table.index) == ["median", "lowest"]
-
-
-def test_run_takes_one_attack(engine) -> None:
-    for attack in ("none,pgd", ["pgd", halved_step], [], ""):
-        with pytest.raises(SettingError, match="One attack is needed; got "):
-            run(PICTURES[0], NAMES, attack=attack, engine=engine)
-    with pytest.raises(
-        PluginError, match=r"A Defence was expected; got int\. Give a name, a Defence, FILE.py:NAME or a"
-    ):
-        run(PICTURES[0], NAMES, methods=7, engine=engine)
-    with pytest.raises(SettingError, match="There is no method 'nobody'"):
-        run(PICTURES[0], NAMES, methods=[median, "nobody"], engine=engine)
-
-
-def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) -> None:
-    record = Defence("lowest", "Lowest", "The first crop.", lambda inputs: verdict_of(median(inputs)))
-    (tmp_path / "mine.py").write_text(
-        "from rita_demo.attacks.contract import Attack\n"
-        "ATTACK = Attack(name='still', title='Still', sentence='Nothing moves.', step='none', uses_gradient=False)\n"
-    )
-    file = f"{tmp_path}/mine.py:ATTACK"
-    asked = {"methods": ["clip", record, median], "attack": [file, Attack("own", "Own", "One step.")]}
-    rows = measure(engine, tmp_path / "runs", **asked)
-    assert set(rows["method"]) == {"clip", "lowest", "median"}
-    assert set(rows["attack"]) == {"still", "own"}
-    assert len(rows) == 3 * 3 * 2
 
 
 HELPED = "from {module} import FACTOR\n\ndef helped(inputs):\n    views = FACTOR * inputs.views\n"
@@ -235,14 +222,24 @@ def test_the_newest_function_of_a_name_answers(engine) -> None:
         assert (found.clean.verdicts["around"].margin == 0) == (sharpness == 0)
 
 
-def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine) -> None:
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    *(({"attack": attack}, "One attack is needed; got ") for attack in ("none,pgd", ["pgd", halved_step], [], "")),
+    ({"methods": 7}, r"A Defence was expected; got int\. Give a name, a Defence, FILE.py:NAME or a"),
+    ({"defence": [3]}, "A Defence was expected; got int"),
+    ({"methods": [median, "nobody"]}, "There is no method 'nobody'"),
+    ({"defence": replace(DEFENCES["mta"], name="ensemble")}, "'ensemble' exists already"),
+    ({"defence": lambda inputs: median(inputs)}, "without a name"),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), REFUSED)
+def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError if "needed" in said or "no method" in said else PluginError, match=said):
+        run(PICTURES[0], NAMES, engine=engine, settings=QUICK, **asked)
+
+
+def test_what_is_known_already_stays_and_a_line_of_what_fails_is_named(engine) -> None:
     asked = {"attack": "none", "engine": engine, "settings": QUICK}
-    with pytest.raises(PluginError, match="A Defence was expected; got int"):
-        run(PICTURES[0], NAMES, defence=[3], **asked)
-    with pytest.raises(PluginError, match="'ensemble' exists already"):
-        run(PICTURES[0], NAMES, defence=replace(DEFENCES["mta"], name="ensemble"), **asked)
-    with pytest.raises(PluginError, match="without a name"):
-        run(PICTURES[0], NAMES, defence=lambda inputs: median(inputs), **asked)
     assert run(PICTURES[0], NAMES, defence=DEFENCES["mta"], **asked).to_frame().index[0] == "clip", "known already"
 
     def broken(inputs: DefenceInput) -> torch.Tensor:
@@ -320,19 +317,6 @@ def test_a_cell_without_any_answer_is_in_the_tables_as_the_document_says(engine,
     page = (Path(rita_demo.__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
     assert "a cell without any answer is `not measured`" in page
     assert "tables mark the cell" not in page
-
-
-def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
-    asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
-    automatic = run(PICTURES[0], NAMES, defence=median, **asked)
-    assert "Its gradient is automatic." in " ".join(automatic.run.threat_model.sentences)
-    stated = Defence(
-        *("median", "Median", "The median."),
-        lambda inputs: verdict_of(median(inputs)),
-        adaptive=Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T),
-    )
-    known = run(PICTURES[0], NAMES, defence=stated, **asked)
-    assert "Its gradient is identity." in " ".join(known.run.threat_model.sentences)
 
 
 def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loaded(engine, tmp_path: Path) -> None:
