@@ -48,14 +48,10 @@ class Registry(Generic[T]):
 
     def add_plugin(self, spec: str, record_of: Callable[[Any], T] | None = None) -> T:
         """Register the object ``FILE.py:NAME`` of the command line; a second time it is returned as it is, unless the
-        file was edited. ``record_of`` makes a record of a plain function. Raises PluginError: the file or the object cannot be used, or its name or that of a setting is
-        taken."""
-        return self.add_loaded(spec, load_plugin(spec, self.kind, record_of))
-
-    def add_loaded(self, spec: str, record: T, files: Sequence[str] = ()) -> T:
-        """Register an object that is loaded from ``spec``, as :meth:`add_plugin` does. ``files``: all that it was loaded
-        from, where it is not one file."""
-        return self._add_plugin(replace(record, plugin=spec, digest=plugin_digest(spec, files)))
+        file was edited. ``record_of`` makes a record of a plain function. Raises PluginError: the file or the object
+        cannot be used, or its name or that of a setting is taken."""
+        record = load_plugin(spec, self.kind, record_of)
+        return self._add_plugin(replace(record, plugin=spec, digest=plugin_digest(spec)))
 
     def add_object(self, record: T) -> T:
         """Register an object of a script or a notebook; one of that name from a script is replaced. Raises PluginError: its
@@ -68,16 +64,13 @@ class Registry(Generic[T]):
         script, earlier = is_script(record.plugin), self.known.get(record.name)
         where = "" if script else f"{place(record.plugin)}: "
         if earlier is not None:
-            if not (
-                is_script(earlier.plugin)
-                if script
-                else Path(earlier.plugin).absolute() == Path(record.plugin).absolute()
-            ):
+            same_file = Path(earlier.plugin).absolute() == Path(record.plugin).absolute()
+            if not (is_script(earlier.plugin) if script else same_file):
                 taken = f"{self.kind.__name__.lower()} {record.name!r} exists already."
                 raise PluginError(f"{where}the {taken}" if where else f"The {taken}", "Choose another name.")
-            if earlier.digest == record.digest:
+            if earlier.digest == record.digest and not script:
                 return earlier
-            self.remove(record.name)
+            self.remove(record.name)  # of a script the newest: what it reads around it is not in its hash
         try:
             self._add(record)
         except SettingError as error:

@@ -44,7 +44,6 @@ def add_budget(commands: Commands) -> None:
 
 
 def _budget(args: argparse.Namespace) -> int:
-    options.load_installed_defences()
     from rita_demo.scripting.smallest_budget import smallest_budget
 
     methods = defence_names(args.methods)  # first: a setting may be its own

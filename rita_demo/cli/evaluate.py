@@ -108,7 +108,6 @@ def request_of(args: argparse.Namespace) -> Request:
 
 
 def _evaluate(args: argparse.Namespace) -> int:
-    options.load_installed_defences()
     try:
         request = request_of(args)
     except SettingError as error:

@@ -69,7 +69,6 @@ def run_request_of(args: argparse.Namespace) -> RunRequest:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    options.load_installed_defences()
     try:
         request = run_request_of(args)
     except SettingError as error:

@@ -1,13 +1,11 @@
 """Options that several commands share."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from rita_demo.data.vocabularies import VOCABULARIES
-from rita_demo.defences import registry
 from rita_demo.pipeline.run_request import read_settings
 from rita_demo.process import environment
 from rita_demo.records.errors import SettingError, refuse_gone
@@ -78,12 +76,6 @@ def preset_name(text: str) -> str:
 def saved_settings(args: argparse.Namespace) -> dict[str, JsonValue]:
     """The settings of ``--settings``; read after own code is loaded, whose own settings may be among them."""
     return {} if args.settings is None else read_settings(args.settings)
-
-
-def load_installed_defences() -> None:
-    """Load the defences of installed packages; what is wrong with one goes to stderr."""
-    for fault in registry.add_entry_points():
-        print(fault, file=sys.stderr)
 
 
 def strength(text: str) -> int:

@@ -47,7 +47,6 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
 
 def _load_own(args: argparse.Namespace, attacks: str = "") -> None:
     """Load own code for the page; a name is of one that is there anyway. Prints and exits with 2: it is not there."""
-    options.load_installed_defences()
     try:
         validated(defence_names(args.methods))
         for name in attack_names(attacks):

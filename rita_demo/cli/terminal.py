@@ -14,7 +14,6 @@ from rita_demo.process import environment
 from rita_demo.process.output_file import check_output
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.records.errors import DemoError, did_you_mean, refuse_gone
-from rita_demo.vlm import hub_download
 
 SECONDS_BETWEEN_LINES = 60.0
 #: Of an output that cannot take more: a full disk, a pipe that its reader has closed, a terminal that is gone.
@@ -87,8 +86,7 @@ def run_command(build_parser: Callable[[], Parser], argv: Sequence[str] | None =
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
-    debug, shown, status, failed = False, ProgressLog(), 1, None
-    hub_download.LISTENERS[:] = [lambda at: shown(at.sentence if at.done < at.total else "")]
+    debug, status, failed = False, 1, None
     try:
         debug = environment.value("RITA_DEBUG")
         args = build_parser().parse_args(argv)

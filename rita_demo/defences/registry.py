@@ -2,77 +2,30 @@
 ``FILE.py:NAME``. Loads no torch."""
 
 import math
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import entry_points
 
 from rita_demo.attacks.adaptive import EACH, attacked_defence
 from rita_demo.attacks.registry import Registry
 from rita_demo.defences import rita
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput
 from rita_demo.process.lazy import Tensor
-from rita_demo.process.plugin_file import (
-    NOTEBOOK,
-    PluginError,
-    code_file,
-    file_name,
-    package_files,
-    place,
-    plugin_errors,
-)
+from rita_demo.process.plugin_file import NOTEBOOK, PluginError, file_name, place, plugin_errors
 from rita_demo.records import CacheState, DefenceFault, Verdict
 from rita_demo.records.errors import SettingError, did_you_mean, refuse_gone
 from rita_demo.settings import Settings
 
+_NAMES = "clip ensemble ensemble_area tpt ctpt mta rtpt clipure ttc csr dbd sstpt cola agc tda rita"
 #: The order of tables and figures; other defences follow.
-ORDER = (
-    *(
-        "clip",
-        "ensemble",
-        "ensemble_area",
-        "tpt",
-        "ctpt",
-        "mta",
-        "rtpt",
-        "clipure",
-        "ttc",
-        "csr",
-        "dbd",
-        "sstpt",
-        "cola",
-        "agc",
-        "tda",
-        "rita",
-    ),
-    *(part.name for part in rita.ABLATIONS),
-)
+ORDER = (*_NAMES.split(), *(part.name for part in rita.ABLATIONS))
 DEFAULT_METHODS = ("clip", "ensemble", "rita")  # always shown
-ENTRY_POINTS = "rita_demo.defences"  # the group of installed packages that bring a defence
 MAX_SUM_ERROR = 1e-3  # of the probabilities of a user's own defence
 
 DEFENCES: dict[str, Defence] = {}
 _registry = Registry(Defence, DEFENCES, "adaptive.against", (EACH,))
 add_plugin, remove, plugin_specs = _registry.add_plugin, _registry.remove, _registry.plugin_specs
 add_object = _registry.add_object
-
-
-def add_entry_points() -> list[str]:
-    """Register the defences of installed packages; returns a sentence on each that cannot be used."""
-    faults = []
-    for point in entry_points(group=ENTRY_POINTS):
-        try:
-            defence = point.load()
-            if not isinstance(defence, Defence):
-                raise TypeError(f"{point.value} is a {type(defence).__name__}; expected a Defence")
-            files, written_in = package_files(point.module), code_file(defence.answer)
-            file = written_in if written_in in files else sys.modules[point.module].__file__
-            _registry.add_loaded(f"{file}:{point.attr}", defence, files)
-        except (Exception, SystemExit) as error:  # whatever the package does: the other defences stay usable
-            said = error if isinstance(error, Exception) else type(error).__name__
-            faults.append(f"The entry point {point.name} ({point.value}) gives no defence: {said}")
-    return faults
 
 
 def known_defence(settings: Settings) -> Defence:

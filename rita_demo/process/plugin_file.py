@@ -1,26 +1,30 @@
-"""Objects of a user's own Python file, written ``FILE.py:NAME`` on the command line: loading, and errors with a line.
+"""Defences and attacks of one's own: objects of a Python file, written ``FILE.py:NAME``, or of a script or a notebook.
+Loading, the hash of their code, and errors with a line.
 
-The file is executed. Only the owner's command line calls this, never a visitor of the page.
+The file is executed. Only the owner's command line and scripts call this, never a visitor of the page.
 """
 
 import ast
 import hashlib
-import importlib.util
 import inspect
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
-from itertools import chain
+from functools import cache
+from importlib.util import cache_from_source, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from rita_demo.records.errors import DemoError
 
 T = TypeVar("T")
+NOTEBOOK = "a notebook"
+SCRIPT = "<script>"  # the NAME of an object that a script made and no file names
+_PROJECT = __name__.partition(".")[0]
 _IMPORTED: dict[Path, bytes] = {}  # helper of a user's file -> its content as it was imported
 
 
@@ -48,16 +52,21 @@ def load_plugin(spec: str, kind: type[T], record_of: Callable[[Any], T] | None =
     file, _, name = spec.rpartition(":")
     if not file.endswith(".py") or not name.isidentifier():
         raise PluginError(f"{spec!r} is not FILE.py:NAME.", f"NAME is the {kind.__name__} that FILE.py defines.")
-    path = Path(file)
+    path = Path(file).absolute()
     if not path.is_file():
         raise PluginError(f"There is no file {file!r}.", "Give the path of a Python file, as FILE.py:NAME.")
-    module_spec = importlib.util.spec_from_file_location(f"rita_plugin_{path.stem}", path)
+    module_spec = spec_from_file_location(f"rita_plugin_{path.stem}", file)
     assert module_spec is not None
     assert module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    _forget_edited(helper_files(path))
-    with plugin_errors(spec):
-        module_spec.loader.exec_module(module)
+    module = module_from_spec(module_spec)
+    _forget_others(path)
+    sys.path.insert(0, str(path.parent))
+    try:
+        with plugin_errors(spec):
+            module_spec.loader.exec_module(module)
+    finally:
+        with suppress(ValueError):  # the file removed it itself
+            sys.path.remove(str(path.parent))
     if not hasattr(module, name):
         also = f", or def {name}(...)" * (record_of is not None)
         raise PluginError(f"{file} defines no {name}.", f"It must contain {name} = {kind.__name__}(...){also}.")
@@ -70,11 +79,45 @@ def load_plugin(spec: str, kind: type[T], record_of: Callable[[Any], T] | None =
     return found
 
 
-def plugin_digest(spec: str, files: Iterable[str] = ()) -> str:
-    """A hash of the file and its helpers (or of other ``files``) and the name, which changes when one of them is edited."""
+def plugin_digest(spec: str) -> str:
+    """A hash of a file and its helpers, and the name: what it reads elsewhere is not in it."""
     file, _, name = spec.rpartition(":")
-    content = b"".join(Path(one).read_bytes() for one in files or [file, *map(str, helper_files(Path(file)))])
-    return hashlib.sha256(content + name.encode()).hexdigest()[:16]
+    return _hash(_code(Path(file)) + name.encode())
+
+
+def object_digest(record: Any) -> str:
+    """A hash of the values of a script's record and of the code of its functions: their file and its helpers, or in a
+    notebook their source. What they read elsewhere, as a variable of the notebook, is not in it."""
+    return _hash(_content(record))
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _code(file: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in (file, *helper_files(file)))
+
+
+def _content(value: Any) -> bytes:
+    """Bytes that are others when the value of a record is another."""
+    if is_dataclass(value) and not isinstance(value, type):
+        fields = {name: one for name, one in vars(value).items() if name not in ("plugin", "digest")}
+        return b"".join(name.encode() + _content(one) for name, one in fields.items())
+    return _function_code(inspect.unwrap(value)) if callable(value) else repr(value).encode()
+
+
+@cache  # a function stays what it was when its file is edited
+def _function_code(function: Callable[..., Any]) -> bytes:
+    name = str(getattr(function, "__qualname__", ""))
+    if str(getattr(function, "__module__", "")).partition(".")[0] == _PROJECT:  # the version says what it is
+        return name.encode()
+    if (file := Path(code_file(function))).is_file():
+        return _code(file) + name.encode()
+    try:
+        return inspect.getsource(function).encode()
+    except (OSError, TypeError):  # what has no source cannot be known again
+        return uuid4().bytes
 
 
 def helper_files(file: Path) -> tuple[Path, ...]:
@@ -98,54 +141,36 @@ def _imported_names(file: Path) -> set[tuple[str, ...]]:
         return set()
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    own = __name__.partition(".")[0]
-    return {tuple(name.split(".")) for name in names if name.partition(".")[0] != own}
+        if isinstance(node, ast.ImportFrom) and node.level < 2:  # of a module of a package: .part
+            start = [node.module] if node.module else []
+            names += [*start, *(".".join([*start, alias.name]) for alias in node.names)]
+    return {tuple(name.split(".")) for name in names if name.partition(".")[0] != _PROJECT}
 
 
-def _forget_edited(helpers: Iterable[Path]) -> None:
-    """Helpers that were edited since they were imported are imported anew by the next file that asks for them."""
+def _forget_others(file: Path) -> None:
+    """Helpers of a file that were edited since they were imported, and those of that name in another folder, are imported
+    anew."""
+    helpers = helper_files(file)
+    for one in (file, *helpers):
+        with suppress(OSError):  # compiled code counts as current where the edit has its second and its size
+            Path(cache_from_source(str(one))).unlink(missing_ok=True)
     for helper in helpers:
-        content = helper.read_bytes()
-        if _IMPORTED.setdefault(helper, content) != content:
-            _IMPORTED[helper] = content
-            loaded = [
-                name for name, one in sys.modules.items() if getattr(one, "__file__", None) == str(helper.absolute())
-            ]
-            for name in loaded:
-                del sys.modules[name]
+        name = ".".join(helper.relative_to(file.parent).with_suffix("").parts).removesuffix(".__init__")
+        loaded, content = Path(getattr(sys.modules.get(name), "__file__", None) or ""), helper.read_bytes()
+        if loaded in _IMPORTED and (loaded != helper or _IMPORTED[helper] != content):
+            del sys.modules[name]
+        _IMPORTED[helper] = content
 
 
-NOTEBOOK = "a notebook"
-SCRIPT = "<script>"  # the NAME of an object that a script made and no file names
-
-
-def script_spec(one: Any) -> str:
+def script_spec(record: Any) -> str:
     """The spec of an object of a script or a notebook: the file of its first function, in which errors are looked for."""
-    return f"{next(filter(None, map(code_file, _functions(one))), '')}:{SCRIPT}"
+    return f"{next(filter(None, map(code_file, _functions(record))), '')}:{SCRIPT}"
 
 
-def is_script(spec: str) -> bool:
-    """Whether a spec is of an object that a script made."""
-    return spec.rpartition(":")[2] == SCRIPT
-
-
-def object_digest(one: Any) -> str:
-    """A hash of a record's values and of the code of its functions, with the functions of the same module that they call
-    and the plain values that they read there; what else they reach is not in it."""
-    values = {name: value for name, value in vars(one).items() if name not in ("plugin", "digest")}
-    text = repr({name: value for name, value in values.items() if not _reaches_code(value)})
-    seen: dict[int, str] = {}
-    for function in _functions(one):
-        _add_code(function, seen)
-    return hashlib.sha256((text + "".join(seen.values())).encode()).hexdigest()[:16]
-
-
-def _functions(one: Any) -> list[Callable[..., Any]]:
+def _functions(record: Any) -> list[Callable[..., Any]]:
     """The functions among a record's values, also those of a record inside it."""
     found: list[Callable[..., Any]] = []
-    for value in vars(one).values():
+    for value in vars(record).values():
         if is_dataclass(value) and not isinstance(value, type):
             found += _functions(value)
         elif callable(value):
@@ -153,47 +178,15 @@ def _functions(one: Any) -> list[Callable[..., Any]]:
     return found
 
 
-def _reaches_code(value: Any) -> bool:
-    return callable(value) or (is_dataclass(value) and not isinstance(value, type) and bool(_functions(value)))
-
-
-def _add_code(function: Callable[..., Any], seen: dict[int, str]) -> None:
-    function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
-    if code is None or id(code) in seen:
-        return
-    known = getattr(function, "__globals__", {})
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    named = {name: known[name] for name in _names(code) if name in known}
-    reached = [*cells, *named.values()]
-    plain = [value for value in reached if isinstance(value, str | int | float | tuple | None)]
-    seen[id(code)] = f"{_code_text(code)}{getattr(function, '__defaults__', None)!r}{plain!r}"
-    for value in reached:
-        if getattr(value, "__module__", None) == function.__module__ and hasattr(value, "__code__"):
-            _add_code(value, seen)
-
-
-def _names(code: CodeType) -> list[str]:
-    inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
-    return [*code.co_names, *chain.from_iterable(inner)]
-
-
-def _code_text(code: CodeType) -> str:
-    consts = [_code_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    return f"{code.co_code.hex()}{code.co_names}{code.co_varnames}{code.co_freevars}{consts}"
+def is_script(spec: str) -> bool:
+    """Whether a spec is of an object that a script made."""
+    return spec.rpartition(":")[2] == SCRIPT
 
 
 def file_name(spec: str) -> str:
     """The name of the file of a spec, for people; "a notebook" for code that is in no file."""
     path = Path(spec.rpartition(":")[0])
     return path.name if path.is_file() else NOTEBOOK
-
-
-def package_files(module: str) -> tuple[str, ...]:
-    """The files of a module and of all that is loaded of its package, in the order of the modules' names."""
-    package = module.partition(".")[0]
-    files = {name: getattr(one, "__file__", None) for name, one in sys.modules.items()}
-    return tuple(file for name, file in sorted(files.items()) if file and name.partition(".")[0] == package)
 
 
 def code_file(function: Callable[..., Any]) -> str:

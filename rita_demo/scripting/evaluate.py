@@ -21,7 +21,7 @@ from rita_demo.pipeline.run_request import class_names
 from rita_demo.process.environment import data_folder
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.scripting.explain import load_engine, load_installed_defences
+from rita_demo.scripting.explain import load_engine
 from rita_demo.scripting.own import OwnAttack, OwnDefence, attack_names, defence_names
 from rita_demo.settings.setting import short_repr
 
@@ -81,7 +81,6 @@ def evaluate(
     Raises:
         DemoError: an input that cannot be used, in one sentence.
     """
-    load_installed_defences()
     if isinstance(dataset, str | Path) and classes is not None:
         raise VocabularyError(
             "A named dataset has its own class names.", "Leave classes out, or pass (picture, label) pairs."

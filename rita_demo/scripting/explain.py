@@ -1,6 +1,5 @@
 """One picture with a model that is loaded when it is needed, and the run as one page."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -11,20 +10,12 @@ from rita_demo.data.descriptions import descriptions_for
 from rita_demo.data.picture_sources import read_source
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.vocabularies import prompt_template
-from rita_demo.defences.registry import add_entry_points
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.records.errors import SettingError
-
-
-@cache
-def load_installed_defences() -> None:
-    """Load the defences of installed packages, once; what is wrong with one is a warning."""
-    for fault in add_entry_points():
-        warnings.warn(fault, stacklevel=3)
 
 
 @cache

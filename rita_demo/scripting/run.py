@@ -8,7 +8,7 @@ from rita_demo.data.picture_sources import Source
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.json_value import JsonValue
-from rita_demo.scripting.explain import explain, load_installed_defences
+from rita_demo.scripting.explain import explain
 from rita_demo.scripting.own import OwnAttack, OwnDefence, attack_name, defence_names
 from rita_demo.scripting.run_result import RunResult
 
@@ -56,7 +56,6 @@ def run(
     Raises:
         DemoError: an input that cannot be used, in one sentence.
     """
-    load_installed_defences()
     defence_names(defence)  # an own one always answers
     answering = None if methods is None else defence_names(methods)
     request = RunRequest.parse(

@@ -11,7 +11,7 @@ from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.pipeline.smallest_budget import MOST, row_of, smallest_budget_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import refuse_gone
-from rita_demo.scripting.explain import explain, load_installed_defences
+from rita_demo.scripting.explain import explain
 from rita_demo.scripting.own import OwnDefence, defence_names
 from rita_demo.settings import SETTINGS
 
@@ -53,7 +53,6 @@ def smallest_budget(
 
     if "out" in options:
         refuse_gone("out of smallest_budget")
-    load_installed_defences()
     largest = SETTINGS["budget"].parse(most)
     names = validated(dict.fromkeys([*defence_names(methods), *defence_names(defence)]))
     engine, backbone = options.pop("engine", None), options.pop("backbone", "embedded")

@@ -1,14 +1,13 @@
 """Find the weights of a model in what a file holds, and load them.
 
 Training scripts save a state dict by itself or under a key (``state_dict``, ``model``, ``ema``, ``vision_encoder_state_dict``, ...), and
-with names that begin with the model's place in a larger module (``module.``, ``model.``, ``visual.``, ...). So every dict of
-tensors is compared with the model's own names; those of a CLIP of Hugging Face's transformers are changed into them first."""
+with names that begin with the model's place in a larger module (``module.``, ``model.``, ``visual.``, ...). So the end of
+every name is looked for among the model's own; those of a CLIP of Hugging Face's transformers are changed into them first."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,61 +21,77 @@ from rita_demo.vlm.transformers_names import is_of_transformers, open_clip_weigh
 
 MAX_KEYS_SHOWN = 3  # in an error message
 DEEPEST = 6  # dicts in dicts
-VISION_KEY = "vision_encoder_state_dict"  # key of the vision tower in files of TeCoA and PMG-AFT
 #: Modules around a module, anywhere in a name: of several GPUs, of torch.compile, of sharding.
 _AROUND = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}
 #: Numbers beside weights: of OpenAI's archives, and of averages of weights (torch, ema-pytorch).
 _NO_WEIGHTS = {"input_resolution", "context_length", "vocab_size", "n_averaged", "initted", "step"}
 #: Of several state dicts that fit, the trained weights come before their averages and before other copies.
 _COPY = re.compile(r"ema|averag|swa|momentum|teacher|target|best|init|base|old", re.IGNORECASE)
-
 _SAVE_HINT = (
     "Save the model's state_dict(), by itself or under a key such as state_dict, model or vision_encoder_state_dict."
 )
-
-Adapt = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 
 
 @dataclass(frozen=True)
 class StateDict:
     """A dict of tensors of a file, named as in the model. ``part``: the keys that lead to it in the file, and the start
-    of its names ("" for none). ``whole``: it has a text tower as well."""
+    of its names ("" for none). ``whole``: it has a text tower as well. ``missing``, ``unexpected``, ``other_size``: the
+    names in which it differs from the model."""
 
     part: str
     tensors: dict[str, Tensor]
     whole: bool
+    missing: list[str]
+    unexpected: list[str]
+    other_size: list[str]
+
+    @property
+    def rank(self) -> tuple[int, bool, bool]:
+        """The least fits best."""
+        differences = 2 * len(self.missing) + len(self.unexpected) + len(self.other_size)
+        return differences, self.whole, bool(_COPY.search(self.part))
+
+    @property
+    def fits(self) -> bool:
+        return not (self.missing or self.unexpected or self.other_size)
+
+    @property
+    def how_it_differs(self) -> str:
+        """Its part, and some of the names."""
+        found = []
+        for what in ("missing", "unexpected", "other_size"):
+            if keys := getattr(self, what):
+                more = f" and {len(keys) - MAX_KEYS_SHOWN} more" if len(keys) > MAX_KEYS_SHOWN else ""
+                found.append(f"{what.replace('_', ' ')}: {', '.join(keys[:MAX_KEYS_SHOWN])}{more}")
+        return (f"in its part {self.part[:60]}: " if self.part else "") + "; ".join(found)
 
 
-def load_weights(model: nn.Module, path: Path, name: str) -> str:
+def load_weights(model: Any, path: Path, name: str) -> str:
     """Load a checkpoint into ``model``; the file and the model must have the same keys and shapes. Returns a sentence on
     which of several state dicts that fit was taken, "" where there is one.
 
     ``name``: the architecture's name in error messages, which name the file without its folder. Raises BackboneError:
     not a file, not weights, or weights of another architecture."""
-    file, content, wanted = path.name, read_checkpoint(path), model.state_dict()
-
-    def adapt(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        return _as_open_clip(model, tensors)
-
-    found = _find(content, wanted, frozenset(), adapt)
-    if found and not any(_compare_keys(wanted, found[0].tensors).values()):
-        _copy_into(model, found[0].tensors, file)
-        return _which(found, wanted, file)
-    tower = _find(content, _visual(model).state_dict())
-    if tower and not tower[0].whole and (VISION_KEY in content or _all_there(_visual(model).state_dict(), tower[0])):
+    file, content = path.name, read_checkpoint(path)
+    found = _find(content, model, model)
+    if found and found[0].fits:
+        return _load(model, found, file)
+    tower = _find(content, model.visual)
+    if tower and not tower[0].whole and not tower[0].missing:
         raise BackboneError(
             f"{file} holds a vision tower alone, without the text tower that belongs to it.",
             f"Name the model that it was trained from before it: {name}:openai+{file}.",
         )
     if not found:
-        raise BackboneError(f"{file} cannot be read as weights of {name}: {_no_weights(content)}", _SAVE_HINT)
-    keys = _compare_keys(wanted, found[0].tensors)
-    where = f"({_in_part(found[0])}{_list_keys(keys)})"
-    if not keys["missing"] and not keys["other_size"]:
-        raise BackboneError(f"{file} holds more weights than {name} has {where}.", "Save the model without them.")
+        raise BackboneError(f"{file} cannot be read as weights of {name}: {_what_it_holds(content)}", _SAVE_HINT)
+    best = found[0]
+    if not best.missing and not best.other_size:
+        raise BackboneError(
+            f"{file} holds more weights than {name} has ({best.how_it_differs}).", "Save the model without them."
+        )
     raise BackboneError(
-        f"{file} holds weights of another architecture than {name} {where}.",
-        _names_hint(found[0]) or "Write the architecture it was trained with before the colon.",
+        f"{file} holds weights of another architecture than {name} ({best.how_it_differs}).",
+        _names_hint(best) or "Write the architecture it was trained with before the colon.",
     )
 
 
@@ -87,21 +102,20 @@ def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozens
     ``name``: the model's name in error messages. ``allowed_keys``: keys of the tower that may be missing, where it keeps
     the weights of ``model``, or left over, and are then not used. Raises BackboneError: not a file, not weights, no vision
     tower or another one; or an allowed key that is neither missing nor left over."""
-    file, content, wanted = path.name, read_checkpoint(path), model.visual.state_dict()
-    found = _find(content, wanted, allowed_keys)
+    file, content = path.name, read_checkpoint(path)
+    found = _find(content, model.visual, allowed=allowed_keys)
     if not found:
-        message = f"{file} cannot be read as the weights of a vision tower: {_no_weights(content)}"
+        message = f"{file} cannot be read as the weights of a vision tower: {_what_it_holds(content)}"
         raise BackboneError(message, _SAVE_HINT)
-    best = found[0]
+    best, wanted = found[0], model.visual.state_dict()
     if best.whole:
         raise BackboneError(
             f"{file} holds a whole model, not a vision tower alone.",
             f"Name it by itself: {name.partition(':')[0]}:{file}.",
         )
-    keys = _compare_keys(wanted, best.tensors, allowed_keys)
-    if any(keys.values()):
+    if not best.fits:
         raise BackboneError(
-            f"{file} does not hold the vision tower of {name} ({_in_part(best)}{_list_keys(keys)}).",
+            f"{file} does not hold the vision tower of {name} ({best.how_it_differs}).",
             _names_hint(best)
             or "Name the model that it was trained from. Keys that may be missing or left over are named after the "
             "file: +except=KEY,KEY.",
@@ -111,28 +125,33 @@ def load_vision_weights(model: Any, path: Path, name: str, allowed_keys: frozens
             f"{', '.join(idle)[:200]} is neither missing nor left over in {file}.",
             "Name only such keys after +except=.",
         )
-    _copy_into(model.visual, {k: v for k, v in best.tensors.items() if k in wanted}, file)
-    return _which(found, wanted, file, allowed_keys)
+    return _load(model.visual, found, file)
+
+
+def _load(module: nn.Module, found: list[StateDict], file: str) -> str:
+    try:
+        module.load_state_dict(found[0].tensors, strict=False)
+    except Exception as error:  # the right names and sizes, and still values that cannot be copied
+        raise BackboneError(f"{file} cannot be read as weights: its values cannot be copied.", _SAVE_HINT) from error
+    used, *others = [one.part or "the file itself" for one in found if one.fits]
+    rest = f"those of {used} are used, not those of {', '.join(others)}: save others alone to use them."
+    return f"Of the weights in {file} {rest}" if others else ""
 
 
 def _find(
-    content: Any,
-    wanted: dict[str, Tensor],
-    allowed: frozenset[str] = frozenset(),
-    adapt: Adapt = lambda tensors: tensors,
+    content: Any, module: nn.Module, convert: Any = None, allowed: frozenset[str] = frozenset()
 ) -> list[StateDict]:
-    """Every state dict in the content of a file, those that fit ``wanted`` best first; ``adapt`` is applied to each."""
-    found = [
-        replace(one, tensors=adapt(one.tensors))
-        for part, tensors in _dicts_of_tensors(content)
-        for one in _named_as(wanted, part, tensors)
-    ]
-
-    def order(one: StateDict) -> tuple[int, bool, bool]:
-        keys = _compare_keys(wanted, one.tensors, allowed)
-        return 2 * len(keys["missing"]) + sum(map(len, keys.values())), one.whole, bool(_COPY.search(one.part))
-
-    return sorted(found, key=order)  # those of one rank as in the file
+    """Every state dict in the content of a file, those that fit the module best first. ``convert``: a model of open_clip,
+    by whose own loader each is changed."""
+    wanted, found = module.state_dict(), []
+    for part, tensors in _dicts_of_tensors(content):
+        for start, named, whole in _named_as(wanted, tensors):
+            named = named if convert is None else _as_open_clip(convert, named)
+            missing = [key for key in wanted if key not in named and key not in allowed]
+            unexpected = [key for key in named if key not in wanted and key not in allowed]
+            other_size = [key for key in wanted if key in named and wanted[key].shape != named[key].shape]
+            found.append(StateDict(f"{part}.{start}".strip("."), named, whole, missing, unexpected, other_size))
+    return sorted(found, key=lambda one: one.rank)  # those of one rank as in the file
 
 
 def _dicts_of_tensors(content: Any, part: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Tensor]]]:
@@ -143,44 +162,38 @@ def _dicts_of_tensors(content: Any, part: str = "", depth: int = 0) -> Iterator[
     if tensors := {key: value for key, value in named.items() if isinstance(value, Tensor)}:
         yield part, tensors
     for key, value in named.items():
-        if key.lower().startswith("optim"):  # averages of gradients may have the names of the weights
-            continue
-        yield from _dicts_of_tensors(value, f"{part}.{key}".lstrip("."), depth + 1)
+        if not key.lower().startswith("optim"):  # averages of gradients may have the names of the weights
+            yield from _dicts_of_tensors(value, f"{part}.{key}".lstrip("."), depth + 1)
 
 
-def _named_as(wanted: dict[str, Tensor], part: str, tensors: dict[str, Tensor]) -> Iterator[StateDict]:
-    """The dict with the model's own names: without the start under which most of them stand, which is one for each
-    model where it holds several. Nothing where two tensors get one name."""
-    whole = any("token_embedding." in key for key in tensors)
-    named = [(".".join(p for p in key.split(".") if p not in _AROUND), value) for key, value in tensors.items()]
-    bare = {key: value for key, value in _own_names(dict(named)).items() if key.rpartition(".")[2] not in _NO_WEIGHTS}
-    counts: Counter[str] = Counter()
-    for key in bare:
-        parts = key.split(".")
-        counts.update(".".join([*parts[:n], ""]) for n in range(len(parts)) if ".".join(parts[n:]) in wanted)
-    complete = [start for start, count in counts.items() if count == len(wanted)]
-    starts = complete or sorted(counts, key=lambda start: (-counts[start], len(start)))[:1] or [""]
-    home = {key: max((start for start in starts if key.startswith(start)), key=len, default=None) for key in bare}
-    if len(dict(named)) < len(named):
+def _named_as(wanted: dict[str, Tensor], tensors: dict[str, Tensor]) -> Iterator[tuple[str, dict[str, Tensor], bool]]:
+    """(start of its names, a dict with the names of the model, whether it has a text tower): one for each model that is
+    there as a whole, else the largest part of one. Nothing where two tensors get one name."""
+    named = {".".join(p for p in key.split(".") if p not in _AROUND): value for key, value in tensors.items()}
+    if len(named) < len(tensors):
         return
+    with suppress(KeyError, RuntimeError):  # a damaged one stays as it is
+        named = open_clip_weights(named) if is_of_transformers(named) else named
+    named = {key: value for key, value in named.items() if key.rpartition(".")[2] not in _NO_WEIGHTS}
+    models: dict[str, dict[str, Tensor]] = {}
+    for key, value in named.items():
+        parts = key.split(".")
+        for n in range(len(parts)):
+            if (name := ".".join(parts[n:])) in wanted:
+                models.setdefault("".join(f"{one}." for one in parts[:n]), {})[name] = value
+    whole = [start for start, own in models.items() if len(own) == len(wanted)]
+    starts = whole or sorted(models, key=lambda start: (-len(models[start]), len(start)))[:1] or [""]
+    homes = {key: max(filter(key.startswith, starts), key=len, default=None) for key in named}
+    rest = {key: value for key, value in named.items() if homes[key] is None}
     for start in starts:
-        own = {key.removeprefix(start): value for key, value in bare.items() if home[key] == start}
-        rest = {key: value for key, value in bare.items() if home[key] is None}
+        own = {key.removeprefix(start): value for key, value in named.items() if homes[key] == start}
         outside = {f"{key} (outside {start})" if key in own else key: value for key, value in rest.items()}
-        yield StateDict(f"{part}.{start}".strip("."), own | outside, whole)
-
-
-def _own_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of a CLIP of transformers under open_clip's names; others, and those of a damaged one, as they are."""
-    with suppress(KeyError, RuntimeError):
-        if is_of_transformers(tensors):
-            return open_clip_weights(tensors)
-    return tensors
+        yield start, own | outside, any("token_embedding." in key for key in tensors)
 
 
 def _as_open_clip(model: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The changes of open_clip's own loader: names of older versions, and positions of another number of tokens."""
-    try:
+    with suppress(Exception):  # of another architecture: the comparison of names and sizes says how it differs
         tensors = dict(convert_state_dict(model, tensors))
         if "positional_embedding" in tensors and not hasattr(model, "positional_embedding"):
             tensors = convert_to_custom_text_state_dict(tensors)
@@ -188,74 +201,19 @@ def _as_open_clip(model: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
             tensors["logit_scale"] = tensors["logit_scale"].reshape(model.logit_scale.shape)
         resize_pos_embed(tensors, model)
         resize_text_pos_embed(tensors, model)
-    except Exception:  # of another architecture: the comparison of names and sizes says how it differs
-        pass
     return tensors
 
 
-def _copy_into(module: nn.Module, tensors: dict[str, Tensor], file: str) -> None:
-    try:
-        module.load_state_dict(tensors, strict=False)
-    except Exception as error:  # the right names and sizes, and still values that cannot be copied
-        raise BackboneError(f"{file} cannot be read as weights: its values cannot be copied.", _SAVE_HINT) from error
+def _names_hint(best: StateDict) -> str:
+    if any("encoder.layers." in key and ".self_attn." in key for key in best.tensors):
+        return "They have the names of Hugging Face's transformers: use the same weights in the names of open_clip or OpenAI."
+    return ""
 
 
-def _visual(model: Any) -> nn.Module:
-    return model.visual
-
-
-def _all_there(wanted: dict[str, Tensor], found: StateDict) -> bool:
-    return wanted.keys() <= found.tensors.keys()
-
-
-def _which(found: list[StateDict], wanted: dict[str, Tensor], file: str, allowed: frozenset[str] = frozenset()) -> str:
-    """A sentence on the first of the state dicts, where others fit as well."""
-    fitting = [
-        one.part or "the file itself" for one in found if not any(_compare_keys(wanted, one.tensors, allowed).values())
-    ]
-    if len(fitting) < 2:
-        return ""
-    others = ", ".join(fitting[1:])
-    return f"Of the weights in {file} those of {fitting[0]} are used, not those of {others}: save others alone to use them."
-
-
-def _in_part(one: StateDict) -> str:
-    return f"in its part {one.part[:60]}: " if one.part else ""
-
-
-def _names_hint(one: StateDict) -> str:
-    hugging_face = any("encoder.layers." in key and ".self_attn." in key for key in one.tensors)
-    return (
-        "They have the names of Hugging Face's transformers: use the same weights in the names of open_clip or OpenAI."
-        if hugging_face
-        else ""
-    )
-
-
-def _no_weights(content: Any) -> str:
+def _what_it_holds(content: Any) -> str:
     """What a file without a state dict holds."""
     if any(True for _ in _dicts_of_tensors(content)):
         return "two of its tensors get one name."
     if isinstance(content, dict) and content:
         return f"it has no tensors under names, but {', '.join(map(str, list(content)[:5]))[:100]}."
     return f"it holds {'nothing' if content in ({}, [], None) else 'a ' + type(content).__name__}."
-
-
-def _compare_keys(
-    wanted: dict[str, Tensor], found: dict[str, Tensor], allowed: frozenset[str] = frozenset()
-) -> dict[str, list[str]]:
-    """Keys of ``found`` that are missing, unexpected or of another size; ``allowed`` may be missing or unexpected."""
-    return {
-        "missing": [key for key in wanted if key not in found and key not in allowed],
-        "unexpected": [key for key in found if key not in wanted and key not in allowed],
-        "other_size": [key for key in wanted if key in found and wanted[key].shape != found[key].shape],
-    }
-
-
-def _list_keys(keys: dict[str, list[str]]) -> str:
-    found = []
-    for what, wrong in keys.items():
-        if wrong:
-            more = f" and {len(wrong) - MAX_KEYS_SHOWN} more" if len(wrong) > MAX_KEYS_SHOWN else ""
-            found.append(f"{what.replace('_', ' ')}: {', '.join(wrong[:MAX_KEYS_SHOWN])}{more}")
-    return "; ".join(found)

@@ -78,16 +78,15 @@ class PromptEncoder:
             # normal tensors, whatever the caller's mode: a graph may store them
             with torch.inference_mode(False), torch.no_grad():
                 cut = list(_chunks(self._lengths, max(1, CHUNK_TOKENS // count), device))
-                chunks = [self._chunk(rows, length) for rows, length in cut]
+                chunks = []
+                for rows, length in cut:
+                    tokens, position = self._tokens[rows, :length].to(device), self._position[rows].to(device)
+                    embedded = self.tower.embed(tokens)  # (C, T, E)
+                    rest = embedded[:, 1 + CONTEXT_LENGTH :].clone()
+                    chunks.append(_Chunk(embedded[:1, :1], rest, position, tokens))
                 order = torch.cat([rows for rows, _ in cut]).argsort().to(device)
             known = self._plans[count] = chunks, order
         return known
-
-    def _chunk(self, rows: Tensor, length: int) -> _Chunk:
-        tokens = self._tokens[rows, :length].to(self.tower.device)
-        embedded = self.tower.embed(tokens)  # (C, T, E)
-        position = self._position[rows].to(self.tower.device)
-        return _Chunk(embedded[:1, :1], embedded[:, 1 + CONTEXT_LENGTH :].clone(), position, tokens)
 
 
 def in_chunks(encode: Callable[[Tensor, int], Tensor], lengths: Tensor, tokens: int, device: torch.device) -> Tensor:

@@ -115,14 +115,29 @@ def build_prompts(
     ``descriptions="built_in_mean"`` those of a class are one prompt: their mean direction. ``template``: the prompt of
     plain CLIP, with ``{}`` in the place of the class name. The contexts do not depend on it: learning starts from "a
     photo of a", as in TPT. Raises VocabularyError: no names, an empty name, or one of more than 1000 characters."""
-    _check_names(names)
+    if not names:
+        raise VocabularyError("There are no class names.", "Give at least two, for example cat, dog.")
+    for number, name in enumerate(names, start=1):
+        if not name.strip():
+            raise VocabularyError(f"Class name {number} is empty.", "Remove it or write a word.")
+        if len(name) > MAX_NAME_LENGTH:
+            raise VocabularyError(
+                f"Class name {number} has {len(name)} characters; at most {MAX_NAME_LENGTH} are allowed.",
+                "Use a short name: the model reads about 70 tokens.",
+            )
     tower = backbone.tower
     tokens = name_tokens(tower, names)
     position = tower.position(tokens)
     encoder, context = PromptEncoder(tower, tokens, position), initial_contexts(tower, settings)
     sentences = sentences or tuple(() for _ in names)
+    count = torch.tensor([len(own) for own in sentences], dtype=torch.long, device=tower.device)
+    present = (
+        torch.arange(int(count.max()), device=tower.device) < count[:, None]
+    ).float()  # (K, S), 0 where one is missing
     with torch.no_grad():
-        written, present = _encode_descriptions(backbone, sentences)
+        written = torch.zeros(*present.shape, backbone.info.width, dtype=torch.float32, device=tower.device)
+        if present.any():
+            written[present > 0] = encode_sentences(backbone, [s for own in sentences for s in own])
         each = written
         if settings.descriptions == MEAN_DESCRIPTIONS and written.shape[1]:
             written = F.normalize(written.sum(1, keepdim=True), dim=-1)
@@ -133,11 +148,15 @@ def build_prompts(
         plain = features[:, 0].clone()
         if template != DEFAULT_PROMPT_TEMPLATE:
             plain = encode_sentences(backbone, [template.replace("{}", name) for name in names])
+    hand = sentence(DEFAULT_START, "{}")
+    starts = [hand, *(f"{hand} (with noise, draw {m})" for m in range(1, settings.prompts))]
+    if settings.context_init == "templates":
+        starts = [sentence(start, "{}") for start in TEMPLATES[: settings.prompts]]
     used = torch.cat([present.new_ones(len(names), len(context)), present], dim=1)
     return PromptSet(
         names=names,
         prompts=tuple(
-            _sentences(name, settings) + own + ("",) * (written.shape[1] - len(own))
+            (*(start.replace("{}", name) for start in starts), *own, *[""] * (written.shape[1] - len(own)))
             for name, own in zip(names, sentences, strict=True)
         ),
         unknown=tuple(unknown_words(backbone, name) for name in names),
@@ -200,17 +219,6 @@ def encode_sentences(backbone: Backbone, sentences: list[str]) -> Tensor:
         return in_chunks(encode_chunk, tower.length(position), CHUNK_TOKENS, tower.device)
 
 
-def _encode_descriptions(backbone: Backbone, sentences: tuple[tuple[str, ...], ...]) -> tuple[Tensor, Tensor]:
-    """Features (K, S, D) of the descriptions of each class, and (K, S): 1 where there is one, else 0."""
-    device = backbone.tower.device
-    count = torch.tensor([len(own) for own in sentences], dtype=torch.long, device=device)
-    present = (torch.arange(int(count.max()), device=device) < count[:, None]).float()
-    features = torch.zeros(*present.shape, backbone.info.width, dtype=torch.float32, device=device)
-    if present.any():
-        features[present > 0] = encode_sentences(backbone, [s for own in sentences for s in own])
-    return features, present
-
-
 def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
     """The words of a name that the model was not trained with: they are in no class name of the training, and neither
     small words nor words of the prompt around the name. A name without any word as a whole. () for a model whose training
@@ -221,26 +229,6 @@ def unknown_words(backbone: Backbone, name: str) -> tuple[str, ...]:
         return (name,)
     folded = ((word, word.casefold()) for word in found)
     return tuple(word for word, small in folded if small not in AROUND_NAMES and small not in backbone.seen_words)
-
-
-def _check_names(names: tuple[str, ...]) -> None:
-    if not names:
-        raise VocabularyError("There are no class names.", "Give at least two, for example cat, dog.")
-    for number, name in enumerate(names, start=1):
-        if not name.strip():
-            raise VocabularyError(f"Class name {number} is empty.", "Remove it or write a word.")
-        if len(name) > MAX_NAME_LENGTH:
-            raise VocabularyError(
-                f"Class name {number} has {len(name)} characters; at most {MAX_NAME_LENGTH} are allowed.",
-                "Use a short name: the model reads about 70 tokens.",
-            )
-
-
-def _sentences(name: str, settings: Settings) -> tuple[str, ...]:
-    if settings.context_init == "templates":
-        return tuple(sentence(start, name) for start in TEMPLATES[: settings.prompts])
-    hand = sentence(DEFAULT_START, name)
-    return (hand, *(f"{hand} (with noise, draw {m})" for m in range(1, settings.prompts)))
 
 
 def sentence(start: str, name: str) -> str:

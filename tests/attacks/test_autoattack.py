@@ -1,14 +1,12 @@
 """The adapter of AutoAttack: the package's own result, its protocol, and how it is made to fit."""
 
 import sys
-import threading
 
 import pyautoattack
 import pytest
 import torch
 from torch import Tensor, nn
 
-from rita_demo.attacks.autoattack import as_generator
 from rita_demo.attacks.loop.run import attack_steps
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DemoError, SettingError
@@ -76,50 +74,8 @@ def test_global_random_state_does_not_change(model: TinyModel) -> None:
     assert torch.equal(torch.rand(4), expected)
 
 
-def test_closing_the_generator_ends_the_attack_thread(model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rita_demo.attacks.autoattack.PAUSE_SECONDS", -1.0)  # pause at every query
-    before = threading.active_count()
-    loop = attack_steps(model, picture()[None], RECOMMENDED.replace(attack="autoattack"), [None], [0])
-    steps = [next(loop)[0] for _ in range(20)]
-    assert steps == sorted(steps)
-    assert threading.active_count() == before + 1
-    loop.close()
-    assert threading.active_count() == before
-
-
-def test_as_generator_runs_only_while_it_is_consumed() -> None:
-    seen: list[str] = []
-
-    def work(pause) -> int:  # type: ignore[no-untyped-def]
-        for number in range(3):
-            seen.append(f"{number} {float(torch.rand(1)):.6f}")
-            pause(number)
-        return 7
-
-    def drain(between: int) -> int:
-        torch.manual_seed(1)
-        loop = as_generator(work)
-        for expected in range(1, 4):
-            assert next(loop) == expected - 1
-            assert len(seen) % 3 == expected % 3
-            torch.rand(between)  # other code draws random numbers in between
-        with pytest.raises(StopIteration) as end:
-            next(loop)
-        return end.value.value
-
-    assert drain(0) == 7
-    assert drain(5) == 7
-    assert seen[:3] == seen[3:]
-
-
-def test_errors_of_the_model_are_raised_in_the_caller(model: TinyModel) -> None:
-    answers = iter([model(picture()[None]), KeyError("inside")])
-
-    def failing(pixels: Tensor) -> Tensor:
-        answer = next(answers)
-        if isinstance(answer, KeyError):
-            raise answer
-        return answer
-
-    with pytest.raises(KeyError, match="inside"):
-        run(failing, "autoattack")
+def test_the_lock_of_a_model_is_free_between_two_parts_and_the_first_that_succeeds_is_the_last(
+    model: TinyModel,
+) -> None:
+    steps = {budget: run(model, "autoattack", budget=budget)[0] for budget in (0, 2, 16)}
+    assert steps == {0: [], 2: [(1, 4), (2, 4), (3, 4), (4, 4)], 16: [(1, 4)]}

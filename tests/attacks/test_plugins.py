@@ -1,7 +1,6 @@
 """An attack from a user's own file: it runs like the others, and what is wrong with it is one sentence with a line."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -43,35 +42,6 @@ def test_a_plugin_says_what_it_differentiates(tmp_path: Path, part: str) -> None
     assert attack.differentiated(settings.RECOMMENDED) == part
     by_function = registry.add_plugin(plugin(tmp_path, f"differentiates=lambda settings: {part!r}"))
     assert by_function.differentiated(settings.RECOMMENDED) == part
-
-
-@pytest.mark.parametrize(
-    ("statement", "file"),
-    [
-        ("from help_one import SHARE", "help_one.py"),
-        ("import help_one.share; SHARE = help_one.share.SHARE", "help_one/share.py"),
-        ("from help_one.share import SHARE", "help_one/share.py"),
-    ],
-)
-def test_a_helper_beside_a_plugin_is_a_part_of_its_hash_and_an_edited_one_is_loaded_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, file: str
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    helper = tmp_path / file
-    helper.parent.mkdir(exist_ok=True)
-    if helper.parent != tmp_path:
-        (helper.parent / "__init__.py").touch()
-    digests = []
-    try:
-        for share in ("0.25", "0.125"):
-            helper.write_text(f"import rita_demo.records\nSHARE = {share}\n")
-            spec = plugin(tmp_path, "relative_step_size=SHARE", f"{statement}\n")
-            assert registry.add_plugin(spec).relative_step_size == float(share)
-            digests.append(ATTACKS["plugin"].digest)
-    finally:
-        for name in [name for name in sys.modules if name.startswith("help_one")]:
-            del sys.modules[name]
-    assert digests[0] != digests[1]
 
 
 @pytest.mark.parametrize(

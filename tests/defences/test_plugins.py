@@ -1,6 +1,5 @@
 """A defence from a user's own file: it answers like the others, and what is wrong with it is one sentence with a line."""
 
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import gradio as gr
@@ -139,21 +138,6 @@ def test_a_plugin_that_cannot_be_loaded_is_a_sentence(
     assert printed.count("\n") == 1
     assert "mine" not in DEFENCES
     assert "mine.sharpness" not in SETTINGS
-
-
-def test_defences_of_installed_packages_are_loaded_and_a_broken_one_is_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    points = [EntryPoint(n, f"{n}:DEFENCE", registry.ENTRY_POINTS) for n in ("mine", "not_installed")]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points)
-    (tmp_path / "leaves.py").write_text("raise SystemExit")
-    points.append(EntryPoint("leaves", "leaves:DEFENCE", registry.ENTRY_POINTS))
-    fault, leaves = registry.add_entry_points()
-    assert leaves == "The entry point leaves (leaves:DEFENCE) gives no defence: SystemExit"
-    assert fault.startswith("The entry point not_installed (not_installed:DEFENCE) gives no defence: No module")
-    assert DEFENCES["mine"].plugin == f"{tmp_path / 'mine.py'}:DEFENCE"
 
 
 def everything() -> list[object]:

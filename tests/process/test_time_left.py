@@ -6,7 +6,6 @@ import pytest
 
 from rita_demo.process.time_left import LONGER, TimeLeft
 from rita_demo.ui.framework.notice import progress_html
-from rita_demo.vlm.hub_download import HubProgress
 
 #: (seconds since the job began, fraction done): steady; slower and slower; two quick stages before a long one; a stop in
 #: the middle; uneven steps; a pace that falls to a quarter.
@@ -47,10 +46,3 @@ def test_a_job_on_time_says_its_seconds_whatever_its_first_stages_took() -> None
     assert said_along(STEADY)[:4] == ["Now", "Now", "Now", "Now, about 36 s left"]
     assert said_along(STAGES)[2:5] == ["Now", "Now, about 78 s left", "Now, about 77 s left"]
     assert said_along([*STEADY, (40, 1.0)])[-1] == "Now"
-
-
-def test_a_download_that_slows_down_says_no_larger_number() -> None:
-    job = TimeLeft()
-    said = [HubProgress("x", done, 100_000_000, seconds, job).sentence for done, seconds in ((5e7, 10), (5.5e7, 30))]
-    assert said[0].endswith("0:00:10 left")
-    assert said[1].endswith(LONGER)

@@ -1,6 +1,7 @@
 """A script's own defences and attacks: functions, records and files, in runs, measurements, tables, figures and the arena."""
 
 import ast
+import linecache
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +40,6 @@ from tests.toy_model import ToyEngine
 NAMES = ["cat", "crab", "cup"]
 QUICK = {"views": 4, "steps": 2, "adaptive.steps": 2, "adaptive.restarts": 1, "attack_views": 2, "tuning_steps": 0}
 PICTURES = [np.random.default_rng(n).integers(0, 256, (40, 40, 3), np.uint8) for n in range(3)]
-SHARPNESS = 1.0
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def engine() -> ToyEngine:
 
 
 def median_of(logits: torch.Tensor) -> torch.Tensor:
-    return logits.median(0).values * SHARPNESS
+    return logits.median(0).values
 
 
 def median(inputs: DefenceInput) -> torch.Tensor:
@@ -112,13 +112,24 @@ def test_a_function_that_answers_something_else_is_a_fault_and_later_runs_go_on(
         assert "clip" in found.to_frame().index
 
 
-def test_the_attacker_who_knows_an_own_defence_is_not_said_not_to_know_it(engine) -> None:
-    asked = QUICK | {"adaptive.against": "median"}
-    said = run(PICTURES[0], NAMES, defence=median, attack="adaptive", engine=engine, settings=asked).run.threat_model
-    assert "Median is a defence from the file test_own.py." in said.sentences
-    assert "does not know it" not in " ".join(said.sentences)
+def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
+    asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
+    stated = Defence(
+        *("median", "Median", "The median."),
+        lambda inputs: verdict_of(median(inputs)),
+        adaptive=Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T),
+    )
+    for defence, gradient in ((median, "automatic"), (stated, "identity")):
+        said = run(PICTURES[0], NAMES, defence=defence, **asked).run.threat_model.sentences
+        assert f"Its gradient is {gradient}." in " ".join(said)
+        assert "Median is a defence from the file test_own.py." in said
+        assert "does not know it" not in " ".join(said)
 
 
+ATTACK_FILE = """
+from rita_demo.attacks.contract import Attack
+ATTACK = Attack(name="still", title="Still", sentence="Nothing moves.", step="none", uses_gradient=False)
+"""
 METHOD_FILE = """
 def lowest(inputs):
     return (inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1)
@@ -138,65 +149,99 @@ def test_methods_and_attack_take_names_records_files_and_functions_together(engi
     assert set(found.to_frame().index) == {"clip", "ensemble", "rita", "mta", "lowest"}
     assert getattr(found.run.settings, "adaptive.against") == "lowest"
     forget_plugins()
-    rows = measure(engine, tmp_path / "runs", methods=["clip,mta", spec, median], attack=["none", "adaptive:median"])
+    (tmp_path / "still.py").write_text(ATTACK_FILE)
+    attacks = ["none", "adaptive:median", Attack("own", "Own", "One step."), f"{tmp_path}/still.py:ATTACK"]
+    rows = measure(engine, tmp_path / "runs", methods=["clip,mta", spec, median], attack=attacks)
     assert set(rows["method"]) == {"clip", "mta", "lowest", "median"}
-    assert set(rows["attack"]) == {"none", "adaptive:median"}
+    assert set(rows["attack"]) == {"none", "adaptive:median", "own", "still"}
     forget_plugins()
     table = smallest_budget(PICTURES[0], NAMES, methods=[median, spec], most="1/255", **asked)
     assert list(table.index) == ["median", "lowest"]
 
 
-def test_run_takes_one_attack(engine) -> None:
-    for attack in ("none,pgd", ["pgd", halved_step], [], ""):
-        with pytest.raises(SettingError, match="One attack is needed; got "):
-            run(PICTURES[0], NAMES, attack=attack, engine=engine)
-    with pytest.raises(
-        PluginError, match=r"A Defence was expected; got int\. Give a name, a Defence, FILE.py:NAME or a"
-    ):
-        run(PICTURES[0], NAMES, methods=7, engine=engine)
-    with pytest.raises(SettingError, match="There is no method 'nobody'"):
-        run(PICTURES[0], NAMES, methods=[median, "nobody"], engine=engine)
+HELPED = "from {module} import FACTOR\n\ndef helped(inputs):\n    views = FACTOR * inputs.views\n"
+HELPED += "    return (views @ inputs.template_features.T / inputs.temperature).median(0).values.softmax(-1)\n"
 
 
-def test_records_and_files_are_taken_as_functions_are(engine, tmp_path: Path) -> None:
-    record = Defence("lowest", "Lowest", "The first crop.", lambda inputs: verdict_of(median(inputs)))
-    (tmp_path / "mine.py").write_text(
-        "from rita_demo.attacks.contract import Attack\n"
-        "ATTACK = Attack(name='still', title='Still', sentence='Nothing moves.', step='none', uses_gradient=False)\n"
-    )
-    file = f"{tmp_path}/mine.py:ATTACK"
-    asked = {"methods": ["clip", record, median], "attack": [file, Attack("own", "Own", "One step.")]}
-    rows = measure(engine, tmp_path / "runs", **asked)
-    assert set(rows["method"]) == {"clip", "lowest", "median"}
-    assert set(rows["attack"]) == {"still", "own"}
-    assert len(rows) == 3 * 3 * 2
+@pytest.mark.parametrize("helper", ["beside.py", "part/__init__.py", "part/deeper.py"])
+def test_an_edited_file_or_what_it_imports_from_its_folder_is_measured_anew(
+    engine, tmp_path: Path, helper: str
+) -> None:
+    """Also within a second, where the new file is as long as the old one, and where another folder has the same names."""
+    module = "own_" + helper.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    place, file = tmp_path / f"own_{helper}", tmp_path / "mine.py"
+    place.parent.mkdir(exist_ok=True)
+    (place.parent / "__init__.py").touch()
+    file.write_text(HELPED.format(module=module))
+
+    def margins(factor: int) -> list[float]:
+        place.write_text(f"FACTOR = {factor}\n")
+        rows = measure(engine, tmp_path / "runs", defences=f"{file}:helped", attack="none")
+        return list(rows[rows["method"] == "helped"]["margin"])
+
+    first = margins(1)
+    assert margins(1) == first, "it is the same"
+    edited = margins(3)
+    assert len(edited) == 6
+    assert edited[:3] == first or edited[3:] == first, "the rows of before stay"
+    assert set(edited) > set(first), "the new file answered"
+    file.write_text(HELPED.format(module=module).replace("median", "max"))
+    assert len(margins(3)) == 9
 
 
-def test_an_edited_function_is_measured_anew_and_the_same_one_is_not(engine, tmp_path: Path, monkeypatch) -> None:
-    first = measure(engine, tmp_path, defences=median, attack="none")
-    assert len(measure(engine, tmp_path, defences=median, attack="none")) == len(first) == 6
-    monkeypatch.setitem(globals(), "SHARPNESS", 0.0)
-    edited = measure(engine, tmp_path, defences=median, attack="none")
-    assert len(edited) == 9, "what it reads in its module has changed: three more rows"
-    monkeypatch.setitem(globals(), "SHARPNESS", 1.0)
-    assert len(measure(engine, tmp_path, defences=median, attack="none")) == 9
-
-    def median_of(logits: torch.Tensor) -> torch.Tensor:
-        return logits.amax(0)
-
-    median_of.__module__ = __name__
-    monkeypatch.setitem(globals(), "median_of", median_of)
-    assert len(measure(engine, tmp_path, defences=median, attack="none")) == 12, "so has a function that it calls"
+def cell_of_a_notebook(source: str, name: str) -> Any:
+    """What a notebook makes of a cell: its source is known, and there is no file."""
+    place, names = f"<ipython-input-{len(source)}-{hash(source)}>", dict[str, Any]()
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    exec(compile(source, place, "exec"), names)
+    return names[name]
 
 
-def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine) -> None:
+def test_a_function_of_a_notebook_is_known_by_its_source(engine, tmp_path: Path) -> None:
+    source = "def cell(inputs):\n    return ({} * inputs.views[0] @ inputs.template_features.T).softmax(-1)\n"
+    counts = [
+        len(measure(engine, tmp_path, defences=cell_of_a_notebook(text, "cell"), attack="none"))
+        for text in (source.format(1), source.format(1), source.format(3), "# moved\n" + source.format(3))
+    ]
+    assert counts == [6, 6, 9, 9]
+    names: dict[str, Any] = {}
+    for count in (12, 15):  # without a source it cannot be known again
+        exec(source.format(3), names)
+        assert len(measure(engine, tmp_path, defences=names["cell"], attack="none")) == count
+
+
+def test_the_newest_function_of_a_name_answers(engine) -> None:
+    """Also where its source is the same: what it reads around it is not in its hash."""
+
+    def sharpened(sharpness: float) -> Any:
+        def around(inputs: DefenceInput) -> torch.Tensor:
+            return (sharpness * median_of(inputs.views @ inputs.template_features.T)).softmax(-1)
+
+        return around
+
+    for sharpness in (1.0, 0.0):
+        found = run(PICTURES[0], NAMES, defence=sharpened(sharpness), attack="none", engine=engine, settings=QUICK).run
+        assert (found.clean.verdicts["around"].margin == 0) == (sharpness == 0)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    *(({"attack": attack}, "One attack is needed; got ") for attack in ("none,pgd", ["pgd", halved_step], [], "")),
+    ({"methods": 7}, r"A Defence was expected; got int\. Give a name, a Defence, FILE.py:NAME or a"),
+    ({"defence": [3]}, "A Defence was expected; got int"),
+    ({"methods": [median, "nobody"]}, "There is no method 'nobody'"),
+    ({"defence": replace(DEFENCES["mta"], name="ensemble")}, "'ensemble' exists already"),
+    ({"defence": lambda inputs: median(inputs)}, "without a name"),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), REFUSED)
+def test_what_cannot_be_a_row_is_refused_with_a_sentence(engine, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError if "needed" in said or "no method" in said else PluginError, match=said):
+        run(PICTURES[0], NAMES, engine=engine, settings=QUICK, **asked)
+
+
+def test_what_is_known_already_stays_and_a_line_of_what_fails_is_named(engine) -> None:
     asked = {"attack": "none", "engine": engine, "settings": QUICK}
-    with pytest.raises(PluginError, match="A Defence was expected; got int"):
-        run(PICTURES[0], NAMES, defence=[3], **asked)
-    with pytest.raises(PluginError, match="'ensemble' exists already"):
-        run(PICTURES[0], NAMES, defence=replace(DEFENCES["mta"], name="ensemble"), **asked)
-    with pytest.raises(PluginError, match="without a name"):
-        run(PICTURES[0], NAMES, defence=lambda inputs: median(inputs), **asked)
     assert run(PICTURES[0], NAMES, defence=DEFENCES["mta"], **asked).to_frame().index[0] == "clip", "known already"
 
     def broken(inputs: DefenceInput) -> torch.Tensor:
@@ -274,19 +319,6 @@ def test_a_cell_without_any_answer_is_in_the_tables_as_the_document_says(engine,
     assert "tables mark the cell" not in page
 
 
-def test_an_attacker_knows_an_own_defence_by_autograd_or_as_it_says(engine) -> None:
-    asked = {"attack": "adaptive:median", "engine": engine, "settings": QUICK}
-    automatic = run(PICTURES[0], NAMES, defence=median, **asked)
-    assert "Its gradient is automatic." in " ".join(automatic.run.threat_model.sentences)
-    stated = Defence(
-        *("median", "Median", "The median."),
-        lambda inputs: verdict_of(median(inputs)),
-        adaptive=Adaptive("identity", lambda inputs: inputs.views[0] @ inputs.template_features.T),
-    )
-    known = run(PICTURES[0], NAMES, defence=stated, **asked)
-    assert "Its gradient is identity." in " ".join(known.run.threat_model.sentences)
-
-
 def test_tables_latex_figures_and_run_times_name_an_own_method_that_is_not_loaded(engine, tmp_path: Path) -> None:
     measure(engine, tmp_path, methods="clip,ensemble", defences=median, attack="none,pgd")
     forget_plugins()
@@ -324,13 +356,13 @@ def test_an_own_attack_is_a_column_of_the_arena(engine) -> None:
 
 
 def test_only_the_command_line_and_scripts_load_own_code(engine, tmp_path: Path) -> None:
-    loaders, found = {"load_plugin", "add_plugin", "add_object", "add_loaded", "add_entry_points"}, set()
+    loaders, found = {"load_plugin", "add_plugin", "add_object"}, set()
     package = Path(rita_demo.__file__).parent
     for path in package.rglob("*.py"):
         words = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(ast.parse(path.read_text()))}
         if loaders & words:
             found.add(path.relative_to(package).as_posix())
-    own = {"attacks/registry.py", "defences/registry.py", "cli/options.py", "scripting/own.py", "scripting/explain.py"}
+    own = {"attacks/registry.py", "defences/registry.py", "scripting/own.py"}
     assert found == own, "nothing of the page or of a saved file loads code"
     file = tmp_path / "mine.py"
     file.write_text("raise SystemExit('it was run')")

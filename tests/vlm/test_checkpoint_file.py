@@ -99,6 +99,7 @@ def torch_bytes(path: Path, **options: Any) -> bytes:
     return saved(path, WEIGHTS, **options).read_bytes()
 
 
+DAMAGED = "it is damaged, or another kind of file"
 OTHER_KINDS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "web page": (
         "a.pt",
@@ -116,28 +117,28 @@ OTHER_KINDS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "another zip": ("a.pt", lambda p: zip_of(p, "model.pt"), "a zip archive without weights"),
     "tar": ("a.tar", tar_of, "it is a tar archive. Unpack it"),
     "gzip": ("a.pth.tar", lambda p: p.write_bytes(gzip.compress(b"1")), "it is a gzip archive. Unpack it"),
-    "array": ("a.bin", lambda p: np.save(p.open("wb"), np.ones(3)), "it is an array of numpy"),
+    "array": ("a.bin", lambda p: np.save(p.open("wb"), np.ones(3)), DAMAGED),
     "folder": ("a.pt", lambda p: p.mkdir(), "is a folder"),
     "zip cut off": ("a.pt", lambda p: p.write_bytes(torch_bytes(p)[:500]), "it is cut off"),
     "pickle cut off": (
         "a.pt",
         lambda p: p.write_bytes(torch_bytes(p, _use_new_zipfile_serialization=False)[:100]),
-        "it is damaged, or",
+        DAMAGED,
     ),
     "other protocol": ("a.pt", lambda p: saved(p, WEIGHTS, pickle_protocol=4), "without pickle_protocol"),
     "safetensors cut off": ("a.safetensors", lambda p: p.write_bytes(save(WEIGHTS)[:-3]), "it is cut off"),
     "header too long": (
         "a.safetensors",
         lambda p: p.write_bytes(struct.pack("<Q", 10**12) + save(WEIGHTS)[8:]),
-        "it is damaged, or another kind",
+        DAMAGED,
     ),
     "header no JSON": (
         "a.safetensors",
         lambda p: p.write_bytes(save(WEIGHTS)[:8] + b"{{" + save(WEIGHTS)[10:]),
-        "it is damaged, or another kind",
+        DAMAGED,
     ),
-    "noise": ("a.pt", lambda p: p.write_bytes(np.random.default_rng(0).bytes(999)), "it is damaged, or"),
-    "zeros": ("a.pt", lambda p: p.write_bytes(bytes(999)), "it is damaged, or"),
+    "noise": ("a.pt", lambda p: p.write_bytes(np.random.default_rng(0).bytes(999)), DAMAGED),
+    "zeros": ("a.pt", lambda p: p.write_bytes(bytes(999)), DAMAGED),
 }
 
 

@@ -23,6 +23,7 @@ from rita_demo.ui.framework.panels import PanelRegistry, Updates
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.widgets.html_buttons import HtmlWidget
+from rita_demo.vlm import hub_download
 
 MAX_DOWNLOADS = 2  # files for browsers that are made at a time, for all visitors
 _NO_SPINNER: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -92,12 +93,17 @@ class ModelPool:
             finally:
                 self._lock.release()
 
-        # loading continues when the visitor leaves: the thread holds the lock until it is done
+        # When the visitor leaves a download ends, and loading goes on: the thread holds the lock until it is done.
+        hub_download.STOPPED.discard(name)
         begin, worker = time.perf_counter(), threading.Thread(target=fetch, daemon=True)
         worker.start()
-        while worker.is_alive():
-            worker.join(0.3)
-            yield time.perf_counter() - begin
+        try:
+            while worker.is_alive():
+                worker.join(0.3)
+                yield time.perf_counter() - begin
+        finally:
+            if worker.is_alive():
+                hub_download.STOPPED.add(name)
         if failed:
             raise failed[0]
 

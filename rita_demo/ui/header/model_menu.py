@@ -65,17 +65,25 @@ class ModelMenu:
         context, session = self.context, self.context.sessions.get(visitor)
         if name != context.models.default.info.name and name not in BACKBONES:
             raise BackboneError("There is no such model.", "Choose one from the menu.")
+        no_stop: Updates = {self.stop_button: gr.update(visible=False)}
         # The open menu would cover the progress and an error message.
         folded = {self.accordion: gr.update(open=False)}
         yield {context.error_banner: "", context.status: notice.progress_html("Loading the model", 0.02)} | folded
         try:
             for passed in context.models.load_steps(name):
                 self._loading[visitor] = name
-                yield self._progress(name, passed)
+                if downloaded := hub_download.PROGRESS.get(name):
+                    done, total = downloaded
+                    share = done / total if total else 0.0
+                    now = f"Downloading {name}: {done / 1e6:.0f} of {total / 1e6:.0f} MB ({share:.0%})"
+                    yield {context.status: notice.progress_html(now, share), self.stop_button: gr.update(visible=True)}
+                else:
+                    now, share = f"Loading the model ({passed:.0f} s so far)", passed / EXPECTED_LOAD_SECONDS
+                    yield {context.status: notice.progress_html(now, min(0.95, share)), **no_stop}
         except Exception as error:
             used = context.engine_of(session).info.name
             stopped: Updates = {context.status: notice.done_html(str(error))} if isinstance(error, Stopped) else {}
-            yield {self.choice: gr.update(value=used), self.note: self._note(used), **self._show_stop(False), **stopped}
+            yield {self.choice: gr.update(value=used), self.note: self._note(used), **no_stop, **stopped}
             if stopped:
                 return
             raise
@@ -85,7 +93,7 @@ class ModelMenu:
         ready = notice.done_html(
             f"{info.title} is ready: press “Attack” in the Story. {graphics_card.warning(info.device)}".strip()
         )
-        yield {context.status: ready, **self._show_stop(False), **self.show_model(info)}
+        yield {context.status: ready, **no_stop, **self.show_model(info)}
 
     def stop_download(self, visitor: str) -> Updates:
         """Stop the download for this visitor, not another's."""
@@ -93,18 +101,8 @@ class ModelMenu:
         name = self._loading.get(visitor)
         if name is None:
             return {self.context.status: notice.done_html("There is no download to stop.")}
-        hub_download.stop(name)
+        hub_download.STOPPED.add(name)
         return {self.context.status: notice.progress_html("Stopping the download", 0.02)}
-
-    def _progress(self, name: str, passed: float) -> Updates:
-        """The status line while a model is downloaded or loaded, and the button that stops a download."""
-        if at := hub_download.progress_of(name):
-            return {self.context.status: notice.progress_html(at.sentence, at.share), **self._show_stop(True)}
-        now, share = f"Loading the model ({passed:.0f} s so far)", min(0.95, passed / EXPECTED_LOAD_SECONDS)
-        return {self.context.status: notice.progress_html(now, share), **self._show_stop(False)}
-
-    def _show_stop(self, visible: bool) -> Updates:
-        return {self.stop_button: gr.update(visible=visible)}
 
     @property
     def shown(self) -> list[Component]:

@@ -15,11 +15,17 @@ from rita_demo.ui.framework.notice import ErrorBanner
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.header.model_menu import ModelMenu
 from rita_demo.ui.session.store import Sessions
-from rita_demo.vlm.catalogue import BACKBONES, hub_files
+from rita_demo.vlm.catalogue import BACKBONES
+from rita_demo.vlm.hub_download import PROGRESS
 from tests.live_server import wait_until
 from tests.toy_model import ToyEngine
+from tests.ui.http_client import serve_toy_page
 from tests.vlm.hub import only_hub, random_model, shrink
+from tools.bench.http_client import HttpClient
 from tools.stand_in_hub import Faults
+
+NAME = "ViT-B-32-quickgelu:openai"
+FILE = "timm/vit_base_patch32_clip_224.openai/open_clip_model.safetensors"
 
 
 def test_the_note_below_the_menu_belongs_to_the_selected_model() -> None:
@@ -41,9 +47,7 @@ def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the real loading of a small model under a real name, from a slow stand-in of the hub."""
-    name = "ViT-B-32-quickgelu:openai"
-    content = save(random_model(shrink(monkeypatch, "ViT-B-32-quickgelu"), seed=0).state_dict())
-    repository, (file, _) = hub_files("timm/vit_base_patch32_clip_224.openai/")
+    name, content = NAME, save(random_model(shrink(monkeypatch, "ViT-B-32-quickgelu"), seed=0).state_dict())
     sessions = Sessions()
     with gr.Blocks():
         context = AppContext(
@@ -58,7 +62,7 @@ def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
         )
         menu = ModelMenu(context)
     mine, other = sessions.open(), sessions.open()
-    with only_hub(f"{repository}/{file}", content, tmp_path, monkeypatch) as hub:
+    with only_hub(FILE, content, tmp_path, monkeypatch) as hub:
         hub.faults = Faults(bytes_per_second=len(content) / 20)
         said: list[str] = []
         for updates in menu.load(mine, name):
@@ -72,10 +76,29 @@ def test_a_download_shows_megabytes_and_is_stopped_by_its_own_visitor_alone(
         assert f"The download of {name} was stopped." in said[-1]
         assert not updates[menu.stop_button]["visible"]
         assert menu.context.engine_of(sessions.get(mine)).info.name == "toy"
-        hub.faults = Faults()
         assert wait_until(lambda: not menu.context.models._lock.locked())
+        hub.faults = Faults()
         *_, last = menu.load(mine, name)
         assert "is ready" in str(last[menu.context.status])
+
+
+def test_a_download_ends_when_the_visitor_who_waits_for_it_closes_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = save(random_model(shrink(monkeypatch, "ViT-B-32-quickgelu"), seed=0).state_dict())
+    with (
+        only_hub(FILE, content, tmp_path, monkeypatch) as hub,
+        serve_toy_page(load=lambda asked: Engine(asked, "cpu")) as address,
+    ):
+        hub.faults = Faults(bytes_per_second=len(content) / 60)
+        visitor = HttpClient(address)
+        visitor.open()
+        with visitor.connected():
+            answers = visitor.stream(visitor.event("use-model", "click"), model_choice=NAME)
+            assert any("Downloading" in answer for answer in answers)
+            assert NAME in PROGRESS
+            answers.close()
+        assert wait_until(lambda: NAME not in PROGRESS, seconds=15)
 
 
 def test_every_model_names_its_licence_and_the_paper_s_tables_that_are_of_it() -> None:
