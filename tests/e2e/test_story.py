@@ -478,9 +478,14 @@ def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_sto
     expect(halt).to_be_visible()
     expect(know).to_be_disabled()
     expect(fresh.locator(".story .progress-note")).not_to_have_text("")
+    places: set[str] = set()  # of the crops, which cross while the attack is computed
+    where = "[...document.querySelectorAll('.story .crossing .dot')].map((dot) => dot.style.transform).join()"
+    assert wait_until(lambda: places.add(fresh.evaluate(where)) or len(places - {""}) > 1, 120)
+    expect(halt).to_be_visible()
     halt.click()
     expect(fresh.locator("#status")).to_contain_text(re.compile("Stopped. Nothing was lost|It was done before"))
     expect(halt).to_be_hidden()
+    expect(fresh.locator(".story .crossing")).to_have_count(0)
     expect(know).to_be_enabled()
     know.click()
     expect(fresh.locator("#status")).to_contain_text("Done in", timeout=120_000)

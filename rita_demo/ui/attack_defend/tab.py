@@ -46,7 +46,7 @@ from rita_demo.ui.session.run_request import (
 )
 from rita_demo.ui.session.session import SIDES, STORY, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
-from rita_demo.ui.story.view import build_story, loading
+from rita_demo.ui.story.view import build_story, crossing, loading
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import image_bytes
 from rita_demo.ui.widgets.html_buttons import event_data
@@ -136,7 +136,7 @@ class AttackDefendTab:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
         time_left, shown, shown_at = TimeLeft(), False, 0.0
-        choice = session.attack_defend.choice
+        choice, before = session.attack_defend.choice, session.run
         try:
             reading = self._progress("Reading the class names", 0.02, time_left, stale=True)
             yield {context.error_banner: ""} | reading
@@ -147,6 +147,8 @@ class AttackDefendTab:
                     shown, update[self.story] = True, loading(request.picture)
                 elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
                     continue
+                if at.square is not None and before is not None and session.room == STORY:
+                    update[self.story] = crossing(engine, before, request.picture, at)
                 shown_at = time.perf_counter()
                 yield update
             run = steps.value

@@ -97,6 +97,7 @@ watch("value", show);
 watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));
 watch("crops", showCrops);
 watch("checks", showChecks);
+watch("crossing", () => ((crossing = parsed("crossing")), draw()));
 watch("partial", () => (props.partial ? showPartial() : show())); // a run that failed leaves the one of before
 let width = 0; // its height follows what is drawn
 new ResizeObserver(() => {
