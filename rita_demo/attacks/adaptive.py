@@ -174,6 +174,7 @@ ATTACK = Attack(
     name="adaptive",
     title="Against the defence (adaptive)",
     short_title="adaptive",
+    menu_note="knows the defence, computes through it",
     sentence="Many steps of falling length against the defence itself on fresh crops, from several starts: the "
     "attacker knows everything but the random seed.",
     cites="Tramèr et al. 2020",

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from rita_demo.attacks import differentiated, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of, square_words
@@ -149,6 +151,13 @@ def _clip_verdict(engine: Engine, picture: Picture, class_prompts: ClassPrompts,
     verdict = engine.answers(engine.encode_views(picture, one_view), class_prompts, one_view, ("clip",))["clip"]
     assert isinstance(verdict, Verdict)  # only a user's own defence has none
     return verdict
+
+
+def second_best(engine: Engine, picture: Picture, names: Sequence[str], settings: Settings, label: int | None) -> int:
+    """The class that CLIP finds most probable on a picture after its answer and beside the true class ``label``."""
+    verdict = _clip_verdict(engine, picture, engine.encode_classes(names, settings), settings)
+    first, *rest = np.argsort(-np.asarray(verdict.probability), kind="stable").tolist()
+    return next((k for k in rest if k != label), first)
 
 
 def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFault]) -> ImageResult:

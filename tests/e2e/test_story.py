@@ -470,7 +470,7 @@ def test_a_picture_whose_list_is_refused_leaves_the_answer_of_before(fresh: Page
     wait_for_steps(fresh)
 
 
-@pytest.mark.parametrize("page", ["?sample=motorcycle&steps=2"], indirect=True)
+@pytest.mark.parametrize("page", ["?sample=motorcycle&adaptive.steps=4&adaptive.restarts=1"], indirect=True)
 def test_the_attacker_who_knows_is_asked_for_in_the_figure_with_progress_and_stop(fresh: Page) -> None:
     know, halt = fresh.locator(".story .know"), fresh.locator(".story .halt")
     expect(halt).to_be_hidden()
@@ -602,6 +602,9 @@ def test_the_lecture_is_turned_revealed_darkened_and_annotated_with_keys(page: P
         page.keyboard.press("PageDown")
     page.keyboard.press("PageUp")
     expect(count).to_have_text(f"{slides - 1} of {slides}")
+    page.reload()
+    expect(count).to_have_text(f"{slides - 1} of {slides}")
+    expect(sections).to_have_count(1)
     page.keyboard.press("b")
     expect(page.locator("body")).to_be_hidden()
     page.keyboard.press("b")

@@ -44,11 +44,11 @@ function field(box, { high, size, other }) {
   });
 
   figures.push(() => {
+    const moving = large && crossing;
+    box.classList.toggle("crossing", !!moving);
     if (!dots.length || !box.getClientRects().length) return;
     const [a, b, t] = around();
-    const moving = large && crossing;
     const kept = moving || nearest();
-    box.classList.toggle("crossing", !!moving);
     const wide = ground.clientWidth;
     const across = (value) => wide / 2 + (Math.min(Math.max(value / reach, -1), 1) * (wide - size)) / 2;
     dots.forEach((dot, n) => {

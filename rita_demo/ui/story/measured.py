@@ -29,11 +29,14 @@ ROWS = {  # title and what it is
 PARTS = dict(
     zip(
         LADDER,
-        ("CLIP, whole picture", "average of 64 crops", "+ small crops count more", "+ transport", "+ memory"),
+        ("CLIP, whole picture", "average of 64 crops", "+ small crops count more", "+ transport", "+ memory of earlier crops"),
         strict=True,
     )
 )
 SHORT = dict(zip(LADDER[1:], ("the average of crops", "weights", "transport", "memory"), strict=True))
+MEMORY = (
+    "Each class keeps the surest crops of earlier pictures; how far this picture’s crops lie from them counts a tenth as much as the sentences."
+)
 LEVEL = 0.05  # of the tests
 
 Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
@@ -80,6 +83,7 @@ def _ladder(today: Towers, earlier: Towers) -> dict[str, Any] | None:
         for title, tower in (("attacker knows RITA", STANDARD), ("same, model trained on attacks", TRAINED))
         if (found := _kept(today, earlier, tower)) and (bound := found.earlier) is not None
     ]
+    steps[-1]["about"] = MEMORY
     return {"steps": steps, "ends": ends, "n": n, "says": _ladder_says(steps)}
 
 
