@@ -31,7 +31,7 @@ built.push(() => {
     rungs(find(".ladder .parts"), ladder.steps.map((one, n) => ({ ...one, css: css[n] || "rita" })), "Right answers, one part added after the other");
     rungs(find(".ladder .ends"), ladder.ends.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "What the attacker who knows RITA leaves of it");
     find(".ladder .says").textContent = ladder.says;
-    find(".adds .memory").textContent = `Memory: ${ladder.steps.at(-1).about}`;
+    find(".adds .memory").textContent = ladder.steps.at(-1).about;
   }
   find("section.knows").hidden = !data.last;
   if (knows) rungs(find(".knows .shares"), knows.bars.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "Right answers of RITA against the attacker who knows it");

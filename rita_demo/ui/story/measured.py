@@ -29,13 +29,20 @@ ROWS = {  # title and what it is
 PARTS = dict(
     zip(
         LADDER,
-        ("CLIP, whole picture", "average of 64 crops", "+ small crops count more", "+ transport", "+ memory of earlier crops"),
+        (
+            "CLIP, whole picture",
+            "average of 64 crops",
+            "+ small crops count more",
+            "+ transport",
+            "+ memory of earlier crops",
+        ),
         strict=True,
     )
 )
 SHORT = dict(zip(LADDER[1:], ("the average of crops", "weights", "transport", "memory"), strict=True))
 MEMORY = (
-    "Each class keeps the surest crops of earlier pictures; how far this picture’s crops lie from them counts a tenth as much as the sentences."
+    "A memory keeps, for each class, the surest crops of earlier pictures; how far this picture’s crops lie from them counts a tenth "
+    "as much as the sentences."
 )
 LEVEL = 0.05  # of the tests
 

@@ -79,7 +79,11 @@ def test_the_form_is_built_as_the_stored_example_needs_it_so_that_opening_the_pa
     assert form.fields["attack"].value == run.settings.attack
     assert not form.fields["own_names"].visible
     listed = [name for _, name in form.fields["target"].choices]
-    assert listed == [NOT_GIVEN, SECOND_BEST, *(n for n in run.class_prompts.names if n != run.class_prompts.names[run.label])]
+    assert listed == [
+        NOT_GIVEN,
+        SECOND_BEST,
+        *(n for n in run.class_prompts.names if n != run.class_prompts.names[run.label]),
+    ]
 
 
 def test_the_strength_rests_beside_every_attack_that_it_does_not_limit() -> None:
