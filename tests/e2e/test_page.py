@@ -42,7 +42,7 @@ def test_the_page_opens_with_a_worked_example_whose_figures_can_be_saved(story: 
     unfold(story, "The attack and all answers")
     rows = story.locator("#verdicts tbody tr")
     expect(rows).to_have_count(3)
-    assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "Ensemble", "RITA"]
+    assert [r.split()[0] for r in rows.all_inner_texts()] == ["CLIP", "average", "RITA"]
     expect(story.locator("#threat")).to_contain_text("no pixel value moves by more than")
     unfold(story, "How sure is each crop?")
     for figure in ("steps", "in-entropies", "in-costs", "in-plan"):

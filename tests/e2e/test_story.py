@@ -146,7 +146,7 @@ def test_the_first_screen_says_what_the_run_says(story: Page) -> None:
     expect(threat).to_contain_text("the attacker knows CLIP, not the crops. n = 1.")
     assert list(answers) == ["clip", "ensemble", "rita"]
     open_lab(story, "Inside")
-    for method, title in (("clip", "CLIP"), ("ensemble", "Ensemble"), ("rita", "RITA")):
+    for method, title in (("clip", "CLIP"), ("ensemble", "average"), ("rita", "RITA")):
         attacked = story.locator("#inside-strip tr", has_text=title).first.locator("td b").inner_text()
         assert answers[method].removesuffix(" ✗") == attacked
         assert answers[method].endswith("✗") == (attacked != "motorbike")

@@ -111,9 +111,9 @@ class Form:
 
     def _build_methods(self) -> None:
         always = default_methods()
-        *first, last = (DEFENCES[name].title for name in always)
+        *first, last = map(wording.title_of, always)
         with build_fold("Methods to compare", elem_id="fold-methods"):
-            choices = [(m.title, m.name) for m in DEFENCES.values() if m.name not in always]
+            choices = [(wording.title_of(name), name) for name in DEFENCES if name not in always]
             label = f"Besides {', '.join(first)} and {last}"
             info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
             self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")

@@ -9,6 +9,7 @@ from typing import Any
 
 from rita_demo import analysis
 from rita_demo.analysis import CorrectCount
+from rita_demo.attacks import ATTACKS
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import MeasuredCell
@@ -248,5 +249,5 @@ def _detector() -> str:
     one = found[0]
     return (
         f"An attack also shows: it moves the whole picture away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % "
-        f"of {one.attacked} attacked pictures, with {100 * one.false_alarms / one.clean:.2g} % false alarms; an attacker who knows this was not tried."
+        f"of {one.attacked} pictures attacked with {ATTACKS[one.attack].column_title}, with {100 * one.false_alarms / one.clean:.2g} % false alarms; an attacker who knows this was not tried."
     )
