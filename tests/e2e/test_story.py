@@ -333,7 +333,7 @@ def test_the_plan_opens_where_the_rules_differ_and_follows_mouse_tap_and_keys(pa
 
 
 def test_the_ladder_has_a_line_for_every_part_with_n_and_its_test(story: Page) -> None:
-    expect(story.locator(".story .ladder .lead")).to_contain_text("Right answers of 200 test pictures")
+    expect(story.locator(".story .ladder .lead")).to_contain_text("right answers on 200 test pictures")
     said = story.locator(".story .ladder .parts .said").all_inner_texts()
     assert len(said) == 5
     for one in said[1:]:

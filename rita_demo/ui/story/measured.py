@@ -248,6 +248,7 @@ def _detector() -> str:
         return ""
     one = found[0]
     return (
-        f"An attack also shows: it moves the whole picture away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % "
-        f"of {one.attacked} pictures attacked with {ATTACKS[one.attack].column_title}, with {100 * one.false_alarms / one.clean:.2g} % false alarms; an attacker who knows this was not tried."
+        f"An attack also shows: the whole picture moves away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % of "
+        f"{one.attacked} ({ATTACKS[one.attack].column_title}, standard model; {100 * one.false_alarms / one.clean:.2g} % false alarms); an attacker who "
+        f"knows this was not tried."
     )
