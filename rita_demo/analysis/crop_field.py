@@ -81,8 +81,14 @@ def _at_step(run: Run, step: int, side: ImageResult, pair: list[int]) -> CropFie
 def margins(run: Run, side: ImageResult, pair: Sequence[int]) -> Array:
     """(N,) by how much each view, as the model sees it, fits the first class of ``pair`` better than the second: the
     difference of its mean cosines with the weighted prompts, in [-2, 2]."""
+    return between(run, side.encoded_views.features, pair)[0]
+
+
+def between(run: Run, features: Array, pair: Sequence[int]) -> tuple[Array, Array]:
+    """:func:`margins` (N,) of view features (N, D), and each view's class by its mean cosines (N,)."""
     prompts = run.class_prompts
-    return _difference(side.encoded_views.features, prompts.features, prompts.weight, pair)
+    cosines = np.asarray(features) @ np.einsum("kmd,km->kd", prompts.features, prompts.weight).T
+    return cosines[:, pair[0]] - cosines[:, pair[1]], cosines.argmax(1)
 
 
 def _difference(views: Array, text: Array, weight: Array, pair: Sequence[int]) -> Array:

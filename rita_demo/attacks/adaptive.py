@@ -101,7 +101,8 @@ class _Attacker:
             margin, slope = self.measure(seen, RESTART * number + step, wanted)
             margins.append(margin)
             answers.append(gradient_loop.answers_of(self.logits, seen))
-            yield number * steps + step, restarts * steps, float(margin[0])
+            square = frames[-1][0].permute(1, 2, 0).cpu().numpy()
+            yield number * steps + step, restarts * steps, float(margin[0]), square
         batch = gradient_loop.as_batch(frames, margins, answers, self.leave, gradient)
         return _Finished(batch, *self.judge(frames[-1].float() / 255))
 
@@ -173,6 +174,7 @@ ATTACK = Attack(
     name="adaptive",
     title="Against the defence (adaptive)",
     short_title="adaptive",
+    menu_note="knows the defence, computes through it",
     sentence="Many steps of falling length against the defence itself on fresh crops, from several starts: the "
     "attacker knows everything but the random seed.",
     cites="Tramèr et al. 2020",

@@ -104,6 +104,7 @@ ATTACK = Attack(
     name="autoattack",
     title="Four attacks in turn (AutoAttack)",
     short_title="AutoAttack",
+    menu_note="gradients and queries until CLIP falls",
     sentence="Three attacks that use the gradient and one that only queries the model, one after the other until "
     "one fools CLIP; nothing to tune. It may take minutes.",
     cites="Croce and Hein 2020",

@@ -52,8 +52,8 @@ class WithSettings:
 class Attack(WithSettings):
     """An attack: what a person reads about it, and what runs.
 
-    Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title), ``menu_note`` (stands behind the
-    title in a menu) and ``sentence`` (what it does). ``cites`` and ``url``: its source. ``victim``: the model that is attacked, "" for none. ``knows``,
+    Texts: ``title``, ``short_title`` (heading of a narrow column; default: the title), ``menu_note`` (what it does in six
+    words, behind the title in a menu) and ``sentence`` (what it does). ``cites`` and ``url``: its source. ``victim``: the model that is attacked, "" for none. ``knows``,
     ``does_not_know``: the attacker's knowledge. ``caveat``: what a reader of its numbers must know.
 
     Components of the gradient loop (array shapes in :mod:`rita_demo.attacks.loop.components`):
@@ -133,7 +133,7 @@ class Attack(WithSettings):
     @property
     def menu_title(self) -> str:
         """What a menu offers."""
-        return f"{self.title} ({self.menu_note})" if self.menu_note else self.title
+        return f"{self.title}: {self.menu_note}" if self.menu_note else self.title
 
     @property
     def setting_names(self) -> tuple[str, ...]:

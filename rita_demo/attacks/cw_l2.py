@@ -63,6 +63,7 @@ ATTACK = Attack(
     name="cw_l2",
     title="Smallest change (CW L2)",
     short_title="CW L2",
+    menu_note="the least change that fools CLIP",
     sentence="Searches for the smallest change that fools CLIP. It has no limit on strength and does not try to "
     "be more wrong than that.",
     cites="Carlini and Wagner 2017",

@@ -6,6 +6,7 @@ ATTACK = Attack(
     name="cw_linf",
     title="Many steps on the margin (CW L∞)",
     short_title="CW L∞",
+    menu_note="lifts the best wrong answer",
     sentence="The same small steps, but they raise the margin of the best wrong class over the right one "
     "instead of the error.",
     cites="Carlini and Wagner 2017",

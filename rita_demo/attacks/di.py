@@ -43,6 +43,7 @@ ATTACK = Attack(
     name="di",
     title="Many steps, made to carry over (DI)",
     short_title="DI",
+    menu_note="survives shrinking and shifting the picture",
     sentence="Small steps on pictures that are randomly shrunk and padded, so that the change does "
     "not depend on the exact size and place.",
     cites="Xie et al. 2019",

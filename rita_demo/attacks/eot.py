@@ -6,6 +6,7 @@ ATTACK = Attack(
     name="eot",
     title="Through random crops (EOT)",
     short_title="EOT",
+    menu_note="fools CLIP on random crops, too",
     sentence="Many small steps against CLIP's mean answer on fresh random crops: the change must survive "
     "the cropping of the defence.",
     cites="Athalye et al. 2018",

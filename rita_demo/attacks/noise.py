@@ -6,6 +6,7 @@ ATTACK = Attack(
     name="noise",
     title="Random noise",
     short_title="noise",
+    menu_note="every pixel jumps at random",
     sentence="Every pixel value moves up or down at random, by the full strength.",
     victim="",
     knows=("the strength",),

@@ -51,6 +51,7 @@ def _area_sentence(settings: Settings) -> tuple[str, ...]:
 ATTACK = Attack(
     name="patch",
     title="A patch",
+    menu_note="a small square takes any pixels",
     sentence="A small square of the picture gets any pixels at all, chosen in many steps; the rest stays as it was.",
     cites="Brown et al. 2017",
     url="https://arxiv.org/abs/1712.09665",

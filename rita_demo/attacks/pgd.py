@@ -6,6 +6,7 @@ ATTACK = Attack(
     name="pgd",
     title="Many steps (PGD)",
     short_title="PGD",
+    menu_note="many small pushes along the gradient",
     sentence=f"Many small steps from a random start, each in the direction that {RAISES_ERROR}, "
     "always within the allowed strength.",
     cites="Madry et al. 2018",

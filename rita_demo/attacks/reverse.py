@@ -14,6 +14,7 @@ ATTACK = Attack(
     name="reverse",
     title="Make CLIP surer (reverse)",
     short_title="reverse",
+    menu_note="pushes towards the right answer",
     sentence="Small steps that make CLIP surer of the right class. A defence that moves its features away from "
     "the whole picture then moves away from the right class.",
     knows=(*KNOWS_MODEL, "that a defence may step back from the whole picture"),

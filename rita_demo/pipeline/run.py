@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from rita_demo.attacks import differentiated, get_attack
 from rita_demo.attacks.adaptive import attacked_defence
 from rita_demo.data.pictures import picture_of, square_words
@@ -17,6 +19,7 @@ from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES, attacker_sent
 from rita_demo.engine.protocol import Engine
 from rita_demo.process.generators import Steps, run_to_end
 from rita_demo.records import (
+    Array,
     AttackTrace,
     CacheState,
     ClassPrompts,
@@ -43,6 +46,7 @@ class RunProgress:
     class_prompts: ClassPrompts | None = None
     clean: Verdict | None = None  # CLIP's on the clean picture
     attack: AttackTrace | None = None
+    square: Array | None = None  # (H, W, 3) uint8 after the attack's step, where the attack shows it
 
 
 def run_picture_steps(
@@ -149,6 +153,13 @@ def _clip_verdict(engine: Engine, picture: Picture, class_prompts: ClassPrompts,
     return verdict
 
 
+def second_best(engine: Engine, picture: Picture, names: Sequence[str], settings: Settings, label: int | None) -> int:
+    """The class that CLIP finds most probable on a picture after its answer and beside the true class ``label``."""
+    verdict = _clip_verdict(engine, picture, engine.encode_classes(names, settings), settings)
+    first, *rest = np.argsort(-np.asarray(verdict.probability), kind="stable").tolist()
+    return next((k for k in rest if k != label), first)
+
+
 def with_answers(result: ImageResult, answers: Mapping[str, Verdict | DefenceFault]) -> ImageResult:
     """The result with these answers instead of its own, in the order of ``DEFENCES``."""
     ordered = {name: answers[name] for name in DEFENCES if name in answers}
@@ -204,10 +215,11 @@ def attack_picture_steps(
     steps = Steps(engine.attack_steps(clean.picture, class_prompts, settings, label, target, cache))
     victim = DEFENCES[attacked_defence(settings)].title if differentiated(settings) == "defence" else "CLIP"
     attack = get_attack(settings.attack)
-    for done, total, *loss in steps:
-        reached = f", loss {loss[0]:.2f} {attack.loss_unit}" if loss else ""
+    for done, total, *more in steps:
+        reached = f", loss {more[0]:.2f} {attack.loss_unit}" if more else ""
         sentence = f"Attacking {victim}: {attack.progress.format(done, total)}{reached}"
-        yield RunProgress(sentence, 0.3 + 0.5 * done / max(total, 1), class_prompts, clean.verdicts["clip"])
+        fraction, square = 0.3 + 0.5 * done / max(total, 1), more[1] if len(more) > 1 else None
+        yield RunProgress(sentence, fraction, class_prompts, clean.verdicts["clip"], square=square)
     return steps.value
 
 

@@ -9,11 +9,17 @@ document.addEventListener("pointerdown", ({ target }) => {
   if (isMenu(target) && target === document.activeElement && target.ariaExpanded === "false") target.dispatchEvent(new FocusEvent("focus"));
 });
 
-// A list opens at the chosen option.
+// A list opens at the chosen option, and beside its field: Gradio lays it over the field's lower half.
 new MutationObserver((changes) => {
   for (const node of changes.flatMap((change) => [...change.addedNodes])) {
     const list = node.nodeType === Node.ELEMENT_NODE && node.querySelector("[role=listbox]");
-    const chosen = list && list.querySelector("[aria-selected=true]");
+    if (!list) continue;
+    const pane = list.closest(".options");
+    const [block, field] = [".block", ".wrap"].map((query) => pane.closest(query).getBoundingClientRect());
+    const { top, bottom } = pane.style;
+    const hidden = top ? field.bottom - parseFloat(top) : innerHeight - parseFloat(bottom) - block.top;
+    Object.assign(pane.style, { marginBlock: `${hidden + 4}px`, maxHeight: `calc(100vh - ${hidden + 20}px - ${top || bottom})` });
+    const chosen = list.querySelector("[aria-selected=true]");
     if (chosen) list.scrollTop += chosen.getBoundingClientRect().top - list.getBoundingClientRect().top;
   }
 }).observe(document, { childList: true, subtree: true });

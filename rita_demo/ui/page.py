@@ -34,7 +34,7 @@ from rita_demo.ui.session import share_link
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.store import Sessions
 from rita_demo.ui.story.view import loading
-from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TABLES, TOUCH, font_face, theme
+from rita_demo.ui.theme import DROP, MENUS, OPENING, ORDER, PAGE_SCRIPT, STYLE, TOUCH, font_face, theme
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD
 
 TITLE = """<h1>RITA</h1><nav aria-label="Levels"><button type="button" data-level="story" aria-current="page">Story</button>
@@ -220,7 +220,7 @@ def launch_options() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": font_face() + css_variables() + STYLE.read_text(encoding="utf-8"),
-        "head": FIGURE_HEAD + "".join(map(_script, (PAGE_SCRIPT, MENUS, TOUCH, TABLES))),
+        "head": FIGURE_HEAD + "".join(map(_script, (PAGE_SCRIPT, MENUS, TOUCH))),
         "run_history": False,
         "footer_links": [],
         "max_file_size": MAX_UPLOAD_SIZE,

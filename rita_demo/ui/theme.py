@@ -10,9 +10,9 @@ from rita_demo.process.assets import ASSETS
 
 STYLE, FACE = ASSETS / "style.css", ASSETS / "fonts" / "inter.woff2"
 gr.set_static_paths([FACE])
-OPENING, DROP, ORDER, PAGE_SCRIPT, MENUS, TOUCH, TABLES = (
+OPENING, DROP, ORDER, PAGE_SCRIPT, MENUS, TOUCH = (
     Path(__file__).with_name(name)
-    for name in ("opening.html", "drop.js", "order.js", "page.js", "menus.js", "touch.js", "tables.js")
+    for name in ("opening.html", "drop.js", "order.js", "page.js", "menus.js", "touch.js")
 )
 
 #: Role in the palette -> Gradio's variables; each is set for light and for dark.

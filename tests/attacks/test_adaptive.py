@@ -99,6 +99,11 @@ def test_the_second_restart_is_aimed_at_the_runner_up_of_the_first(monkeypatch: 
     assert [aim.tolist() for aim in aims[1:] if aim is not None] == [[runner_up]] * 2
 
 
+def test_every_step_shows_its_square() -> None:
+    progress, trace = attacked(Recorder(0.0), None, **{"adaptive.restarts": 1})
+    assert [one[3].tolist() for one in progress] == trace.frames[1:].tolist()
+
+
 def _judge_seeds() -> list[int]:
     judge = Recorder(0.0)
     attacked(Recorder(0.0), judge, **{"adaptive.restarts": 1})

@@ -20,7 +20,7 @@ from rita_demo.defences.registry import DEFAULT_METHODS, DEFENCES
 from rita_demo.engine.engine import Engine
 from rita_demo.pipeline.export import arrays_file, to_arrays, to_json, used_settings
 from rita_demo.pipeline.rerun import rescore
-from rita_demo.pipeline.run import defend, run_picture, run_picture_steps
+from rita_demo.pipeline.run import defend, run_picture, run_picture_steps, second_best
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run, SamePrompt
 from rita_demo.records.errors import SettingError
@@ -164,6 +164,15 @@ def test_a_class_outside_the_vocabulary_is_an_error(
 ) -> None:
     with pytest.raises(SettingError):
         run_picture(engine, coffee, NAMES, QUICK, label=label, target=target)
+
+
+def test_the_second_best_class_is_the_next_that_clip_finds_beside_the_true_one(engine: Engine, coffee: Picture) -> None:
+    names = ("cup", "crab", "chair")
+    prompts = engine.encode_classes(names, RECOMMENDED)
+    found = engine.answers(engine.encode_views(coffee, RECOMMENDED), prompts, RECOMMENDED, ("clip",))["clip"]
+    first, second, third = np.argsort(-found.probability)
+    for label, wanted in ((None, second), (first, second), (second, third), (third, second)):
+        assert second_best(engine, coffee, names, RECOMMENDED, label) == wanted
 
 
 def test_a_targeted_attack_lowers_its_own_loss(engine: Engine, coffee: Picture) -> None:

@@ -188,7 +188,7 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
     assert "axis from 65 %" in axis.title.text
 
 
-def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
+def test_theorem_bounds_are_a_line_with_the_exact_cost_on_it() -> None:
     lower = np.random.default_rng(5).random(4)
     b = TheoremBounds(lower, lower + 1, lower / 2, lower / 2, lower + 0.4, lower + 0.9)
     figure = plots.theorem_bounds({"clean": b, "attacked": b}, NAMES, [2, 0, 1], selected=0, label=1)
@@ -197,6 +197,7 @@ def test_theorem_bounds_are_a_line_with_both_costs_on_it() -> None:
     (exact,) = [t for t in figure.data if t.name == "clean exact"]
     assert list(exact.x) == [lower[k] + 0.4 for k in (2, 0, 1)]
     assert [k for k, _ in exact.customdata] == [2, 0, 1]
+    assert f"as decided {lower[2] + 0.9:.4f}" in exact.customdata[0][1]
     assert list(exact.y) == sorted(exact.y, reverse=True)
     assert figure.layout.yaxis.ticktext[0].endswith("✓")
     assert "&lt;b&gt;" in figure.layout.yaxis.ticktext[0]

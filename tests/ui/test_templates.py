@@ -125,7 +125,7 @@ def evil_session(example_run: Run, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     used, get_template = set(), TEMPLATES.get_template
-    monkeypatch.setattr(TEMPLATES, "get_template", lambda name: used.add(name) or get_template(name))
+    monkeypatch.setattr(TEMPLATES, "get_template", lambda name, *parent: used.add(name) or get_template(name, *parent))
     run, drawn = evil_session.run, []
     assert run is not None
     for given in (True, False):

@@ -21,9 +21,8 @@ def theorem_bounds(
     selected: int | None = None,
     label: int | None = None,
 ) -> Figure:
-    """A line from the lower to the upper bound per class and side.
-
-    The filled mark is twice the exact transport cost (lambda -> 0), the open one twice the cost of RITA's decision.
+    """A line with an end at the lower and the upper bound per class and side, and a mark at twice the exact transport cost
+    (lambda -> 0). The cost of RITA's decision, which moves a part of the mass and may lie outside, is said in the hover text.
     Marks carry ``customdata = (class, hover text)``. ``sides``: "clean" and "attacked" (or one of them) -> its bounds;
     ``shown``: the classes to draw, cheapest first; ``selected``: a class to mark with a band; ``label``: the reference.
     """
@@ -35,7 +34,8 @@ def theorem_bounds(
         data = []
         for k in shown:
             x, y = [float(bounds.lower[k]), float(bounds.upper[k])], [place[k] + offset] * 2
-            figure.add_line(colour, 3, dash, x=x, y=y, name=f"{side} bracket")
+            ends = {"symbol": "line-ns-open", "size": 14, "color": colour, "line": {"width": 3}}
+            figure.add_line(colour, 3, dash, mode="lines+markers", marker=ends, x=x, y=y, name=f"{side} bracket")
             exact = f"{bounds.exact[k]:.4f}" if np.isfinite(bounds.exact[k]) else "not computed"
             used = f"{bounds.used[k]:.4f}" if np.isfinite(bounds.used[k]) else "by another cost"
             text = (
@@ -45,15 +45,14 @@ def theorem_bounds(
             )
             data.append([int(k), text])
             parts[k, side] = f"{names[k]}, {side}: {x[0]:.4f} to {x[1]:.4f}, transport {exact}"
-        for field, symbol in (("exact", "diamond"), ("used", "circle-open")):
-            figure.add_marks(
-                x=[float(getattr(bounds, field)[k]) for k in shown],
-                y=[place[k] + offset for k in shown],
-                name=f"{side} {field}",
-                customdata=data,
-                marker=outlined(symbol, colour, 10),
-            )
-    legend.append("line: Theorem 1’s bounds   ◆ twice the exact cost   ○ twice the cost as decided")
+        figure.add_marks(
+            x=[float(bounds.exact[k]) for k in shown],
+            y=[place[k] + offset for k in shown],
+            name=f"{side} exact",
+            customdata=data,
+            marker=outlined("diamond", colour, 5),
+        )
+    legend.append("line: Theorem 1’s bounds   ◆ twice the exact cost")
     titles = [escaped(names[k], 15) + (" ✓" if k == label else "") for k in reversed(shown)]
     return finalise(
         figure,

@@ -9,19 +9,10 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import TRANSFER, columns, due_jobs, expected_seconds, standing
 from rita_demo.process.templates import html
 from rita_demo.records import MeasuredCell, Verdict
-from rita_demo.ui.arena.table import (
-    MANY,
-    Shares,
-    mark_of,
-    model_of,
-    shown_columns,
-    shown_rows,
-    table_of,
-    title_of,
-    tower_of,
-)
+from rita_demo.ui.arena.table import MANY, Shares, mark_of, model_of, shown_columns, shown_rows, table_of, tower_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri
+from rita_demo.ui.widgets.wording import title_of
 
 #: Column -> what its attacker knows; of others the attack says it.
 KNOWS = {

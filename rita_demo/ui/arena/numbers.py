@@ -50,7 +50,7 @@ def _table(title: str, table: Table) -> str:
     columns = sorted({column for row in table.values() for column in row}, key=place)
     names = [name for name in dict.fromkeys([*DEFENCES, *table]) if name in table]
     own = {name: next(iter(table[name].values())).title for name in names if name not in DEFENCES}
-    titles = [own.get(name) or wording.term_html(DEFENCES[name].title) for name in names]
+    titles = [own.get(name) or wording.term_html(DEFENCES[name].title, wording.title_of(name)) for name in names]
     rows = [(title, *(_cell(table[name].get(column)) for column in columns)) for name, title in zip(names, titles)]
     return f"<section><h3>{escape(title)}</h3>{blocks.table(['defence', *map(_heading, columns)], rows, scrolls=title)}</section>"
 

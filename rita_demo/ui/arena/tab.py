@@ -21,16 +21,7 @@ from rita_demo.records import BackboneInfo, Verdict
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.ui.arena import details
 from rita_demo.ui.arena.numbers import numbers_html
-from rita_demo.ui.arena.table import (
-    headline,
-    model_of,
-    shown_columns,
-    shown_rows,
-    table_html,
-    table_of,
-    title_of,
-    tower_of,
-)
+from rita_demo.ui.arena.table import headline, model_of, shown_columns, shown_rows, table_html, table_of, tower_of
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT, AppContext, RunShown, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
@@ -42,6 +33,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
 from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, clicked_format, download_value, event_data
+from rita_demo.ui.widgets.wording import title_of
 
 SHIPPED_RUN = ("measured for this copy: Caltech101 and DTD, test", SHIPPED)
 STRENGTH = 4  # in 1/255, of the measurements in the table

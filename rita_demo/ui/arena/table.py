@@ -4,23 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from rita_demo.analysis.pooled_shares import PooledShare
-from rita_demo.defences.registry import DEFENCES, compared
+from rita_demo.defences.registry import compared
 from rita_demo.pipeline.arena import TOWERS, ArenaTable, TowerTable, columns, masked, wrong_before
 from rita_demo.process.templates import html
 from rita_demo.records import Verdict
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.widgets.wording import EARLIER_MARK, EARLIER_NOTE
+from rita_demo.ui.widgets.wording import EARLIER_MARK, EARLIER_NOTE, title_of
 from rita_demo.vlm.catalogue import EMBEDDED, EMBEDDED_ROBUST
 
 #: (model, defence, attack) -> its share of many pictures.
 Shares = dict[tuple[str, str, str], PooledShare]
-TITLES = {"ensemble": "average of crops", "ensemble_area": "average, weighted", "clipure": "CLIPure"}
 MANY = ("pgd", "adaptive")  # the attacks that the two columns of many pictures are of
-
-
-def title_of(name: str) -> str:
-    """A defence's name in the table."""
-    return TITLES.get(name) or DEFENCES[name].title
 
 
 def model_of(session: Session) -> str:

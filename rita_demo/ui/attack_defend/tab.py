@@ -15,6 +15,7 @@ from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data import samples
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import default_methods, validated
+from rita_demo.pipeline.run import second_best
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
@@ -32,13 +33,15 @@ from rita_demo.ui.framework.context import (
     immediate_event,
     queued_event,
 )
-from rita_demo.ui.framework.form import Form, lists_for, names_note, started_list, uploaded_note
+from rita_demo.ui.framework.form import SIZE_NOTES, Form, lists_for, names_note, started_list, uploaded_note
 from rita_demo.ui.framework.panels import FormValues, PanelValue, Parts, Updates
 from rita_demo.ui.framework.selection import bind_selection
 from rita_demo.ui.framework.stoppable import Finished, StoppableJob
 from rita_demo.ui.session import share_link
 from rita_demo.ui.session.run_request import (
+    NOT_GIVEN,
     OWN_CLASSES,
+    SECOND_BEST,
     asks_for_another_run,
     form_values,
     parse_request,
@@ -46,7 +49,7 @@ from rita_demo.ui.session.run_request import (
 )
 from rita_demo.ui.session.session import SIDES, STORY, AttackDefendState, Session
 from rita_demo.ui.session.share_link import ShareLink, valid_selection
-from rita_demo.ui.story.view import build_story, loading
+from rita_demo.ui.story.view import build_story, crossing, loading
 from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import image_bytes
 from rita_demo.ui.widgets.html_buttons import event_data
@@ -105,7 +108,7 @@ class AttackDefendTab:
             safe(self.choose_sample), {visitor, fields["attack"]}, noted, **immediate_event(self.choose_sample)
         )
         inputs = {visitor, form.choice, *fields.values()}
-        changed = (fields[name] for name in ("attack", AGAINST, "methods"))
+        changed = (fields[name] for name in ("attack", AGAINST, "methods", "target"))
         outputs = context.outputs(context.run_shown, form.stop_button, self.story, *changed)
         job = StoppableJob(context, form.stop_button, self.on_stopped, context.activity.track_job).bind_event
         compare, compared = safe(self.compare_form), [context.error_banner, form.changed, form.differences]
@@ -136,7 +139,7 @@ class AttackDefendTab:
         """Attack and defend: pictures first, then verdicts, then figures."""
         context, engine = self.context, self.context.engine_of(session)
         time_left, shown, shown_at = TimeLeft(), False, 0.0
-        choice = session.attack_defend.choice
+        choice, before = session.attack_defend.choice, session.run
         try:
             reading = self._progress("Reading the class names", 0.02, time_left, stale=True)
             yield {context.error_banner: ""} | reading
@@ -147,6 +150,8 @@ class AttackDefendTab:
                     shown, update[self.story] = True, loading(request.picture)
                 elif time.perf_counter() < shown_at + PROGRESS_SECONDS:
                     continue
+                if at.square is not None and before is not None and session.room == STORY:
+                    update[self.story] = crossing(engine, before, request.picture, at)
                 shown_at = time.perf_counter()
                 yield update
             run = steps.value
@@ -198,9 +203,15 @@ class AttackDefendTab:
     ) -> Iterator[Updates]:
         """Run what a form asks for, less its classes of the ``old`` names. Where that is no run, the Story shows the
         result of before again."""
-        side = self.context.chosen_engine(session).info.side
+        engine, target = self.context.chosen_engine(session), form.get("target")
+        second = attack and target == SECOND_BEST
         try:
-            request = parse_request(without_old_classes(form, old), chosen, side, attack=attack)
+            form = without_old_classes({**form, "target": NOT_GIVEN if second else target}, old)
+            request = parse_request(form, chosen, engine.info.side, attack=attack)
+            if second:
+                of_picture = request.picture, request.names, request.settings, request.label
+                request = replace(request, target=(aim := second_best(engine, *of_picture)))
+                yield {self.form.fields["target"]: request.names[aim]}
         except DemoError:
             yield self.context.changed(session, "story")
             raise
@@ -273,7 +284,7 @@ class AttackDefendTab:
             picture, noted = samples.SAMPLES[link.sample].load(), Updates()
         else:
             picture = open_picture(source, side=self.context.engine_of(session).info.side)
-            noted = {self.form.upload_note: uploaded_note(picture)}
+            noted = {self.form.upload_note: uploaded_note(picture, set(SIZE_NOTES))}  # it is the square already
         chosen = self._choose(visitor, link.sample or None, source) | noted
         self.form.fill(session, link.form, chosen)
         again = {"again": str(session.attack_defend.choice)}  # a link of before is another job, too
@@ -348,7 +359,7 @@ class AttackDefendTab:
     def fill_form(self, session: Session, run: Run, sample: str | None) -> None:
         """The form that gives this run, of a sample or of an upload."""
         more: Updates = {self.form.gallery: gallery_html(sample)}
-        more |= {} if sample else {self.form.upload_note: uploaded_note(run.clean.picture)}
+        more |= {} if sample else {self.form.upload_note: uploaded_note(run.clean.picture, session.attack_defend.told)}
         self.form.fill(session, form_values(run), more)
 
     def take_upload(self, visitor: str, path: JsonValue, attack: JsonValue, *listed: str) -> Updates:
@@ -358,7 +369,9 @@ class AttackDefendTab:
         session = self.context.sessions.get(visitor)
         source, before = Path(path).read_bytes(), samples.SAMPLES.get(session.attack_defend.sample or "")
         picture = open_picture(source, side=self.context.engine_of(session).info.side)
-        updates = self._choose(visitor, None, source, attack) | self.form.show_upload(picture, before, listed)
+        updates = self._choose(visitor, None, source, attack) | self.form.show_upload(
+            picture, before, listed, session.attack_defend.told
+        )
         self.context.sessions.evict()
         return updates | {self.story: loading(picture), self.starts: time.monotonic_ns()}
 

@@ -18,7 +18,7 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.framework.panels import FormValues, PanelValue, Updates
-from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, names_of
+from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, SECOND_BEST, names_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import setting_controls, wording
 from rita_demo.ui.widgets.blocks import build_fold, build_menu, place_link
@@ -28,6 +28,9 @@ from rita_demo.ui.widgets.sample_gallery import gallery_html
 COMMAS = 'Separated by commas; "fox, red" in quotes is one name.'
 MISSING = "“{}” is not in the list. Choose “My own list” under Class names, and add it."
 GENERAL = "caltech101"  # the vocabulary of a picture that nothing is known of
+UNCHANGED = "Used as it is, pixel for pixel."
+#: How the sentences begin that say what became of the size.
+SIZE_NOTES = ("Used as it is", "Of ", "The square was ")
 #: A page without a run in its address and in its place of the history; Back goes to the run before.
 RESET = "() => { history.pushState(null, '', location.pathname); location.reload(); }"
 
@@ -108,9 +111,9 @@ class Form:
 
     def _build_methods(self) -> None:
         always = default_methods()
-        *first, last = (DEFENCES[name].title for name in always)
+        *first, last = map(wording.title_of, always)
         with build_fold("Methods to compare", elem_id="fold-methods"):
-            choices = [(m.title, m.name) for m in DEFENCES.values() if m.name not in always]
+            choices = [(wording.title_of(name), name) for name in DEFENCES if name not in always]
             label = f"Besides {', '.join(first)} and {last}"
             info = "They see the same crops. TPT, C-TPT, R-TPT and RITA with another prompt update or memory take about as long as RITA."
             self.fields["methods"] = gr.CheckboxGroup(choices, value=[], label=label, info=info, elem_id="methods")
@@ -161,12 +164,14 @@ class Form:
         own = {} if one.vocabulary else {"value": vocabularies.format_names(one.names)}
         return self._class_updates(one.vocabulary or OWN_CLASSES, own, one.names, one.label, NOT_GIVEN)
 
-    def show_upload(self, picture: Picture, before: samples.Sample | None, listed: Sequence[str]) -> Updates:
+    def show_upload(
+        self, picture: Picture, before: samples.Sample | None, listed: Sequence[str], told: set[str]
+    ) -> Updates:
         """Updates for an upload: no true class, and other class names than a sample's own. ``listed``: the form's
-        vocabulary and typed list."""
+        vocabulary and typed list; ``told``: as in :func:`uploaded_note`."""
         vocabulary, names = lists_for_upload(before, *listed)
         return self._class_updates(vocabulary, {}, names, NOT_GIVEN, NOT_GIVEN) | {
-            self.upload_note: uploaded_note(picture)
+            self.upload_note: uploaded_note(picture, told)
         }
 
     def show(self, values: Mapping[str, Any]) -> Updates:
@@ -217,7 +222,7 @@ def lists_for_upload(
 def target_choices(names: tuple[str, ...], truth: JsonValue) -> list[tuple[str, str]]:
     """(text, class name) of the menu "Make CLIP say", without the true class: without a target any other answer will
     do."""
-    return [("anything else", NOT_GIVEN), *((name, name) for name in names if name != truth)]
+    return [("anything else", NOT_GIVEN), *((name, name) for name in (SECOND_BEST, *names) if name != truth)]
 
 
 def started_list(own_names: JsonValue, answer: str) -> str:
@@ -233,7 +238,7 @@ def lists_for(vocabulary: JsonValue, own_names: JsonValue, truth: JsonValue, tar
     names = _listed(vocabulary, own_names)
     begun = not names and str(own_names or "").startswith(f"{truth}, ")
     truth = truth if truth in names or begun else NOT_GIVEN
-    target = target if target in names and target != truth else NOT_GIVEN
+    target = target if target in (SECOND_BEST, *names) and target != truth else NOT_GIVEN
     return [
         gr.update(visible=vocabulary == OWN_CLASSES),
         gr.update(choices=[NOT_GIVEN, *names], value=truth),
@@ -249,7 +254,7 @@ def lists_for_typed(
     found = [completed(typed, names) for typed in (truth, target)]
     updates = lists_for(vocabulary, own_names, *found)
     for update, name in zip(updates[1:], found):
-        missing = str(name or "").strip() and name not in (NOT_GIVEN, *names)
+        missing = str(name or "").strip() and name not in (NOT_GIVEN, SECOND_BEST, *names)
         update["info"] = MISSING.format(name) if missing else ""
     return updates
 
@@ -276,9 +281,11 @@ def names_note(engine: Engine, vocabulary: JsonValue, own_names: JsonValue) -> s
     return "".join(f"<p class='small' role='status'>{escape(sentence)}</p>" for sentence in said if sentence)
 
 
-def uploaded_note(picture: Picture) -> str:
-    """HTML: what can be answered, and what decoding changed."""
-    notes = " ".join(picture.notes) or "Used as it is, pixel for pixel."
+def uploaded_note(picture: Picture, told: set[str]) -> str:
+    """HTML: what can be answered, and what decoding changed. ``told``: which of ``SIZE_NOTES`` the visitor has read: each is said once."""
+    found = [(next(filter(note.startswith, SIZE_NOTES), ""), note) for note in picture.notes or (UNCHANGED,)]
+    notes = " ".join(note for kind, note in found if kind not in told)
+    told.update(kind for kind, _ in found if kind)
     names = place_link("class names", "#vocabulary input")
     say = f"Your picture. The model answers with one of its {names}: choose or write a list with the right one."
     return f"<p class='quiet small'>{say} {escape(notes)}</p>"

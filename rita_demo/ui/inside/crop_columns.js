@@ -31,7 +31,12 @@ function place() {
   const smallest = tiles().length > 100 ? 12 : Math.min(narrow ? 15 : SMALLEST, column);
   const tall = Math.max(HIGH, Math.max(most, ...highest) * smallest);
   const size = Math.max(Math.min(LARGEST, column, tall / most), smallest);
-  plot.style.height = `${tall}px`;
+  // The key stands on the side where the tiles are lower, and above them.
+  const key = find(".key");
+  const below = Math.ceil((key.offsetWidth + 28) / column);
+  const [under, beside] = [stacks.slice(0, below), stacks.slice(-below)].map((some) => size * Math.max(...some.map((one) => one.length)));
+  Object.assign(key.style, under <= beside ? { left: "14px", right: "auto" } : { left: "auto", right: "14px" });
+  plot.style.height = `${Math.max(tall, Math.min(under, beside) + key.offsetHeight + 20)}px`;
   group.style.setProperty("--tile", `${size - 2}px`);
   group.style.setProperty("--zero", `${left * column}px`);
   stacks.forEach((stack, i) => stack.forEach((tile, row) => {

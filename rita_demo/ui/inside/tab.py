@@ -84,7 +84,8 @@ class InsideTab:
         # To encode sentences again takes seconds: one at a time, through the engine's queue. The room then draws itself.
         busy: dict[str, Any] = {"show_progress": "minimal", "show_progress_on": p["steps"]}
         queued = ENGINE_QUEUE | busy | {"trigger_mode": "always_last", "api_visibility": "private"}
-        p["steps"].input(safe(self.on_steps), [visitor, p["steps"]], self.context.outputs(), **queued)
+        for part, on_input in (("steps", self.on_steps), ("preset", self.on_preset)):
+            p[part].input(safe(on_input), [visitor, p[part]], self.context.outputs(), **queued)
 
     def _bind_what_if(self) -> None:
         p, visitor, bind = self.parts, self.context.visitor, partial(self.context.bind_quick, self.room)
@@ -141,6 +142,11 @@ class InsideTab:
         """Another number of tuning steps, which takes a second or two."""
         self._change(visitor, _with_setting("tuning_steps", value))
         return self.context.changed(self.context.sessions.get(visitor), "inside")
+
+    def on_preset(self, visitor: str, name: JsonValue) -> Updates:
+        """The settings of a preset, the number of tuning steps among them."""
+        self._change(visitor, lambda session: {"settings": what_if.with_preset(session, name)})
+        return self.context.changed(self.context.sessions.get(visitor), "inside", "what_if_settings")
 
     def on_truth(self, visitor: str, name: JsonValue) -> Updates:
         """Another class counts as right."""

@@ -24,7 +24,14 @@ from rita_demo.ui.inside.cache_used import selected_slot
 from rita_demo.ui.inside.crop_columns import shown_view
 from rita_demo.ui.session.session import Session, WhatIf
 from rita_demo.ui.widgets.blocks import build_menu
-from rita_demo.ui.widgets.setting_controls import build_control, changes_from_preset, label_of, value_of
+from rita_demo.ui.widgets.setting_controls import (
+    PRESET_TITLES,
+    build_control,
+    changes_from_preset,
+    label_of,
+    preset_values,
+    value_of,
+)
 
 #: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
 OF_TRANSPORT = ("step_back", "cost", "entropy_weight", "transported_mass", "objective")
@@ -68,6 +75,12 @@ def change(engine: Engine, session: Session, **changes: Any) -> None:
             run = replace(now, label=run.label, label_given=run.label_given)
         result = rerun.rescore(engine, run, settings, wanted.exclusions, label)
         session.inside.what_if = WhatIf(settings, wanted.exclusions, label, result)
+
+
+def with_preset(session: Session, name: JsonValue) -> Settings:
+    """The settings of the displayed run with those of a preset that can be changed here."""
+    values = preset_values(name if isinstance(name, str) else "")
+    return settings_of(session).replace(**{n: values[n] for n in (*ADJUSTABLE, "tuning_steps")})
 
 
 def follow_selection(engine: Engine, session: Session) -> None:
@@ -133,6 +146,9 @@ def build_what_if(panels: PanelRegistry) -> Parts:
     panels.add(gr.HTML(elem_id="whatif-differs"), changes_from_preset_html, "inside")
     parts: Parts = {"undo": gr.Button("Undo all", size="sm", elem_id="whatif-undo")}
     with gr.Column(elem_id="whatif-settings"):
+        parts["preset"] = panels.add(
+            gr.Radio(PRESET_TITLES, label="All as", elem_id="whatif-preset"), _preset, "inside"
+        )
         controls = {name: build_setting(panels, name) for name in ADJUSTABLE}
         parts["steps"] = build_setting(panels, "tuning_steps")
         info = "What counts as right; it changes no cost."
@@ -203,6 +219,14 @@ def from_control(name: str, value: JsonValue) -> JsonValue:
     if setting.log and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 300:
         value = float(f"{10**value:.4g}")
     return setting.parse(value)
+
+
+def _preset(session: Session) -> PanelValue:
+    """The preset that the displayed settings are, if they are one."""
+    if session.run is None:
+        return gr.update()
+    now = settings_of(session)
+    return gr.update(value=next((name for _, name in PRESET_TITLES if with_preset(session, name) == now), None))
 
 
 def _truth(session: Session) -> PanelValue:

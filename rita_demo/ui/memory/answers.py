@@ -19,8 +19,8 @@ from rita_demo.ui.widgets.data_uri import blank_html
 MAX_PICTURES = 24  # of the gallery
 SIGNIFICANT = 0.05
 RUNNING = "<p class='empty'>Listed when the stream stops or ends.</p>"
-OUTCOMES = [("only RITA is right", "rita"), ("only Ensemble is right", "ensemble"), ("all are wrong", "none")]
-OUTCOME_TEXT = {"rita": "RITA alone is right", "ensemble": "Ensemble alone is right", "none": "No method is right"}
+OUTCOMES = [("only RITA is right", "rita"), ("only the average is right", "ensemble"), ("all are wrong", "none")]
+OUTCOME_TEXT = {"rita": "RITA alone is right", "ensemble": "The average alone is right", "none": "No method is right"}
 SUBSET_TEXT = {"all": "all pictures", "clean": "clean ones", "attacked": "attacked ones"}
 SEPARATE_ATTACKER_TEXT = (
     "This attacker uses RITA’s memory. For CLIP and the other methods without that memory the same attack was made "
@@ -45,7 +45,7 @@ def accuracy_table(shown: ShownStream) -> str:
     rows, titles = [], shown.trajectory.titles
     for method, title in titles.items():
         mine = {s.subset: s for s in found if s.method == method}
-        name = wording.term_html(title) if method in DEFENCES else title
+        name = wording.term_html(title, wording.title_of(method)) if method in DEFENCES else title
         rows.append((name, *(_accuracy_cell(mine[p]) for p in parts)))
     columns = (Markup("<span class='sr'>method</span>"), *(SUBSET_TEXT[p] for p in parts))
     kinds = [method if method in DEFENCES else "" for method in titles]
@@ -94,7 +94,7 @@ def no_class_holds_two(shown: ShownStream) -> bool:
 
 # --- the gallery
 def outcome_gallery(shown: ShownStream) -> str:
-    """HTML: the pictures up to the selected one that only RITA has right, only Ensemble, or no method at all, as buttons.
+    """HTML: the pictures up to the selected one that only RITA has right, only the average, or no method at all, as buttons.
     RITA's own ablations do not count."""
     if shown.state.running and shown.state.following:
         return RUNNING

@@ -360,8 +360,6 @@ def effect(session: Session, engine: Engine, stored: Sequence[StreamRun]) -> str
         keys = {class_prompts_key(one.columns["backbone"], one.names): one for one in stored}
         offer = keys.get(run.class_prompts.key)
         lead, text = "Your picture has other class names.", ""
-        if offer is not None:
-            text = "The memory of"
     elif compared is None:
         return ""
     elif run.settings.protocol == "off":

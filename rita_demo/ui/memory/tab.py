@@ -107,15 +107,10 @@ class MemoryTab:
         self._add(self.open_button, lambda session, _: gr.update(visible=session.selected_item is not None))
         self._add(gr.HTML(elem_id="happened"), lambda session, _: panels.happened(session))
         self.inside_button = gr.Button("Open in Inside", size="sm", elem_id="open-inside", visible=False)
-        self._add_stream(
-            self.inside_button,
-            lambda shown: gr.update(visible=True, value=f"Open picture {shown.t} in Inside"),
-            gr.update(visible=False),
-            first=True,
-        )
+        self._add_stream(self.inside_button, lambda _: gr.update(visible=True), gr.update(visible=False), first=True)
         # not among the first: it decides the picture twice
         self.effect = add(HtmlButtons(elem_id="memory-effect"), self._effect, "memory")
-        text = "Decide it among these names"
+        text = "Decide among these names"
         self.decide_button = gr.Button(text, size="sm", elem_id="decide-own", visible=False)
         add(self.decide_button, lambda session: gr.update(visible=panels.has_other_names(session)), "memory")
 

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.outcome import outcome
 from rita_demo.process.templates import html
 from rita_demo.ui.session.session import Session
@@ -33,7 +32,6 @@ def summary_bar(session: Session) -> str:
         "summary_bar",
         run=run,
         outcomes=outcomes,
-        defences=DEFENCES,
         wording=wording,
         what_if=session.inside.what_if.run,
         scrolls=len(outcomes) + len(run.faults) > IN_SIGHT,

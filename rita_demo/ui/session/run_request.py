@@ -15,6 +15,7 @@ from rita_demo.ui.widgets.setting_controls import settings_from
 
 OWN_CLASSES = "own"  # the vocabulary a visitor types
 NOT_GIVEN = "not given"  # no true class
+SECOND_BEST = "CLIP’s second best"  # the target that CLIP names when the run begins
 
 
 def methods_of(form: Mapping[str, JsonValue]) -> tuple[str, ...]:

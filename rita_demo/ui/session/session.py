@@ -48,7 +48,7 @@ class AttackDefendState:
     (a missing one is at its default); the picture of the next run, either the bytes ``source`` of an upload or the name of a
     ``sample``; ``choice``: how many were chosen so far; ``attack_before``: the attack that the form had before a
     knowing attacker took its place; and whether the form asks for another run. ``shown_choice``: the choice that the run on screen is of; ``list_begun``: the own list was opened and has its
-    first name."""
+    first name. ``told``: what was said of the size of uploads."""
 
     source: bytes | None = None
     sample: str | None = None
@@ -59,6 +59,7 @@ class AttackDefendState:
     filled: dict[Any, Any] = field(default_factory=dict)
     settings: dict[str, JsonValue] = field(default_factory=dict)
     list_begun: bool = False
+    told: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)

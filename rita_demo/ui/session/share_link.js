@@ -23,7 +23,7 @@ function asks(run) {
 function address({ link }) {
   const tab = link && open();
   const parts = [link, tab && `tab=${tab}`, ...kept.map((name) => `${name}=${wanted.get(name)}`)].filter(Boolean);
-  return location.pathname + (parts.length ? `?${parts.join("&")}` : "");
+  return location.pathname + (parts.length ? `?${parts.join("&")}` : "") + location.hash;
 }
 
 function follow() {

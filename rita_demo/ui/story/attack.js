@@ -35,7 +35,7 @@ built.push(() => {
   cursor = svg.appendChild(make("line", { y1: 8, y2: height - 20, class: "cursor" }));
   cursor.x = (v) => x((v / data.last) * (data.curve.length - 1));
   const [first, last] = [data.curve[0], data.curve.at(-1)];
-  svg.setAttribute("aria-label", `${data.curve_names[0]} goes from ${percent(first[0])} to ${percent(last[0])}, ${data.curve_names[1]} from ${percent(first[1])} to ${percent(last[1])}.`);
+  svg.setAttribute("aria-label", `${data.curve_names[0]} goes from ${surely(first[0])} to ${surely(last[0])}, ${data.curve_names[1]} from ${surely(first[1])} to ${surely(last[1])}.`);
 });
 figures.push(() => {
   if (!data.last) return;

@@ -16,6 +16,7 @@ let sheets = null; // its crops as pictures
 let frames = new Map(); // step -> { picture, change }: ImageData
 let at = 0; // the step on screen, a fraction while it plays
 let asked = null; // the step that a link names, until a person moves to another
+let crossing = null; // its crops while another attack on its picture is computed
 let chosen = 0; // the crop on screen
 
 const first = props.value ? JSON.parse(props.value).key : null; // the run that the page came with
@@ -104,6 +105,7 @@ async function show() {
   if (!same || data.shown !== next.shown) asked = next.shown;
   stop();
   if (same) next.names = data.names; // with the answers of the steps between
+  else crossing = null;
   if (data?.clean !== next.clean) forget();
   story.classList.remove("partial");
   data = next;
@@ -171,7 +173,6 @@ async function showSteps() {
   goToAsked();
   story.dataset.steps = "all";
   draw();
-  if (data.knew && data.key !== first && !calm && asked === data.last) ((at = 0), play()); // the crops cross
 }
 
 // The stored step nearest to the one that is asked for, as in the Lab: there are more when they are computed.

@@ -10,6 +10,7 @@ function field(box, { high, size, other }) {
   ground.setAttribute("role", "img");
   const says = add(box, "p", "", "field-says");
   let [dots, marks, reach] = [[], [], 0];
+  const large = size > 20;
 
   built.push(() => {
     if (box.closest("section").hidden) return;
@@ -31,7 +32,7 @@ function field(box, { high, size, other }) {
       dot.style.width = dot.style.height = `${size}px`;
       dot.down = top + (order.indexOf(n) / Math.max(area.length - 1, 1)) * (high - size);
       dot.title = n ? `crop ${n}` : "the whole picture";
-      if (size > 20 && sheets) cell(dot, n);
+      if (large && sheets) cell(dot, n);
       dot.addEventListener("click", () => ((chosen = n), draw(), trigger("click", { view: n, atom: -1 })));
       return dot;
     });
@@ -43,13 +44,15 @@ function field(box, { high, size, other }) {
   });
 
   figures.push(() => {
+    const moving = large && crossing;
+    box.classList.toggle("crossing", !!moving);
     if (!dots.length || !box.getClientRects().length) return;
     const [a, b, t] = around();
-    const kept = nearest();
+    const kept = moving || nearest();
     const wide = ground.clientWidth;
     const across = (value) => wide / 2 + (Math.min(Math.max(value / reach, -1), 1) * (wide - size)) / 2;
     dots.forEach((dot, n) => {
-      const value = between(a.crops[n], b.crops[n], t);
+      const value = moving ? moving.crops[n] : between(a.crops[n], b.crops[n], t);
       dot.style.transform = `translate(${across(value) - size / 2}px, ${dot.down}px)`;
       const css = `dot ${value > 0 ? "reference" : "rival"}${kept.answers[n] > 1 ? " other" : ""}${n ? "" : " whole"}${n === chosen ? " chosen" : ""}`;
       if (dot.className !== css) dot.className = css;
@@ -62,8 +65,8 @@ function field(box, { high, size, other }) {
     const count = (one) => one.crops.filter((v) => v > 0).length;
     const [now, first] = [count(kept), count(steps[0])];
     const third = kept.answers.some((k) => k > 1) ? ` ${other}: another class fits best.` : "";
-    says.textContent = `${now} of ${kept.crops.length} crops fit ${data.names[0]} better than ${data.names[1]}${kept.step ? `; ${first} before the attack` : ""}.${third}`;
-    ground.setAttribute("aria-label", `Where the crops stand, step ${kept.step} of ${data.last}. ${says.textContent}`);
+    says.textContent = `${now} of ${kept.crops.length} crops fit ${data.names[0]} better than ${data.names[1]}${moving || kept.step ? `; ${first} before the attack` : ""}.${third}`;
+    ground.setAttribute("aria-label", `Where the crops stand, ${moving ? "while the attack is computed" : `step ${kept.step} of ${data.last}`}. ${says.textContent}`);
   });
 }
 field(find(".push .field"), { high: 130, size: 12, other: "Pale" });

@@ -3,7 +3,7 @@
 // n shows the notes on the slide, w in a window. The notes are found by the headings (docs/teaching.md).
 const LAYOUTS = [560, 640, 760, 880, 1000, 1120]; // widths that a slide is tried in
 const [BESIDE, ABOVE, LARGEST] = [64, 96, 3]; // pixels of the screen that stay free; how many times a slide is enlarged at most
-let slide = 0;
+let slide = Math.max(parseInt(location.hash.slice(1)) - 1, 0) || 0; // a page that is loaded again opens at the same one
 let layout = null; // the width of the slide on screen
 let desk = null; // the window with the notes
 let begun = 0; // when the first slide was turned, or something on it was pressed
@@ -25,11 +25,13 @@ function turn(by) {
 }
 function openSlide(n) {
   [slide, layout] = [n, null];
+  history.replaceState(history.state, "", `${location.href.split("#")[0]}#${n + 1}`);
   if (slide > 1) (take(), (at = data.last)); // what follows is about the whole attack
   showSlide();
 }
 function showSlide() {
   if (!data) return;
+  slide = Math.min(slide, slides().length - 1);
   slides().forEach((one, n) => one.classList.toggle("shown", n === slide));
   find(".slide-count").textContent = `${slide + 1} of ${slides().length}`;
   const { does, says, ends } = notes();

@@ -6,7 +6,8 @@ function rungs(box, rows, label) {
   box.replaceChildren();
   for (const one of rows) {
     const row = add(box, "div", "", "rung");
-    add(row, "span", one.title, "name");
+    const name = add(row, "span", one.title, "name");
+    if (one.about) (name.title = one.about), add(name, "span", `. ${one.about}`, "sr");
     const track = add(row, "span", "", "track");
     const [from, to] = [Math.min(one.from ?? 0, one.share), Math.max(one.from ?? 0, one.share)];
     if (from) add(track, "i", "", "before").style.width = `${100 * from}%`;
@@ -25,11 +26,12 @@ built.push(() => {
   find(".ladder").hidden = !ladder;
   find(".adds .carries").textContent = percent(data.mass);
   if (ladder) {
-    find(".ladder .lead").textContent = `Right answers of ${ladder.n} test pictures, all attacked by somebody who knows CLIP (PGD, 4 of 255).`;
+    find(".ladder .lead").textContent = `The standard model’s right answers on ${ladder.n} test pictures, all attacked by somebody who knows CLIP (PGD, 4 of 255).`;
     const css = { 0: "clip", 1: "gain" };
     rungs(find(".ladder .parts"), ladder.steps.map((one, n) => ({ ...one, css: css[n] || "rita" })), "Right answers, one part added after the other");
     rungs(find(".ladder .ends"), ladder.ends.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "What the attacker who knows RITA leaves of it");
     find(".ladder .says").textContent = ladder.says;
+    find(".adds .memory").textContent = ladder.steps.at(-1).about;
   }
   find("section.knows").hidden = !data.last;
   if (knows) rungs(find(".knows .shares"), knows.bars.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "Right answers of RITA against the attacker who knows it");
@@ -97,6 +99,12 @@ watch("value", show);
 watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));
 watch("crops", showCrops);
 watch("checks", showChecks);
+watch("crossing", () => {
+  const before = crossing;
+  crossing = parsed("crossing");
+  if (!before !== !crossing) built.forEach((one) => one()); // a slide makes room
+  draw();
+});
 watch("partial", () => (props.partial ? showPartial() : show())); // a run that failed leaves the one of before
 let width = 0; // its height follows what is drawn
 new ResizeObserver(() => {

@@ -9,6 +9,7 @@ from typing import Any
 
 from rita_demo import analysis
 from rita_demo.analysis import CorrectCount
+from rita_demo.attacks import ATTACKS
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records import MeasuredCell
@@ -29,11 +30,21 @@ ROWS = {  # title and what it is
 PARTS = dict(
     zip(
         LADDER,
-        ("CLIP, whole picture", "average of 64 crops", "+ small crops count more", "+ transport", "+ memory"),
+        (
+            "CLIP, whole picture",
+            "average of 64 crops",
+            "+ small crops count more",
+            "+ transport",
+            "+ memory of earlier crops",
+        ),
         strict=True,
     )
 )
 SHORT = dict(zip(LADDER[1:], ("the average of crops", "weights", "transport", "memory"), strict=True))
+MEMORY = (
+    "A memory keeps, for each class, the surest crops of earlier pictures; how far this picture’s crops lie from them counts a tenth "
+    "as much as the sentences."
+)
 LEVEL = 0.05  # of the tests
 
 Counts = dict[str, dict[str, CorrectCount]]  # attack -> method -> its count
@@ -80,6 +91,7 @@ def _ladder(today: Towers, earlier: Towers) -> dict[str, Any] | None:
         for title, tower in (("attacker knows RITA", STANDARD), ("same, model trained on attacks", TRAINED))
         if (found := _kept(today, earlier, tower)) and (bound := found.earlier) is not None
     ]
+    steps[-1]["about"] = MEMORY
     return {"steps": steps, "ends": ends, "n": n, "says": _ladder_says(steps)}
 
 
@@ -236,6 +248,7 @@ def _detector() -> str:
         return ""
     one = found[0]
     return (
-        f"An attack also shows: it moves the whole picture away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % "
-        f"of {one.attacked} attacked pictures, with {100 * one.false_alarms / one.clean:.2g} % false alarms; an attacker who knows this was not tried."
+        f"An attack also shows: the whole picture moves away from its own crops. A threshold finds {100 * one.hits / one.attacked:.0f} % of "
+        f"{one.attacked} ({ATTACKS[one.attack].column_title}, standard model; {100 * one.false_alarms / one.clean:.2g} % false alarms); an attacker who "
+        f"knows this was not tried."
     )

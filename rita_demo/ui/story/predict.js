@@ -14,7 +14,7 @@ const QUESTIONS = {
   push() {
     if (!data.push || data.through_crops) return null; // an attack that was made for the crops answers another question
     const share = data.push.share[data.push.median];
-    const why = data.push.covers ? "a crop feels only what it holds of the covered part" : "the crop shifts and scales the pattern, and its parts no longer add up";
+    const why = data.push.covers ? "a crop feels only what it holds of the covered part" : `the crop shifts and scales the pattern, and its parts ${share < 1 / 3 ? "no longer add up" : "add up less"}`;
     return [["less than a third", "a third to two thirds", "more"], third(share, 1 / 3, 2 / 3), `${percent(share)} is left: ${why}.`];
   },
   knows() {

@@ -28,11 +28,14 @@ figures.push(() => {
     : data.through_crops
       ? "This attack was made for the crops as well"
       : "The pattern was made for one grid of pixels: in a crop, cut out and enlarged, its small parts no longer line up";
+  const [before, now] = [steps[0], steps.at(-1)].map((one) => one.crops.filter((v) => v < 0).length > one.crops.length / 2);
+  const fails = before ? ` Here most crops fit ${data.names[1]} better even without the attack.` : now ? ` Here that is too much: most crops fit ${data.names[1]} better, too.` : "";
+  const despite = !before && !now && steps.at(-1).says.rita.label === 1 ? ` RITA says ${data.names[1]} all the same: it counts, for each class, the crops that fit it best.` : "";
   find(".push .lead").textContent =
-    `The push is how far ${data.names[0]} falls against ${data.names[1]}. ${why}. Of the push on the whole picture, ${said}, a typical one (the median) ${percent(push.share[push.median])}.`;
+    `The push is how far ${data.names[0]} falls against ${data.names[1]}. ${why}. Of the push on the whole picture, ${said}, a typical one (the median) ${percent(push.share[push.median])}.${fails}${despite}`;
   find(".gets").textContent = `What crop ${crop} gets of it${data.flipped[crop] ? ", mirrored" : ""}`;
-  const [before, after] = [steps[0], steps.at(-1)].map((one) => one.answers[crop]);
-  find(".sees").textContent = `What crop ${crop} sees: ${data.names[after]}${after && before === after ? ", also without the attack" : ""}`;
+  const [first, after] = [steps[0], steps.at(-1)].map((one) => one.answers[crop]);
+  find(".sees").textContent = `What crop ${crop} sees: ${data.names[after]}${after && first === after ? ", also without the attack" : ""}`;
   for (const name of [".noise-cell", ".crop-cell"]) (cell(find(name), crop), find(name).setAttribute("aria-label", `crop ${crop}`));
   const values = [1, push.share[push.median], share];
   const longest = Math.max(...values); // a crop may feel more than the whole picture

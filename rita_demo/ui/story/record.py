@@ -7,7 +7,9 @@ import numpy as np
 from rita_demo.analysis import crop_field as positions
 from rita_demo.analysis.push_left import push_left
 from rita_demo.attacks import differentiated
+from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
@@ -98,6 +100,16 @@ def story_crops(session: Session) -> dict[str, Any] | None:
 def loading_value(picture: Picture) -> dict[str, Any]:
     """The clean picture alone, before it is run."""
     return {"clean": lossless_uri(picture.pixels)}
+
+
+def crossing_value(engine: Engine, run: Run, square: np.ndarray) -> dict[str, Any]:
+    """Where the crops of a run stand on another ``square`` (H, W, 3), as in :func:`story_value`: "answers" 0 is the reference
+    class, 1 its rival, 2 another class."""
+    views = engine.encode_views_batch([picture_of(square)], run.settings, [run.settings.view_seed])[0]
+    pair = [run.label, positions.rival_class(run)]
+    crops, answers = positions.between(run, views.features, pair)
+    sides = {k: n for n, k in enumerate(pair)}
+    return {"crops": crops.round(4).tolist(), "answers": [sides.get(k, 2) for k in answers.tolist()]}
 
 
 def change(attack: AttackTrace, step: int) -> dict[str, str]:

@@ -43,6 +43,10 @@ def claim(run: Run) -> list[Part]:
         first = [*first[:-1], (f". {title} says ", ""), (_name(before), "attack"), (" from the start.", "")]
     cause, kind = f" {_changed(run)} {title} ", "clean" if found.now == run.label else "attack"
     wrong = _wrong_before(run, aimed_at)
+    if found.now == found.before == run.label and ATTACKS[run.settings.attack].direction == "towards":
+        sure = [float(side.verdicts[aimed_at].probability[run.label]) for side in (run.clean, run.attacked)]
+        if sure[0] < sure[1]:
+            return [*first, (f"{cause}is even surer of ", ""), (_noun(run, after), kind), (f".{wrong}", "")]
     if found.now == found.before:
         return [*first, (f"{cause}still says ", ""), (_name(after), kind), (f".{wrong}", "")]
     end = ", which the attacker chose." if found.reached else "."

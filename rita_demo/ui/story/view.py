@@ -8,13 +8,15 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.records import Picture
+from rita_demo.engine.protocol import Engine
+from rita_demo.pipeline.run import RunProgress
+from rita_demo.records import Picture, Run
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.measured import measured
 from rita_demo.ui.story.notes import notes_by_slide
-from rita_demo.ui.story.record import loading_value, story_crops, story_steps, story_value
+from rita_demo.ui.story.record import crossing_value, loading_value, story_crops, story_steps, story_value
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.plotly_view import with_constants
 
@@ -27,7 +29,8 @@ PARTS = ("core", "hero", "predict", "attack", "push", "field", "plan", "checks",
 
 class StoryView(JsonWidget):
     """Values, each a dict or None: ``value``: :func:`story_value`; ``steps``: :func:`story_steps`; ``crops``:
-    :func:`story_crops`; ``checks``: :func:`story_checks`; ``partial``: the picture of a run that is being computed.
+    :func:`story_crops`; ``checks``: :func:`story_checks`; ``partial``: the picture of a run that is being computed,
+    ``crossing``: its crops (:func:`crossing_value`).
 
     ``release`` reports {"step": a stored step}, ``click`` {"view": a crop, "atom": -1}, ``select`` {"name": the
     true class}; ``submit`` asks for the attacker who knows RITA, ``undo`` for the attack before it."""
@@ -37,7 +40,9 @@ class StoryView(JsonWidget):
 
     def __init__(self, value: dict[str, Any] | str | None = None, **html: Any) -> None:
         self.script = story_script()
-        super().__init__(value, **{"steps": "", "crops": "", "checks": "", "partial": "", "elem_id": "story"} | html)
+        super().__init__(
+            value, **{"steps": "", "crops": "", "checks": "", "partial": "", "crossing": "", "elem_id": "story"} | html
+        )
 
 
 @cache
@@ -63,13 +68,22 @@ def build_story(panels: PanelRegistry) -> StoryView:
     part("steps", story_steps, "attack_steps")
     part("crops", story_crops)
     part("checks", story_checks, "checks")
-    part("partial", lambda session: None, "story")
+    for name in ("partial", "crossing"):
+        part(name, lambda session: None, "story")
     return view
 
 
 def loading(picture: Picture) -> dict[str, Any]:
     """The update that shows a picture before it is run."""
     return gr.update(partial=dump(loading_value(picture)))
+
+
+def crossing(engine: Engine, run: Run, picture: Picture, at: RunProgress) -> dict[str, Any]:
+    """The update that moves the crops of the run on screen while its ``picture`` is attacked anew; none for another picture."""
+    same = at.class_prompts is not None and at.class_prompts.names == run.class_prompts.names
+    if at.square is None or not same or picture.key != run.clean.picture.key:
+        return gr.skip()
+    return gr.update(crossing=dump(crossing_value(engine, run, at.square)))
 
 
 def dump(value: Any) -> str:

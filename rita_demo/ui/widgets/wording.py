@@ -24,6 +24,7 @@ STORED_MARK = "<b class='stored'>Stored example.</b> "
 MAX_WORDS, MAX_WORD_LENGTH = 6, 24  # unknown words that are listed, and letters of each
 
 #: Term -> one sentence, shown when the term is pointed at, focused or touched.
+PLAIN_TITLES = {"ensemble": "average of crops", "ensemble_area": "average, weighted", "clipure": "CLIPure"}
 TERMS: dict[str, str] = {
     "cosine distance": "1 minus the cosine of the angle between two directions: 0 where they are the same, 1 where they have "
     "nothing in common.",
@@ -58,6 +59,11 @@ OUTCOME_MARKS: dict[str, tuple[str, str]] = {
     "changed": ("dim", "≠"),
     "changed to the target": ("dim", "≠"),
 }
+
+
+def title_of(name: str) -> str:
+    """What the page calls a defence; the name of the papers is in its explanation."""
+    return PLAIN_TITLES.get(name) or DEFENCES[name].title
 
 
 def terms() -> dict[str, str]:

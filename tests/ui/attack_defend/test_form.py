@@ -4,7 +4,9 @@ import math
 from typing import Any
 
 import gradio as gr
+import numpy as np
 import pytest
+from PIL import Image
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.pictures import open_picture, png_bytes
@@ -22,10 +24,12 @@ from rita_demo.ui.framework.form import (
     own_settings,
     started_list,
     target_choices,
+    uploaded_note,
 )
 from rita_demo.ui.session.run_request import (
     NOT_GIVEN,
     OWN_CLASSES,
+    SECOND_BEST,
     asks_for_another_run,
     form_values,
     parse_request,
@@ -75,7 +79,11 @@ def test_the_form_is_built_as_the_stored_example_needs_it_so_that_opening_the_pa
     assert form.fields["attack"].value == run.settings.attack
     assert not form.fields["own_names"].visible
     listed = [name for _, name in form.fields["target"].choices]
-    assert listed == [NOT_GIVEN, *(n for n in run.class_prompts.names if n != run.class_prompts.names[run.label])]
+    assert listed == [
+        NOT_GIVEN,
+        SECOND_BEST,
+        *(n for n in run.class_prompts.names if n != run.class_prompts.names[run.label]),
+    ]
 
 
 def test_the_strength_rests_beside_every_attack_that_it_does_not_limit() -> None:
@@ -111,7 +119,7 @@ def test_a_form_that_asks_for_another_run_is_noticed(example_run: Run, defend_on
 
 
 def test_the_target_is_never_the_true_class() -> None:
-    assert [name for _, name in target_choices(("cup", "crab"), "cup")] == [NOT_GIVEN, "crab"]
+    assert [name for _, name in target_choices(("cup", "crab"), "cup")] == [NOT_GIVEN, SECOND_BEST, "crab"]
     _, truth, target = lists_for("caltech101", "", "cup", "cup")
     assert (truth["value"], target["value"]) == ("cup", NOT_GIVEN)
     assert ("cup", "cup") not in target["choices"]
@@ -204,6 +212,18 @@ def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:
     square = open_picture(b"P6 64 64 255\n" + bytes(i % 251 for i in range(64 * 64 * 3))).pixels
     request = parse_request(GOOD, AttackDefendState(source=png_bytes(square)), 112, attack=True)
     assert (request.picture.pixels == square).all()
+
+
+def test_what_became_of_the_size_is_said_once_and_other_changes_each_time() -> None:
+    told: set[str] = set()
+    wide = Image.new("RGBA", (900, 500), (200, 100, 50, 128))
+    picture, small = open_picture(wide), open_picture(np.full((64, 64, 3), 90, np.uint8))
+    sizes = ("Of 900 x 500 pixels", "The square was made smaller")
+    first, again = uploaded_note(picture, told), uploaded_note(picture, told)
+    assert all(one in first and one not in again for one in sizes)
+    assert all("Transparent parts were put on white." in said for said in (first, again))
+    assert "pixel for pixel" in uploaded_note(small, told)
+    assert "pixel for pixel" not in uploaded_note(small, told)
 
 
 def test_a_number_outside_the_slider_range_is_clipped() -> None:

@@ -12,6 +12,7 @@ from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
+from rita_demo.settings import PAPER
 from rita_demo.ui.figures import run_figures
 from rita_demo.ui.inside import details, what_if
 from rita_demo.ui.inside.headline import effect, headline
@@ -193,6 +194,22 @@ def test_the_prompt_update_is_recomputed_for_any_number_of_steps_and_cached(step
     assert np.array_equal(session.displayed_run.attacked.trace.tuning.loss, again.tuning.loss)
     what_if.change(engine, session, settings=run.settings, label=None)
     assert session.displayed_run is run
+
+
+def test_a_preset_sets_what_can_be_changed_here_and_nothing_else(engine: ToyEngine, session: Session) -> None:
+    run = session.run
+    what_if.change(engine, session, settings=what_if.with_preset(session, "paper"))
+    again = what_if.settings_of(session)
+    changed = set(again.differs_from(run.settings))
+    assert changed
+    assert changed <= {*what_if.ADJUSTABLE, "tuning_steps"}
+    assert changed == {
+        name for name in PAPER.differs_from(run.settings) if name in (*what_if.ADJUSTABLE, "tuning_steps")
+    }
+    what_if.change(engine, session, settings=what_if.with_preset(session, "recommended"))
+    assert what_if.settings_of(session).cost == run.settings.cost
+    with pytest.raises(SettingError):
+        what_if.with_preset(session, "no preset")
 
 
 def test_with_the_likelihood_cost_the_page_says_what_a_view_costs_and_draws_distances_where_they_are(

@@ -16,7 +16,7 @@ def lines(session: Session) -> list[str]:
 
 def test_every_method_has_a_line_with_its_answer_before_and_after(session: Session, example_run: Run) -> None:
     names, clip = example_run.class_prompts.names, example_run.attacked.verdicts["clip"]
-    assert [line.split()[0] for line in lines(session)] == ["CLIP", "Ensemble", "RITA"]
+    assert [line.split()[0] for line in lines(session)] == ["CLIP", "average", "RITA"]
     assert re.fullmatch(rf"CLIP motorbike \d+ % → {names[clip.label]} \d+ % ✗ wrong", lines(session)[0])
     assert re.fullmatch(r"RITA \d+ % → motorbike \d+ % ✓ right", lines(session)[2]), "the same class is said once"
     assert "tabindex" not in summary_bar(session)

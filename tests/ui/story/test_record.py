@@ -15,7 +15,16 @@ from rita_demo.analysis.push_left import push_left
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
-from rita_demo.ui.story.record import ANSWERS, NAME_LENGTH, change, loading_value, story_crops, story_steps, story_value
+from rita_demo.ui.story.record import (
+    ANSWERS,
+    NAME_LENGTH,
+    change,
+    crossing_value,
+    loading_value,
+    story_crops,
+    story_steps,
+    story_value,
+)
 from rita_demo.ui.story.view import StoryView, dump, story_script
 from rita_demo.ui.widgets.views_grid import magnified_perturbation
 from tests.toy_model import ToyEngine
@@ -183,6 +192,16 @@ def test_the_stored_steps_are_sent_once_all_are_there_each_picture_bit_for_bit(s
             verdict = result.image_result.verdicts[method]
             assert value["names"][one["says"][method]["label"]] == NAMES[verdict.label]
             assert one["says"][method]["value"] == pytest.approx(verdict.probability[verdict.label], abs=1e-4)
+
+
+def test_the_crops_on_a_square_of_an_attack_that_is_computed_stand_where_a_finished_run_has_them(
+    example_run: Run, engine: ToyEngine
+) -> None:
+    value = told(example_run)
+    for side, step in ((example_run.clean, value["steps"][0]), (example_run.attacked, value["steps"][-1])):
+        now = crossing_value(engine, example_run, side.picture.pixels)
+        assert now["crops"] == pytest.approx(step["crops"], abs=1e-4)
+        assert now["answers"] == [min(k, 2) for k in step["answers"]]
 
 
 def test_the_crops_are_two_sheets_whose_cells_are_the_crops_and_what_the_attack_added_to_them(

@@ -88,6 +88,10 @@ def test_an_attack_that_makes_clip_surer_is_not_told_as_one_that_failed(example_
         "Change every pixel by at most 4 of 255 towards the true class, and CLIP still says motorbike."
     )
     assert wording.verdict_sentence(run)[0].startswith("The attack pushed CLIP towards the right answer: it still says")
+    clip = run.clean.verdicts["clip"]
+    sure = replace(clip, probability=np.eye(len(clip.probability))[clip.label])
+    surer = replace(run, attacked=replace(run.clean, verdicts=run.clean.verdicts | {"clip": sure}))
+    assert says(surer).endswith("towards the true class, and CLIP is even surer of a motorbike.")
     own = replace(run, label_given=False)
     assert "towards CLIP’s own answer, and CLIP still says" in says(own)
     assert does(own).endswith("push towards CLIP’s own answer.")

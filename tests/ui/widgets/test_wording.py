@@ -13,10 +13,10 @@ from rita_demo.ui.widgets import wording
 
 
 def test_the_verdict_and_its_table_say_who_is_right(example_run: Run) -> None:
-    said = "CLIP was fooled. RITA says motorbike, and so does Ensemble (the crops’ average)."
+    said = "CLIP was fooled. RITA says motorbike, and so does the average of crops."
     assert wording.verdict_sentence(example_run) == (said, "good")
     table = verdict_table.table(example_run)
-    for text in ("CLIP", "Ensemble", "RITA", "fooled", "holds", "Right means the true class"):
+    for text in ("CLIP", "average of crops", "RITA", "fooled", "holds", "Right means the true class"):
         assert text in table
 
 
@@ -82,10 +82,7 @@ def test_a_method_that_is_wrong_on_the_clean_picture_is_no_success_of_the_attack
     knowing = replace(run, settings=run.settings.replace(attack="adaptive", **{"adaptive.against": "rita"}))
     assert knew(knowing) == ("The attacker knew RITA: RITA now says crab. It was wrong before the attack.")
     right = answering(run, "attacked", rita=0)
-    assert (
-        "Ensemble (the crops’ average, which was wrong before the attack) says crab."
-        in wording.verdict_sentence(right)[0]
-    )
+    assert "the average of crops, which was wrong before the attack, says crab." in wording.verdict_sentence(right)[0]
 
 
 def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
@@ -95,7 +92,7 @@ def test_a_failed_defence_is_stated_as_clearly(failed_run: Run) -> None:
     right = verdicts | {"ensemble": replace(verdicts["ensemble"], label=failed_run.label)}
     rescued = replace(failed_run, attacked=replace(failed_run.attacked, verdicts=right))
     why = "; RITA counts for each class only the 35 % of the crops that fit it best"
-    assert wording.verdict_sentence(rescued)[0] == f"{said} Ensemble (the crops’ average) is right{why}."
+    assert wording.verdict_sentence(rescued)[0] == f"{said} The average of crops is right{why}."
     assert "Now crab is cheaper, by" in wording.explanation(failed_run)
 
 
