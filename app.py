@@ -8,8 +8,10 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import signal
 import socket
 import sys
+import threading
 import time
 from contextlib import suppress
 from functools import partial
@@ -39,25 +41,25 @@ def serve(
     gc.disable()  # nothing of what starting makes is garbage: an eighth of its time
     from rita_demo.process import environment
     from rita_demo.process import logging as process_logging
-    from rita_demo.process.shutdown import SignalHandler
     from rita_demo.process.temp_folder import choose_upload_folder
     from rita_demo.records.errors import DataError, DemoError
 
-    signals = SignalHandler()
-    signals.install()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):  # until uvicorn handles them, and once it has ended
+            signal.signal(number, lambda *_: sys.exit(0))
     read = environment.value
     try:
         environment.check()
         process_logging.configure(debug=read("RITA_DEBUG"))
         choose_upload_folder()
         host = host or read("RITA_HOST")
-        number = _free_port(host, port or read("RITA_PORT"))
+        port = _free_port(host, port or read("RITA_PORT"))
         backbone = backbone or read("RITA_BACKBONE")
         process_logging.log_event("start", python=platform.python_version(), model=os.path.basename(backbone))
         from rita_demo.engine.loading import LoadingEngine, embedded_info, failure_of
         from rita_demo.evaluation.page import DataFolders
         from rita_demo.pipeline.example import CANDIDATES
-        from rita_demo.server import launch
+        from rita_demo.server.launch import PageServer
         from rita_demo.ui.background.saved_run import reopened
         from rita_demo.ui.background.worked_example import WorkedExample, stored_example
         from rita_demo.ui.page import build
@@ -94,13 +96,17 @@ def serve(
         print(error, file=sys.stderr)
         return 1
     accounts = read("RITA_AUTH")
-    address = launch.launch_page(page, host, number, accounts, sessions, partial(failure_of, engine))
-    process_logging.log_event("open", address=address, accounts=len(accounts))
-    gc.freeze()
-    gc.enable()
-    if isinstance(engine, LoadingEngine):
-        engine.start()
-    launch.serve(page, signals, read("RITA_GRACE"))
+
+    def opened() -> None:
+        process_logging.log_event("open", address=server.address, accounts=len(accounts))
+        gc.freeze()
+        gc.enable()
+        if isinstance(engine, LoadingEngine):
+            engine.start()
+
+    failure = partial(failure_of, engine)
+    server = PageServer(page, host, port, accounts, sessions, failure, read("RITA_GRACE"), opened)
+    server.run()
     return 0
 
 

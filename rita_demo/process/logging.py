@@ -31,14 +31,6 @@ def configure(*, debug: bool = False) -> None:
     sys.excepthook = _log_uncaught
 
 
-def route_loggers(*names: str) -> None:
-    """Remove the handlers of these libraries, so that their messages go to the common log."""
-    for name in names:
-        logger = logging.getLogger(name)
-        logger.handlers.clear()
-        logger.propagate = True
-
-
 def log_event(message: str, /, **fields: Any) -> None:
     """Log an event; ``fields`` are numbers and words of this program, nothing from a visitor."""
     LOG.info(message, extra={"fields": fields})

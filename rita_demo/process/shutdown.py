@@ -1,16 +1,12 @@
 """Graceful shutdown: no new events, and a grace period for those that run."""
 
-import signal
-import sys
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 from rita_demo.records.errors import DemoError
-
-FINAL_STEP_SECONDS = 3.0  # from the end of the grace period to the end of an event's current step
 
 
 class ShuttingDown(DemoError):
@@ -29,17 +25,23 @@ class RunningEvent:
     def next_step(self) -> None:
         """Called between two steps. Raises ShuttingDown: the grace period is over."""
         self.step_began = time.monotonic()
-        if self._state.expired:
+        if self.step_began >= self._state.deadline:
             raise ShuttingDown
 
 
 class ShutdownState:
-    """Thread-safe. ``draining``: no new events; ``expired``: running events end at their next step."""
+    """Thread-safe. ``deadline``: when running events end at their next step, monotonic seconds; infinite while events may
+    start."""
 
     def __init__(self) -> None:
-        self.draining = self.expired = False
+        self.deadline = math.inf
         self._events: set[RunningEvent] = set()
         self._lock = threading.Lock()
+
+    @property
+    def draining(self) -> bool:
+        """Whether no new event may start."""
+        return self.deadline < math.inf
 
     @property
     def running(self) -> int:
@@ -66,45 +68,10 @@ class ShutdownState:
             with self._lock:
                 self._events.remove(event)
 
-    def drain(self, grace: float) -> int:
-        """Take no new events; wait ``grace`` seconds for the running ones to end, then for their next step. Returns the
-        number of events that did not end."""
+    def drain(self, grace: float) -> None:
+        """Take no new events; those that run have ``grace`` seconds."""
         with self._lock:
-            self.draining = True
-        self._wait(grace, lambda: self.expired)
-        self.expired = True
-        self._wait(FINAL_STEP_SECONDS)
-        return self.running
-
-    def _wait(self, seconds: float, stop_early: Callable[[], bool] = lambda: False) -> None:
-        end = time.monotonic() + seconds
-        while self.running and time.monotonic() < end and not stop_early():
-            time.sleep(0.05)
+            self.deadline = time.monotonic() + grace
 
 
 SHUTDOWN = ShutdownState()  # of this process
-
-
-class SignalHandler:
-    """SIGTERM and SIGINT. Before the page is open they end the process; afterwards the first one ends the wait of
-    :meth:`wait`, and the next one ends the grace period. Only flags are set: a signal may come while a lock is held."""
-
-    def __init__(self, state: ShutdownState = SHUTDOWN) -> None:
-        self._state = state
-        self.page_open = self.received = False
-
-    def install(self) -> None:
-        """Handle signals from now on; only the main thread of a process can."""
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, self._on_signal)
-
-    def wait(self) -> None:
-        while not self.received:
-            time.sleep(0.1)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if not self.page_open:
-            sys.exit(0)
-        self._state.expired = self._state.expired or self.received
-        self.received = True

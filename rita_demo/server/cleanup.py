@@ -1,42 +1,48 @@
 """Periodic cleanup: uploaded files and unused sessions.
 
-Gradio deletes uploads by age alone, so that uploading for an hour could fill the disk. Freed memory is returned to the
-system.
+Gradio deletes complete uploads by age alone: uploading for an hour could fill the disk, and what a broken connection left
+would stay. Freed memory is returned to the system.
 """
 
+import re
 import threading
 import time
 import weakref
-from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import gradio as gr
+from gradio import routes
+from gradio.route_utils import FileUploadProgress
 
 from rita_demo.process import logging as process_logging
 from rita_demo.process import malloc
-from rita_demo.server.gradio_patches import remove_abandoned
+from rita_demo.ui.page import UPLOAD_MAX_AGE
 from rita_demo.ui.session.store import Sessions
 
 MAX_UPLOAD_BYTES, MAX_UPLOADS = 1 << 30, 10_000  # bytes and files of uploads on disk
+DIGEST = re.compile("[0-9a-f]{64}")  # the name of an upload's folder
+RECENT_UPLOADS = 256  # whose progress can be asked for
 INTERVAL_SECONDS = 20.0
 
 
-def trim_uploads(files: Iterable[str], max_bytes: int = MAX_UPLOAD_BYTES) -> list[str]:
-    """Delete the oldest files until the others have at most ``max_bytes`` bytes and are ``MAX_UPLOADS`` at most; returns the
-    names of the deleted and missing ones."""
-    found, gone, total = [], [], 0
-    for name in list(files):
-        try:
-            about = Path(name).stat()
-            found.append((about.st_mtime, about.st_size, name))
-        except OSError:  # deleted by age meanwhile
-            gone.append(name)
-    for count, (_, size, name) in enumerate(sorted(found, reverse=True)):
+def sweep_uploads(folder: Path, max_bytes: int = MAX_UPLOAD_BYTES) -> None:
+    """Delete uploads that are older than :data:`UPLOAD_MAX_AGE`, also what Gradio has left of incomplete ones, and then the
+    oldest until the others have at most ``max_bytes`` bytes and are :data:`MAX_UPLOADS` at most. Other files stay."""
+    found = []
+    for path in (*folder.glob("tmp*"), *folder.glob("*/*")):
+        with suppress(OSError):  # deleted meanwhile
+            if path.is_file() and (path.parent == folder or DIGEST.fullmatch(path.parent.name)):
+                found.append((path.stat().st_mtime, path.stat().st_size, path))
+    total, oldest = 0, time.time() - UPLOAD_MAX_AGE
+    for count, (changed, size, path) in enumerate(sorted(found, reverse=True)):
         total += size
-        if total > max_bytes or count >= MAX_UPLOADS:
-            Path(name).unlink(missing_ok=True)
-            gone.append(name)
-    return gone
+        if total > max_bytes or count >= MAX_UPLOADS or changed < oldest:
+            path.unlink(missing_ok=True)
+    for place in folder.glob("*"):
+        with suppress(OSError):  # another file has come
+            if DIGEST.fullmatch(place.name) and place.stat().st_mtime < oldest:
+                place.rmdir()
 
 
 def start_cleanup(
@@ -60,9 +66,9 @@ def start_cleanup(
 def _clean_up(page: gr.Blocks, sessions: Sessions, max_bytes: int) -> None:
     """One round; an error of one task is logged, and the next task follows."""
     for task in (
-        lambda: page.upload_file_set.difference_update(trim_uploads(page.upload_file_set, max_bytes)),
+        lambda: sweep_uploads(Path(page.GRADIO_CACHE), max_bytes),
         lambda: drop_unread_answers(page),
-        lambda: remove_abandoned(page.GRADIO_CACHE),
+        lambda: drop_progress(routes.file_upload_statuses),
         sessions.evict,
         malloc.trim,
     ):
@@ -79,3 +85,11 @@ def drop_unread_answers(page: gr.Blocks) -> None:
     for answers in (queue.pending_messages_per_session, queue.pending_event_ids_session):
         for name in [name for name in list(answers) if name not in pages and name not in running]:
             answers.pop(name, None)
+
+
+def drop_progress(progress: FileUploadProgress) -> None:
+    """Keep the progress of the last uploads alone; Gradio keeps that of each, and an entry for each question."""
+    for old in list(progress._statuses)[:-RECENT_UPLOADS]:
+        progress.stop_tracking(old)
+    for name in [name for name in list(progress._signals) if name not in progress._statuses]:
+        progress._signals.pop(name, None)

@@ -7,11 +7,8 @@ when there are too many, the one that is silent for longest.
 import asyncio
 import math
 from contextlib import suppress
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
-import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_SECONDS = 20.0  # for the first lines of a request, also of the next one on the same connection
@@ -68,7 +65,3 @@ def raise_file_limit() -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 1 << 16 if most == resource.RLIM_INFINITY else min(most, 1 << 16)
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-
-
-#: What Gradio takes for uvicorn when it starts the server.
-LIMITED_UVICORN = SimpleNamespace(Config=partial(uvicorn.Config, http=Connection, backlog=BACKLOG))

@@ -9,10 +9,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 
 import gradio as gr
 from gradio.routes import App
-from gradio.state_holder import StateHolder
+from gradio.state_holder import SessionState, StateHolder
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
@@ -28,12 +30,38 @@ UNKNOWN_SECONDS = 60.0  # after which the heartbeat of a page that has asked for
 TOO_MANY_BEATS = "Too many pages are open. Close some of them, then reload this one."
 
 
+class PageState(SessionState):
+    """Gradio's state of one page without the values of its components: Gradio copies all of them (70 ms and a megabyte at
+    least), for links to stored pages, which answer 404 here."""
+
+    def __init__(self, page: gr.Blocks) -> None:
+        super().__init__(SimpleNamespace(default_config=page.default_config, blocks={}))  # type: ignore[arg-type]
+
+    def __setitem__(self, key: int, value: Any) -> None:
+        if isinstance(self.blocks_config.blocks.get(key), gr.State):
+            super().__setitem__(key, value)
+        else:
+            self.blocks_config.blocks[key] = value
+
+    def _update_config(self, key: int) -> None:
+        pass
+
+    def _update_value_in_config(self, key: int, value: Any) -> None:
+        pass
+
+
 class Pages(StateHolder):
     """Gradio's states of all pages, by their random ids. ``connected``: the number of open heartbeats of a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: gr.Blocks) -> None:
         super().__init__()
         self.connected: Counter[str] = Counter()
+        self.set_blocks(page)
+
+    def __getitem__(self, session_id: str) -> SessionState:
+        if session_id not in self.session_data:
+            self.session_data[session_id] = PageState(self.blocks)
+        return super().__getitem__(session_id)
 
     def update(self, session_id: str) -> None:
         """Note that a page was used, and make room: the longest unused page without a heartbeat goes first."""
@@ -76,7 +104,7 @@ class Heartbeats:
                     beats = self._beats(page, request.app)
                     await StreamingResponse(beats, media_type="text/event-stream")(scope, receive, send)
             finally:
-                if not pages.connected[page]:
+                if not pages.connected[page] and not request.app.stop_event.is_set():
                     self._close(page, pages)
 
     async def _beats(self, page: str, app: App) -> AsyncIterator[str]:

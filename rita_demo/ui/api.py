@@ -4,10 +4,9 @@ Gradio lists the types of the inputs but does not enforce them: every value is c
 memory, and nothing of it is kept for the next one.
 """
 
-import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping
+from inspect import Parameter, Signature
 from math import isfinite
-from pathlib import Path
 from types import GenericAlias
 from typing import Any
 
@@ -19,7 +18,6 @@ from gradio.utils import get_upload_folder
 from rita_demo.attacks.registry import ATTACKS
 from rita_demo.data.pictures import png_bytes
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.arena import TOWERS
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.run import RunProgress
@@ -28,7 +26,6 @@ from rita_demo.process import logging as process_logging
 from rita_demo.process.generators import Steps, contained_steps
 from rita_demo.records import Run
 from rita_demo.records.errors import BackboneError, DemoError, PictureError, SettingError
-from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, get_setting
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext
@@ -47,24 +44,25 @@ ATTACK = ("attack", "budget", "steps", "target", "seed")
 MORE = ("square", "preset", "settings", "backbone")
 
 
-def explain(run: Run) -> tuple[Any, ...]:
+def explain(run: Run) -> tuple[Record, FileData]:
     """Attack a picture and defend it: the JSON of `rita explain --json`, and the attacked picture as PNG."""
     return to_json(run), _png(run)
 
 
-def defend(run: Run) -> tuple[Any, ...]:
+def defend(run: Run) -> Record:
     """Defend a picture as it is: the part `clean` of that JSON."""
-    return (to_json(run)["clean"],)
+    clean: Record = to_json(run)["clean"]
+    return clean
 
 
-def attack(run: Run) -> tuple[Any, ...]:
+def attack(run: Run) -> tuple[FileData, Record]:
     """Attack a picture: the attacked picture as PNG; linf (in 1/255), l2 (pixels in [0, 1]), fooled, threat_model."""
     written = to_json(run)
     norms = {name: written["attacked"][name] for name in ("linf", "l2", "fooled")}
     return _png(run), norms | {"threat_model": written["threat_model"]}
 
 
-Answer = Callable[[Run], tuple[Any, ...]]
+Answer = Callable[[Run], Any]
 #: Endpoint -> its inputs and the types of its outputs.
 ENDPOINTS: dict[Answer, tuple[tuple[str, ...], tuple[type, ...]]] = {
     explain: ((*PICTURE, *ATTACK, "methods", *MORE), (Record, FileData)),
@@ -77,18 +75,15 @@ def add_endpoints(context: AppContext) -> None:
     """Add the endpoints to the page that is being built."""
     for answer, (inputs, returns) in ENDPOINTS.items():
         about = {"api_name": answer.__name__, "api_description": answer.__doc__}
-        gr.api(picture_handler(context, answer, inputs, returns), **about, **ENGINE_QUEUE)
+        gr.api(_handler(context, answer, inputs, returns), **about, **ENGINE_QUEUE)
     for records in (defences, attacks, settings):
         gr.api(records, api_name=records.__name__, concurrency_limit=None)
 
 
-def picture_handler(
+def _handler(
     context: AppContext, answer: Answer, inputs: tuple[str, ...], returns: tuple[type, ...]
 ) -> Callable[..., Iterator[Any]]:
     """The function behind an endpoint. It yields its progress, so that it ends when the caller leaves; then the answer."""
-
-    def outputs(values: tuple[Any, ...]) -> Any:
-        return values if len(values) > 1 else values[0]
 
     def handler(*values: Any) -> Iterator[Any]:
         given = dict(zip(inputs, values, strict=True))
@@ -98,8 +93,9 @@ def picture_handler(
                 for now in steps:
                     event.next_step()
                     record = {"doing": now.sentence, "done": now.fraction}
-                    yield outputs(tuple(record if kind is Record else None for kind in returns))
-                yield outputs(answer(steps.value))
+                    doing = tuple(record if kind is Record else None for kind in returns)
+                    yield doing if len(doing) > 1 else doing[0]
+                yield answer(steps.value)
         except DemoError as error:
             raise gr.Error(str(error), print_exception=False) from error
         except Exception as error:
@@ -108,30 +104,36 @@ def picture_handler(
 
     handler.__qualname__ = f"api.{answer.__name__}"
     handler.__annotations__ = {name: TYPES[name] for name in inputs}
-    parameters = []
-    for name in inputs:
-        default = inspect.Parameter.empty if name == "image" else None
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameters.append(inspect.Parameter(name, kind, default=default, annotation=TYPES[name]))
-    returned = GenericAlias(tuple, returns)
-    vars(handler)["__signature__"] = inspect.Signature(parameters, return_annotation=returned)
+    parameters = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=TYPES[name]) for name in inputs
+    ]
+    parameters[0] = parameters[0].replace(default=Parameter.empty)  # the picture
+    vars(handler)["__signature__"] = Signature(parameters, return_annotation=GenericAlias(tuple, returns))
     return handler
 
 
 def run_steps(context: AppContext, given: Mapping[str, Any]) -> Generator[RunProgress, None, Run]:
     """Run untrusted inputs from an empty memory. Raises DemoError: the first one that cannot be used."""
-    text = {name: given.get(name) for name in TEXTS}
-    for name, value in text.items():
-        if not isinstance(value, str | None):
+    for name in TEXTS:
+        if not isinstance(value := given.get(name), str | None):
             raise SettingError(f"{name} is text; got {type(value).__name__}.")
     changes = given["settings"] or {}
     if not isinstance(changes, dict):
         raise SettingError("settings is an object {name: value}.")
     checked = {name: get_setting(name).parse_untrusted(value) for name, value in changes.items()}
     words = {n: v for n, v in given.items() if n not in ("image", "preset", "settings", "backbone")}
-    start = text["preset"] or "recommended"
-    request = RunRequest.parse(_uploaded_file(given["image"]), start=start, changes=checked, **words)
-    engine = yield from _engine(context, text["backbone"])
+    image = given["image"]
+    if (file := uploaded_file(image.get("path") if isinstance(image, dict) else None)) is None:
+        raise PictureError("The picture is an uploaded file.", 'Pass handle_file("picture.png") of gradio_client.')
+    request = RunRequest.parse(file, start=given["preset"] or "recommended", changes=checked, **words)
+    models, name = context.models, given["backbone"]
+    if name in TOWERS:  # the small ones are loaded when they are asked for
+        for _ in models.load_steps(name):
+            yield RunProgress("Loading the model", 0.0)
+    if name is not None and not models.is_loaded(name):
+        hint = "Leave backbone out, or load it on the page."
+        raise BackboneError(f"The model {name[:60]!r} is not loaded here.", hint)
+    engine = models.default if name is None else models.get(name)
     return (yield from request.opened(engine.info.side).run_steps(engine))
 
 
@@ -153,34 +155,12 @@ def attacks() -> list[Record]:
 def settings() -> list[Record]:
     """The settings: name, what they do, kind, default, the paper's value, limits, choices and unit."""
     names = ("name", "label", "help", "group", "kind", "default", "paper", "unit")
-    limits = {one.name: [n if isfinite(n) else None for n in (one.low, one.high)] for one in SETTINGS.values()}
     return [
         {name: getattr(one, name) for name in names}
-        | {"choices": list(one.choices), "low": limits[one.name][0], "high": limits[one.name][1]}
+        | {"choices": list(one.choices)}
+        | {name: limit if isfinite(limit := getattr(one, name)) else None for name in ("low", "high")}
         for one in SETTINGS.values()
     ]
-
-
-def _uploaded_file(value: JsonValue) -> Path:
-    """The path of an uploaded file. Raises PictureError: anything else, also the path of another file of this machine."""
-    if (file := uploaded_file(value.get("path") if isinstance(value, dict) else None)) is None:
-        raise PictureError("The picture is an uploaded file.", 'Pass handle_file("picture.png") of gradio_client.')
-    return file
-
-
-def _engine(context: AppContext, name: str | None) -> Generator[RunProgress, None, Engine]:
-    """The engine of a loaded model; the small ones are loaded when they are asked for. Raises BackboneError: another."""
-    models = context.models
-    if name is None:
-        return models.default
-    if name in TOWERS:
-        for _ in models.load_steps(name):
-            yield RunProgress("Loading the model", 0.0)
-    if not models.is_loaded(name):
-        raise BackboneError(
-            f"The model {name[:60]!r} is not loaded here.", "Leave backbone out, or load it on the page."
-        )
-    return models.get(name)
 
 
 def _png(run: Run) -> FileData:

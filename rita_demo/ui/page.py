@@ -216,7 +216,7 @@ def _script(file: Path) -> str:
 
 
 def launch_options() -> dict[str, Any]:
-    """The arguments of ``page.launch`` besides host and port."""
+    """The page's arguments of ``gr.mount_gradio_app``."""
     return {
         "theme": theme(),
         "css": font_face() + css_variables() + STYLE.read_text(encoding="utf-8"),
@@ -224,10 +224,8 @@ def launch_options() -> dict[str, Any]:
         "run_history": False,
         "footer_links": [],
         "max_file_size": MAX_UPLOAD_SIZE,
-        "share": False,
         "show_error": False,  # the error banner shows our own messages; others may name paths
         "enable_monitoring": False,
         "ssr_mode": False,
         "pwa": False,
-        "state_session_capacity": MAX_PAGES,
     }

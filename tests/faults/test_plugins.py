@@ -17,11 +17,9 @@ from rita_demo.pipeline.run import run_picture, run_picture_steps
 from rita_demo.process.generators import EndedError, contained, contained_steps
 from rita_demo.process.plugin_file import PluginError, plugin_errors
 from rita_demo.records import Picture
-from rita_demo.server import launch
 from rita_demo.settings import RECOMMENDED
-from tests.live_server import free_port
 from tests.toy_model import ToyEngine
-from tests.ui.http_client import ENGINE, build_toy_page
+from tests.ui.http_client import ENGINE, build_toy_page, launch_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
@@ -149,7 +147,7 @@ def test_the_server_goes_on_when_a_defence_or_a_function_of_its_own_ends(
     how = tmp_path / "how.txt"
     defences.add_plugin(defence(tmp_path, f"exec(open({str(how)!r}).read())"))
     page = build_toy_page()
-    address = launch.launch_page(page, "127.0.0.1", free_port())
+    address = launch_page(page)
     try:
         visitor, quick = HttpClient(address), {"setting_views": 8, "setting_steps": 2}
         visitor.open()

@@ -47,12 +47,11 @@ def isolated_page(folder: Path, *words: str) -> Iterator[str]:
 def main() -> None:
     """The process."""
     from rita_demo.evaluation.page import DataFolders
-    from rita_demo.server.launch import launch_page
     from tests.ui.addresses import addresses
-    from tests.ui.http_client import build_toy_page
+    from tests.ui.http_client import build_toy_page, launch_page
 
     page = build_toy_page(folders=DataFolders(Path(os.environ["RITA_DATA"]), Path(os.environ["RITA_RUNS"])))
-    launch_page(page, "127.0.0.1", int(os.environ["RITA_PORT"]))
+    launch_page(page, port=int(os.environ["RITA_PORT"]))
     watched = Path(os.environ["FUZZ_WATCHED"])
     everything = [[*one] for one in addresses(page.app.routes)]
     _write_json(watched / "addresses.json", everything)

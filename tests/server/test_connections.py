@@ -11,9 +11,9 @@ from urllib.parse import urlparse
 import httpx
 import pytest
 
-from rita_demo.server import connections, launch
-from tests.live_server import ROOT, free_port, wait_until
-from tests.ui.http_client import build_toy_page
+from rita_demo.server import connections
+from tests.live_server import ROOT, wait_until
+from tests.ui.http_client import build_toy_page, launch_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-More: "
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     page = build_toy_page()
-    yield launch.launch_page(page, "127.0.0.1", free_port())
+    yield launch_page(page)
     page.close(verbose=False)
 
 

@@ -13,22 +13,20 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from rita_demo.data.pictures import LARGEST_PICTURE
-from rita_demo.process.shutdown import SHUTDOWN
 from rita_demo.server import launch, request_limits
 from rita_demo.server.request_limits import body_limit
 from rita_demo.ui.page import MAX_UPLOAD_SIZE
 from tests.data.hostile import png_header
-from tests.live_server import free_port, wait_until
+from tests.live_server import wait_until
 from tests.ui.addresses import addresses, filled
-from tests.ui.http_client import ENGINE, build_toy_page
+from tests.ui.http_client import ENGINE, build_toy_page, launch_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))
 #: What answers without a password. No harm in it: health check, login form, Gradio's own files, colours, a random number.
 #: Everything else says 401, or 404 where the page has no use for it (tests/server/test_request_limits.py).
-_PUBLIC = """/health / /login /logout /static /assets /favicon.ico /theme.css /robots.txt /manifest.json /app_id
-/startup-events"""
+_PUBLIC = """/health / /login /logout /static /assets /favicon.ico /theme.css /robots.txt /manifest.json /app_id"""
 PUBLIC_PATHS = _PUBLIC.split()
 
 
@@ -39,7 +37,7 @@ def page() -> gr.Blocks:
 
 @pytest.fixture(scope="module")
 def locked_client(page: gr.Blocks) -> Iterator[str]:
-    yield launch.launch_page(page, "127.0.0.1", free_port(), ACCOUNTS)
+    yield launch_page(page, ACCOUNTS)
     page.close(verbose=False)
 
 
@@ -70,16 +68,11 @@ def test_the_health_check_says_for_how_long_a_step_has_been_running(
     assert wait_until(lambda: seconds() < 1)
 
 
-def test_health_is_503_during_shutdown_and_when_the_queue_is_dead_or_there_is_no_model(
-    locked_client: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_health_is_503_when_the_queue_is_dead_or_there_is_no_model() -> None:
     dead = TestClient(Starlette(routes=[launch.health(lambda: False)])).get("/health")
     assert (dead.status_code, dead.json()["status"]) == (503, "no queue")
     failed = TestClient(Starlette(routes=[launch.health(lambda: True, lambda: True)])).get("/health")
     assert (failed.status_code, failed.json()["status"]) == (503, "no model")
-    monkeypatch.setattr(SHUTDOWN, "draining", True)
-    answer = httpx.get(f"{locked_client}health")
-    assert (answer.status_code, answer.json()["status"]) == (503, "going down")
 
 
 def test_without_the_password_all_but_public_paths_return_401(locked_client: str, page: gr.Blocks) -> None:

@@ -10,11 +10,11 @@ import gradio as gr
 import httpx
 import pytest
 
-from rita_demo.server import launch, pages
+from rita_demo.server import pages
 from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
-from tests.live_server import free_port, wait_until
-from tests.ui.http_client import build_toy_page
+from tests.live_server import wait_until
+from tests.ui.http_client import build_toy_page, launch_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ def page() -> Iterator[gr.Blocks]:
 
 @pytest.fixture(scope="module")
 def address(page: gr.Blocks) -> str:
-    return launch.launch_page(page, "127.0.0.1", free_port(), sessions=SESSIONS)
+    return launch_page(page, (), SESSIONS)
 
 
 def beat(address: str, page: str) -> socket.socket:
@@ -109,8 +109,8 @@ def test_the_heartbeat_of_a_page_that_never_asks_for_anything_ends(
 
 
 def test_a_page_with_a_heartbeat_keeps_its_place_before_one_without() -> None:
-    kept = Pages()
-    kept.capacity, kept.blocks = 3, gr.Blocks()
+    kept = Pages(gr.Blocks())
+    kept.capacity = 3
     kept.connected["open"] += 1
     for name in ("open", "old", "new", "newer"):
         kept[name]

@@ -19,11 +19,10 @@ SETTINGS = [
     {"http_proxy": REFUSES, "RITA_HOST": "0.0.0.0"},
 ]
 LAUNCH = """
-import os, rita_demo.server.launch as launch
-from tests.live_server import free_port
-from tests.ui.http_client import build_toy_page
+import os
+from tests.ui.http_client import build_toy_page, launch_page
 page = build_toy_page()
-print(launch.launch_page(page, os.environ.get("RITA_HOST", "127.0.0.1"), free_port()))
+print(launch_page(page, host=os.environ.get("RITA_HOST", "127.0.0.1")))
 page.close(verbose=False)
 print({name: os.environ.get(name) for name in %r})
 os._exit(0)

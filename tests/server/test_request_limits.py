@@ -16,18 +16,18 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from rita_demo.server import gradio_patches, launch, request_limits
-from tests.live_server import free_port, wait_until
+from rita_demo.server import cleanup, events, request_limits
+from tests.live_server import wait_until
 from tests.ui.addresses import addresses, filled
-from tests.ui.http_client import build_toy_page
+from tests.ui.http_client import build_toy_page, launch_page
 from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 API = "/gradio_api"
 JSON_HEADERS = {"Content-Type": "application/json"}
 FORM_HEADERS = {"Content-Type": "multipart/form-data; boundary=x"}
-_GETS = f"""/ /config /health /logout /theme.css /robots.txt /favicon.ico /manifest.json {API}/startup-events {API}/app_id
-{API}/queue/data {API}/info {API}/call/{{api_name}}/{{event_id}} {API}/heartbeat/{{session_hash}}"""
+_GETS = f"""/ /config /health /logout /theme.css /robots.txt /favicon.ico /manifest.json {API}/app_id {API}/queue/data
+{API}/info {API}/call/{{api_name}}/{{event_id}} {API}/heartbeat/{{session_hash}}"""
 _POSTS = f"""/login {API}/queue/join {API}/run/{{api_name}} {API}/call/v2/{{api_name}} {API}/upload {API}/cancel {API}/reset"""
 #: What answers something else than that it is not there; every other address of Gradio's says 404.
 ALLOWED_ROUTES = {("GET", path) for path in _GETS.split()} | {("POST", path) for path in _POSTS.split()}
@@ -55,19 +55,18 @@ def page(temporary_folder: Path) -> Iterator[gr.Blocks]:
 
 @pytest.fixture(scope="module")
 def address(page: gr.Blocks) -> str:
-    return launch.launch_page(page, "127.0.0.1", free_port())
+    return launch_page(page)
 
 
-def leftover_files(page: gr.Blocks, place: Path) -> list[Path]:
-    """Files that no sweep would ever find."""
-    kept = {Path(name).resolve() for name in page.upload_file_set}
-    kept |= {Path(name).resolve() for block in page.blocks.values() for name in block.temp_files}
-    return [path for path in place.rglob("*") if path.is_file() and path.resolve() not in kept]
+def leftover_files(place: Path) -> list[Path]:
+    """Files that no sweep would ever find: those that are there after their hour."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cleanup, "UPLOAD_MAX_AGE", -1)
+        cleanup.sweep_uploads(place / "uploads")
+    return [path for path in place.rglob("*") if path.is_file()]
 
 
-def test_only_allowed_routes_answer_and_none_leaves_a_file(
-    address: str, page: gr.Blocks, temporary_folder: Path
-) -> None:
+def test_only_allowed_routes_answer_and_no_file_stays(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
     visitor = HttpClient(address)
     assert "Stored example." in visitor.open()
     everything = addresses(page.app.routes)
@@ -83,7 +82,7 @@ def test_only_allowed_routes_answer_and_none_leaves_a_file(
                 if answer.status_code not in REFUSED_STATUS:
                     found.add((method, path))
     assert found == ALLOWED_ROUTES
-    assert leftover_files(page, temporary_folder) == []
+    assert leftover_files(temporary_folder) == []
 
 
 def test_listening_for_an_unknown_visitor_ends_without_an_error(address: str, caplog) -> None:
@@ -119,7 +118,7 @@ def test_the_proxy_root_path_is_ignored_by_the_route_list() -> None:
         ({"path": "/ritabook", "root_path": "/rita"}, "/ritabook"),
         ({"path": "/config"}, "/config"),
     ):
-        assert request_limits._path(scope) == path
+        assert request_limits.request_path(scope) == path
 
 
 class WithoutLogin:
@@ -172,7 +171,7 @@ def test_an_event_of_very_many_values_is_refused_before_it_is_read(address: str,
         assert len(data) < limit
         answer = visitor.http.post(f"gradio_api/{path}", content=data, headers=JSON_HEADERS)
         assert (answer.status_code == 413) is refused, answer.text[:200]
-    assert answer.json() == {"detail": request_limits.TOO_MANY_VALUES.format(most)}
+    assert answer.json() == {"detail": events.TOO_MANY_VALUES.format(most)}
 
 
 def test_a_login_form_of_many_parts_is_refused(address: str) -> None:
@@ -212,7 +211,7 @@ def test_a_page_with_a_very_long_random_name_is_refused(address: str, page: gr.B
         name = "n" * length
         body = {"fn_index": HttpClient(address).load_event, "data": [], "session_hash": name}
         answer = httpx.post(f"{address}gradio_api/{path}", json=body)
-        assert (answer.json().get("detail") == gradio_patches.LONG_PAGE_ID) is refused
+        assert (answer.json().get("detail") == events.LONG_PAGE_ID) is refused
         assert (name not in page.state_holder) is refused
 
 
@@ -226,7 +225,7 @@ def test_what_waits_in_the_queue_cannot_be_called_beside_it(address: str) -> Non
 def test_a_full_queue_is_answered_in_our_words(address: str, page: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = HttpClient(address)
     monkeypatch.setattr(page._queue, "max_size", 0)
-    assert json.loads(visitor.enqueue(visitor.load_event, [])) == {"detail": gradio_patches.FULL_QUEUE}
+    assert json.loads(visitor.enqueue(visitor.load_event, [])) == {"detail": events.FULL_QUEUE}
 
 
 def test_an_endless_body_is_read_only_up_to_the_limit(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,50 +244,45 @@ def test_an_endless_body_is_read_only_up_to_the_limit(address: str, monkeypatch:
     assert sent[0] < 1_000
 
 
-def test_a_broken_or_invalid_upload_leaves_no_file(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
-    visitor = HttpClient(address)
+def test_a_broken_or_invalid_upload_is_gone_after_its_hour(address: str, temporary_folder: Path) -> None:
+    visitor, uploads = HttpClient(address), temporary_folder / "uploads"
     with socket.create_connection((urlparse(address).hostname, urlparse(address).port)) as line:
         line.sendall(
             b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
             b"Content-Type: multipart/form-data; boundary=b\r\n\r\n"
             b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n' + bytes(99_999)
         )
-        assert wait_until(lambda: leftover_files(page, temporary_folder), pause=0.02), "it was not being written"
+        assert wait_until(lambda: list(uploads.glob("tmp*")), pause=0.02), "it was not being written"
     for files in (
         [("other", ("a.png", b"1"))],
         [("files", ("a.png", b"2")), ("files", ("..", b"3"))],
         [("files", ("a.png", b"4")), ("other", ("a.png", b"5"))],
     ):
         assert visitor.http.post("gradio_api/upload", files=files).status_code in (200, 400)
-    assert wait_until(lambda: not leftover_files(page, temporary_folder))
-    assert not list((temporary_folder / "uploads").glob("*arriving-*"))
+    assert wait_until(lambda: not leftover_files(temporary_folder))
 
 
-def test_an_upload_of_very_many_files_is_refused_and_leaves_none(
-    address: str, page: gr.Blocks, temporary_folder: Path
-) -> None:
+def test_an_upload_of_very_many_files_is_refused(address: str, temporary_folder: Path) -> None:
     """Each is open until the last one has come: a thousand are all that a process may have."""
-    for count, status in ((gradio_patches.MAX_UPLOAD_FILES, 200), (gradio_patches.MAX_UPLOAD_FILES + 1, 400)):
+    for count, status in ((request_limits.MAX_UPLOAD_FILES, 200), (request_limits.MAX_UPLOAD_FILES + 1, 400)):
         files = [("files", (f"{n}.png", f"{count} {n}".encode())) for n in range(count)]
         answer = httpx.post(f"{address}gradio_api/upload", files=files)
         assert answer.status_code == status, answer.text
-    assert "Too many files" in answer.text
-    assert wait_until(lambda: not leftover_files(page, temporary_folder))
+    assert answer.json() == {"detail": request_limits.TOO_MANY_FILES}
+    assert wait_until(lambda: not leftover_files(temporary_folder))
 
 
-def test_two_files_of_one_upload_arrive_and_can_be_used(address: str, page: gr.Blocks, temporary_folder: Path) -> None:
+def test_two_files_of_one_upload_arrive(address: str) -> None:
     sent = HttpClient(address).http.post(
         "gradio_api/upload", files=[("files", ("a.png", b"6")), ("files", ("b.png", b"7"))]
     )
     assert [Path(name).read_bytes() for name in sent.json()] == [b"6", b"7"]
-    assert set(sent.json()) <= {str(name) for name in page.upload_file_set}
-    assert leftover_files(page, temporary_folder) == []
 
 
 def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request_limits, "TOTAL_LIMIT", 8 * request_limits.MB)
+    monkeypatch.setattr(request_limits, "MAX_LARGE_EVENTS", 2)
     large = b'{"fn_index": 0, "session_hash": "x", "data": ["' + b"x" * (6 * request_limits.MB)
     visitor = HttpClient(address)
     visitor.open()

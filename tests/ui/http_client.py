@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.server.gradio_patches import patch_gradio
+from rita_demo.server.launch import PageServer
 from rita_demo.ui.background.worked_example import WorkedExample
-from rita_demo.ui.page import build, launch_options
+from rita_demo.ui.page import build
+from tests.live_server import free_port, wait_until
 from tests.toy_model import ToyEngine
 
 ENGINE = ToyEngine(spread=0.2)
@@ -30,13 +33,26 @@ def build_toy_page(engine: ToyEngine = ENGINE, **options: Any) -> gr.Blocks:
     return build(engine, example=ready_example(engine, tuple(DEFENCES)), **options)
 
 
+def launch_page(page: gr.Blocks, *options: Any, host: str = "127.0.0.1", port: int | None = None) -> str:
+    """Serve the page as app.py does, in a thread, until ``page.close()``; returns its address."""
+    server = PageServer(page, host, port or free_port(), *options)
+    thread = Thread(target=server.run, daemon=True)
+
+    def close() -> None:
+        server.should_exit = True
+        thread.join(10)
+
+    page.server = SimpleNamespace(close=close)
+    thread.start()
+    assert wait_until(lambda: server.started, 60, 0.01)
+    return server.address
+
+
 @contextmanager
 def served(page: gr.Blocks) -> Iterator[str]:
-    """The page on a port until the end of the block, with the project's patches of Gradio; gives its address."""
-    patch_gradio()
-    _, local, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    """The page on a port until the end of the block; gives its address."""
     try:
-        yield local
+        yield launch_page(page)
     finally:
         page.close(verbose=False)
 
