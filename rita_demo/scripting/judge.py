@@ -67,11 +67,8 @@ def judge(
     pictures, steps, starts = EFFORT[quick]
     asked: dict[str, Any] = {"dataset": "textures", "limit": pictures, "settings": {}, "allow_partial": True}
     asked |= {"protocols": "stream" if own.uses_cache else "off"} | options
-    about: dict[str, Any] = {name: str(value) for name, value in asked.items()} | {
-        "quick": quick,
-        "version": rita_demo.__version__,
-    }
-    about |= {"budget": BUDGET, "steps": steps, "starts": starts}
+    about: dict[str, Any] = {name: str(value) for name, value in asked.items()}
+    about |= {"quick": quick, "budget": BUDGET, "steps": steps, "starts": starts, "version": rita_demo.__version__}
     folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest]).encode()).hexdigest()[:12]
     make_output_folder(folder)
     with suppress(DataError), warnings.catch_warnings(action="ignore"):  # there are none yet; of several attackers
