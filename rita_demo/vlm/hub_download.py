@@ -68,18 +68,19 @@ def fetch(repository: str, names: tuple[str, ...], model: str) -> Path:
                 if not right:
                     blob.unlink()
                     path.unlink(missing_ok=True)
-                    raise _failed(model, "their checksum is not the one that the hub names. They were deleted")
+                    raise failed(model, "their checksum is not the one that the hub names. They were deleted")
             return path
-        raise _failed(model, f"the hub has none in {repository}")
+        raise failed(model, f"the hub has none in {repository}")
     except BackboneError:
         raise
     except Exception as error:  # of the hub's client, of the connection, of the disk
-        raise _failed(model, _reason(error, *PROGRESS.get(model, (0, 0)))) from error
+        raise failed(model, _reason(error, *PROGRESS.get(model, (0, 0)))) from error
     finally:
         PROGRESS.pop(model, None)
 
 
-def _failed(model: str, why: str) -> BackboneError:
+def failed(model: str, why: str) -> BackboneError:
+    """The sentence on a download that failed."""
     return BackboneError(f"The weights of {model} could not be downloaded: {why}.", RETRY_HINT)
 
 

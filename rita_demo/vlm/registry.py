@@ -37,14 +37,13 @@ from rita_demo.vlm.catalogue import (
     EMBEDDED_ROBUST,
     ROBUST_TOWER,
     WEIGHTS_FILE,
-    ModelEntry,
     OpenClipRecord,
     cached_weights,
     hub_files,
 )
 from rita_demo.vlm.checkpoint import load_vision_weights, load_weights
 from rita_demo.vlm.checkpoint_file import SUFFIXES, check_checkpoint_path, is_checkpoint_name
-from rita_demo.vlm.hub_download import fetch
+from rita_demo.vlm.hub_download import failed, fetch
 from rita_demo.vlm.text_tower import HINT, unsupported_reason
 
 EXCEPT_OPTION = "+except="
@@ -140,7 +139,7 @@ def _pretrained(architecture: str, tag: str, config: OpenClipRecord) -> tuple[nn
     # architecture's name.
     config["quick_gelu"] = bool(known.get("quick_gelu", False))
     model = _build(config, name)
-    load_weights(model, cached_weights(known) or _download(known, name, entry), name)
+    load_weights(model, cached_weights(known) or _download(known, name), name)
     note = f"Runs with {activation_name(config)}, as its weights were trained."
     return model, {"name": name, "title": entry.title if entry else name, "note": note, **_preprocessing(known)}
 
@@ -235,19 +234,14 @@ def _check_constants(model: nn.Module, name: str) -> None:
             )
 
 
-def _download(pretrained: OpenClipRecord, name: str, entry: ModelEntry | None) -> Path:
+def _download(pretrained: OpenClipRecord, name: str) -> Path:
     set_verbosity_error()  # the hub's own lines on retrying would be printed around our error message
     if hub := pretrained.get("hf_hub"):
         return fetch(*hub_files(hub), name)
     try:
         return Path(download_pretrained(pretrained))
     except Exception as error:  # errors of urllib and the disk
-        size = f" ({entry.megabytes} MB)" if entry else ""
-        raise BackboneError(
-            f"The weights of {name}{size} are not on this machine and could not be downloaded.",
-            "Connect to the internet and try again, name a local file as ARCHITECTURE:path/to/file, "
-            "or use the embedded model.",
-        ) from error
+        raise failed(name, f"its server cannot be reached, or the disk is full ({type(error).__name__})") from error
 
 
 def _preprocessing(config: OpenClipRecord) -> Preprocessing:

@@ -63,6 +63,17 @@ def test_without_a_connection_the_message_says_what_to_do(tiny_architecture, mon
     assert not logging.getLogger("huggingface_hub").isEnabledFor(logging.WARNING)  # it does not log its retries
 
 
+def test_weights_that_stand_at_an_address_and_do_not_come_are_a_sentence(
+    tiny_architecture, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setitem(pretrained._PRETRAINED, "rita-tiny", {"here": {"url": "http://127.0.0.1:9/weights.pt"}})
+    with pytest.raises(
+        BackboneError, match=r"The weights of rita-tiny:here could not be downloaded: its server .*URLError"
+    ):
+        load("rita-tiny:here", device="cpu")
+
+
 @pytest.mark.parametrize("suffix", ["pt", "safetensors"])
 def test_a_local_checkpoint_gives_the_same_features(
     tiny_architecture, tiny_model_dir: Path, tmp_path: Path, suffix: str
