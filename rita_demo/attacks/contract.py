@@ -147,11 +147,15 @@ class Attack(WithSettings):
 
     def differentiated(self, settings: Settings) -> Differentiated:
         """What the attacker differentiates with these settings."""
-        return self.differentiates(self._declared(settings)) if callable(self.differentiates) else self.differentiates
+        return (
+            self.differentiates(self._declared(settings, "model"))
+            if callable(self.differentiates)
+            else self.differentiates
+        )
 
-    def _declared(self, settings: Settings) -> Any:
+    def _declared(self, settings: Settings, through: Differentiated) -> Any:
         """The settings that it declares: those of all attacks, and its own; those of views where it draws some."""
-        groups = ("attack",) if self.differentiates == "model" else ("attack", "views")
+        groups = ("attack",) if through == "model" else ("attack", "views")
         return Declared(
             settings, {*shared_in_groups(*groups), *self.setting_names}, f"the attack {self.name!r}", "settings"
         )
@@ -184,7 +188,7 @@ class Attack(WithSettings):
             f"Attacked: {victim}; {goal}." if victim else "Attacked: no model; this attack is the control.",
             f"Strength: {self._strength(settings)}, {where}.",
             self.knowledge_sentence,
-            *(self.details(self._declared(settings)) if self.details else ()),
+            *(self.details(self._declared(settings, self.differentiated(settings))) if self.details else ()),
             self.caveat,
         )
 

@@ -74,6 +74,8 @@ def add_evaluate(commands: Commands) -> None:
     add("--allow-partial", action="store_true", help=help)
     help = "where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
     help += "that is started here)"
+    help = "begin every kept memory with one that the page exported"
+    add("--memory", metavar="FILE", type=Path, help=help)
     add("--executor", choices=EXECUTORS, default="local", help=help)
     add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
 
@@ -94,7 +96,7 @@ def request_of(args: argparse.Namespace) -> Request:
         "assignments": args.assignments,
         "sweeps": args.sweep,
     }
-    same = ("split", "out", "limit", "allow_partial", "backbone")
+    same = ("split", "out", "limit", "allow_partial", "backbone", "memory")
     return parse_request(
         *(args.dataset, methods, args.seeds, asked),
         data_root=args.data_root or data_folder(),

@@ -17,6 +17,7 @@ from rita_demo.cli.explain import add_explain
 from rita_demo.cli.figures import add_figures
 from rita_demo.cli.judge import add_judge
 from rita_demo.cli.reproduce import add_reproduce
+from rita_demo.cli.rows import add_rows
 from rita_demo.cli.serve import add_open, add_serve
 from rita_demo.cli.tables import add_tables
 from rita_demo.cli.terminal import Parser, program, run_command
@@ -40,7 +41,17 @@ def build_parser() -> Parser:
     parser = Parser(prog=program(), description="See an attack on a vision-language model, and see RITA undo it.")
     parser.add_argument("--version", action="version", version=f"rita-demo {rita_demo.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    first = (add_explain, add_budget, add_evaluate, add_judge, add_tables, add_compare, add_figures, add_reproduce)
+    first = (
+        add_explain,
+        add_budget,
+        add_evaluate,
+        add_rows,
+        add_judge,
+        add_tables,
+        add_compare,
+        add_figures,
+        add_reproduce,
+    )
     for add in (*first, add_models, add_datasets, add_serve, add_open):
         add(commands)
     return parser

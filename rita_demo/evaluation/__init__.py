@@ -1,6 +1,5 @@
 """Measuring methods on datasets: resumable runs, stored views, tables.
 
-A run folder holds ``cells/`` (one folder per method, attack, cache protocol, settings and seed: a header and one JSON
-line per picture), ``looks/`` (encoded views in half precision, shared by all cells on the same pixels), ``tuned/``
-(tuned prompts) and ``attacked/`` (attacked squares as PNG). All files only grow, so the same command resumes a run.
+A run folder holds ``rows.sqlite``, everything that was measured (:mod:`rita_demo.evaluation.rows`), and ``artifacts.sqlite``,
+what only saves time: encoded views, attacked squares and tuned prompts, shared by all methods on the same pixels.
 """

@@ -114,9 +114,10 @@ class Measurement:
     @cached_property
     def non_default(self) -> dict[str, JsonValue]:
         """The settings that differ from what is recommended now; of a method that is not loaded, as they were stored."""
+        found = dict(self.facts["non_default"])
         with suppress(SettingError):
-            return planned_cells.non_default(self.cell, self.names)
-        return dict(self.facts["non_default"])
+            found = planned_cells.non_default(self.cell, self.names)
+        return found | ({"memory": self.facts["memory"]} if "memory" in self.facts else {})
 
     @property
     def requested(self) -> Settings:

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,8 @@ def _chains(groups: Iterable[Group]) -> Iterator[Chain]:
             own = replace(group, states=[one for one in group.states if (one.cache is not None) is in_stream])
             places = own.missing
             batches = [places[at : at + PICTURES] for at in range(0, len(places), PICTURES)]
-            if in_stream and batches:
-                yield group, own, (_part(own, some) for some in batches)
-            else:
-                yield from ((group, own, iter([_part(own, some)])) for some in batches)
+            for chain in [batches] if in_stream and batches else [[some] for some in batches]:
+                yield group, own, map(partial(_part, own), chain)
 
 
 def _part(group: Group, places: list[int]) -> Group:

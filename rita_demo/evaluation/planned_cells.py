@@ -174,10 +174,12 @@ def _depends_on(method: str, requested: Settings, fixed_seeds: frozenset[str]) -
         names.discard("hand_prompt")
     if attack.differentiated(requested) == "model":
         names.discard("attack_views")
+    unused = set[str]()  # by RITA; a method that names one of them among its own uses reads it all the same
     if requested.tuning_steps == 0 or requested.tuning_loss == "none":
-        names -= {"tuning_rate", "subset_size"}
+        unused |= {"tuning_rate", "subset_size"}
     if not row.uses_cache or requested.protocol == "off":
-        names -= set(in_groups("cache")) - {"cache_text", "protocol"}
+        unused |= set(in_groups("cache")) - {"cache_text", "protocol"}
+    names -= unused - row.setting_names
     names -= set(SEEDS) - fixed_seeds
     if not attack.stochastic:
         names.discard("attack_seed")

@@ -58,11 +58,11 @@ class Request:
     ``fixed_seeds``: names of the seeds that were given explicitly and are the same for every picture.
     ``target``: the class name that attacks move towards, ``next``, or "" for away from the true class.
     ``dataset_settings``: names of the settings that take the paper's value for each dataset. ``chosen``: measure these
-    pictures alone.
+    pictures alone. ``memory``: a file that the page exported, with which each kept memory begins.
 
     Raises:
-        SettingError: a method without the cache that it needs; a target without an attack, or with an untargetable
-            one; a limit beside chosen pictures.
+        SettingError: a method without the cache that it needs; a memory to begin with and none that is kept; a target
+            without an attack, or with an untargetable one; a limit beside chosen pictures.
     """
 
     datasets: tuple[str, ...]
@@ -80,6 +80,7 @@ class Request:
     target: str = ""
     dataset_settings: frozenset[str] = frozenset()
     chosen: ChosenPictures | None = None
+    memory: Path | None = None
 
     def __post_init__(self) -> None:
         if all(point.protocol == "off" for point in self.points):
@@ -88,6 +89,10 @@ class Request:
                     raise SettingError(
                         f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
                     )
+        if self.memory is not None and all(point.protocol != "stream" for point in self.points):
+            raise SettingError(
+                "A memory to begin with is kept.", "Measure with --protocols stream, or leave --memory out."
+            )
         if self.chosen is not None and self.limit is not None:
             raise SettingError("Chosen pictures are measured all.", "Leave --limit out, or --pictures.")
         attacks = dict.fromkeys(point.attack for point in self.points if self.target)

@@ -383,6 +383,9 @@ def _chosen(folders: Sequence[str | Path]) -> list[tuple[Path, Row]]:
             key = tuple(one[name] for name in KEY)
             if key not in best or one["answers"] > best[key][1]["answers"]:
                 best[key] = folder, one
+    if not best:
+        names = ", ".join(Path(folder).name for folder in folders)
+        raise DataError(f"Nothing is measured yet in {names}.", "Run its evaluate again: it goes on where it ended.")
     return list(best.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,9 @@ from importlib.util import find_spec
 from itertools import chain, zip_longest
 from pathlib import Path
 
+import numpy as np
+
+from rita_demo.data import memory_file
 from rita_demo.data.pictures import square_words
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
@@ -27,7 +31,7 @@ from rita_demo.evaluation.request import NEXT_CLASS, Request
 from rita_demo.evaluation.rows import Row, Rows, measurements, read
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
-from rita_demo.records.errors import DemoError
+from rita_demo.records.errors import DemoError, SettingError
 
 Report = Callable[[str], object]
 #: A place in the stream of a group, and the rows of its picture.
@@ -105,7 +109,10 @@ class Plan:
         items = {(item.id, item.content): at for at, item in enumerate(stream)}
         states = []
         for cell in cells:
-            number = rows.measurement(key_of(cell, pictures, model, self.memory), facts_of(cell, pictures, model))
+            facts = facts_of(cell, pictures, model)
+            if cell.settings.protocol == "stream" and self.request.memory is not None:
+                facts["memory"] = self.request.memory.name
+            number = rows.measurement(key_of(cell, pictures, model, self.memory), facts)
             rows.forget_faults(number)
             stored, cache = rows.stored(number), None
             missing = {at for item, at in items.items() if item not in stored}
@@ -118,6 +125,30 @@ class Plan:
         places = {hit: Places.of(some, pictures, model, hit, self.memory) for hit, some in by_attacked.items()}
         attacked = pictures.attacked(planned.seed, cells[0].traffic.share)
         return Group(pictures.dataset, pictures.names, planned.seed, states, stream, attacked, places, artifacts)
+
+
+def _exported_memory(
+    request: Request, engine: Engine, picture_sets: Iterable[PictureSet]
+) -> tuple[CacheState | None, str]:
+    """The memory that kept ones begin with, and a digest of what is in it; None and "" for an empty one.
+
+    Raises:
+        DemoError: the file is no memory, or of another model or other class names.
+    """
+    if request.memory is None:
+        return None, ""
+    data = memory_file.read_file(request.memory)
+    for pictures in picture_sets:
+        prompts = engine.encode_classes(pictures.names, request.points[0])
+        state = memory_file.unpack(data, prompts, engine.info.name).state_at()
+    for slots in {point.slots for point in request.points} - {state.features.shape[1]}:
+        raise SettingError(
+            f"The memory in {request.memory.name} has {state.features.shape[1]} places per class; got slots={slots}.",
+            f"Measure with --set slots={state.features.shape[1]}.",
+        )
+    arrays = (state.features, state.entropy, state.born, state.view, state.count)
+    content = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays))
+    return state, f"{content.hexdigest()[:16]}/{state.pictures}"
 
 
 def _memory_of(cell: Cell, pictures: PictureSet, model: ModelFacts, begin: CacheState | None) -> CacheState:
@@ -217,12 +248,13 @@ def evaluate_steps(
     evaluator = PictureEvaluator(engine)
     for pictures in datasets.values():
         warn(evaluator.names_warning(pictures))
-    plan = Plan(request, datasets, evaluator.facts)
+    begin, memory = _exported_memory(request, engine, datasets.values())
+    plan = Plan(request, datasets, evaluator.facts, memory)
     pace = pace or Pace(plan.totals)
     with Rows(request.out) as rows:
         artifacts = Artifacts(request.out)
         try:
-            groups = [plan.open(rows, artifacts, one, None) for one in plan.groups]
+            groups = [plan.open(rows, artifacts, one, begin) for one in plan.groups]
             found = total = 0
             for group in groups:
                 counts = [len(group.stream) - len(state.missing) for state in group.states]

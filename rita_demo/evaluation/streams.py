@@ -196,8 +196,10 @@ def _matching_cells(stream: Measurement, known: Sequence[Measurement]) -> dict[s
     for other in known:
         same = all(other.columns[n] == stream.columns[n] for n in STREAM_COLUMNS)
         same = same and all(other.key[n] == stream.key[n] for n in STREAM_KEY)
-        same = same and other.key["stream"] in ("", stream.key["stream"])
-        protocol, method = other.key["protocol"], other.method
+        protocol, method, pictures = other.key["protocol"], other.method, other.key["stream"]
+        # a method without a memory does not depend on the one that the stream begins with
+        begins = stream.key["stream"].startswith(pictures) if protocol != "stream" else pictures == stream.key["stream"]
+        same = same and begins
         remembers = DEFENCES[method].uses_cache if method in DEFENCES else method in keeping
         name = f"{method}:{protocol}" if remembers and protocol != "stream" else method
         if same and name != "rita" and _same_conditions(stream, other):

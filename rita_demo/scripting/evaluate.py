@@ -47,6 +47,7 @@ def evaluate(
     seeds: Words = 0,
     limit: int | None = None,
     pictures: Iterable[str] | None = None,
+    memory: str | Path | None = None,
     allow_partial: bool = False,
     target: str | int = "",
     preset: str = "recommended",
@@ -69,6 +70,7 @@ def evaluate(
         budget: in 1/255: 4, "4/255", or several.
         pictures: the names of the pictures to measure, such as the column ``picture`` of :func:`rita_demo.only_right`;
             None: all. Without ``limit``, and of one named dataset.
+        memory: a memory that the page exported; each kept memory begins with it instead of an empty one.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
             Listed pictures that are missing and a random split are a warning.
@@ -122,6 +124,7 @@ def evaluate(
             allow_partial=allow_partial,
             backbone=backbone,
             target=target,
+            memory=None if memory is None else Path(memory),
             chosen=None if pictures is None else ChosenPictures(tuple(dict.fromkeys(pictures))),
         )
         for step in evaluate_steps(request, engine or load_engine(backbone), own, report, warn):

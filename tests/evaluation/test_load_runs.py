@@ -1,6 +1,5 @@
 """Stored rows as a pandas table; the columns that docs/result-files.md describes."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rita_demo import __version__
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.report.cells import CSV_COLUMNS, cells, load_runs
 from tests.documented import documented, example
+from tests.evaluation.conftest import cut, headers
 from tests.evaluation.frames import overview
 
 
@@ -28,9 +28,8 @@ def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Pat
 
 def test_tables_figures_and_load_runs_take_folders_of_run_folders(runs: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     one, other = (Path(shutil.copytree(runs, tmp_path / "all" / name)) for name in ("one", "other"))
-    for folder, method in ((one, "_clip_"), (other, "_rita_")):
-        for cell in folder.glob(f"cells/*{method}*"):
-            shutil.rmtree(cell)
+    for folder, method in ((one, "clip"), (other, "rita")):
+        cut(folder, 0, f"method = '{method}'")
     both = load_runs(tmp_path / "all")
     pandas.testing.assert_frame_equal(both, load_runs(one, other))
     pandas.testing.assert_frame_equal(
@@ -63,8 +62,7 @@ def test_a_sweep_is_not_pooled_without_a_word(runs: Path, run_evaluate, tmp_path
 
 def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:
     assert documented("Rows of evaluate") == list(load_runs(runs).columns)
-    header = json.loads(next(runs.glob("cells/*/header.json")).read_text("utf-8"))
-    assert documented("The header of a cell") == list(header)
+    assert sorted(documented("The facts of a measurement")) == sorted(headers(runs)[0].facts)
     assert documented("Tables as CSV") == list(CSV_COLUMNS)
 
 

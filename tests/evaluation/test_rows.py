@@ -256,6 +256,16 @@ def test_a_measurement_without_any_answer_begins_anew(tmp_path: Path) -> None:
         assert len(rows.stored(number)) == 2
 
 
+def test_a_run_that_was_killed_before_its_first_row_is_a_sentence(tmp_path: Path) -> None:
+    with Rows(tmp_path) as rows:
+        rows.measurement(key(), FACTS)
+    for reader in (read, measurements):
+        with pytest.raises(DataError, match="Nothing is measured yet in"):
+            reader(tmp_path)
+    write(tmp_path, 1)
+    assert len(read(tmp_path)) == 1
+
+
 def test_the_frame_has_the_columns_of_load_runs_first_and_a_cell_counts_once(tmp_path: Path) -> None:
     one, other = tmp_path / "all" / "one", tmp_path / "all" / "other"
     write(one, 2)

@@ -1,6 +1,5 @@
 """Run by test_setting_of_every_group.py in a copy of the package that has one more setting in every group."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from rita_demo import Engine
 from rita_demo.cli.main import main
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
+from rita_demo.evaluation.rows import read
 from rita_demo.evaluation.stream_trajectory import remembered_views, trajectory_of, view_boxes
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.pipeline.rerun import FEATURE_GROUPS, rescore
@@ -38,10 +38,8 @@ def totals(run: Run) -> np.ndarray:
 
 def rows(out: Path) -> Iterator[tuple[tuple[Any, ...], float]]:
     """(method, attack, memory, picture, hash of the settings) and margin of everything that was measured."""
-    for file in out.glob("cells/*/rows.jsonl"):
-        for row in map(json.loads, file.read_text("utf-8").splitlines()):
-            names = ("method", "attack", "protocol", "picture", "settings")
-            yield tuple(row[name] for name in names), row["margin"]
+    for row in read(out).to_dict("records"):
+        yield tuple(row[name] for name in ("method", "attack", "protocol", "picture", "settings")), row["margin"]
 
 
 def measure(out: str, *more: str) -> dict[tuple[Any, ...], float]:

@@ -12,6 +12,7 @@ from rita_demo.cli import main as cli
 from rita_demo.data import datasets
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.evaluation.rows import measurements
 from rita_demo.ui.memory.dataset_download import missing_datasets
 from tests.extending.page import code_blocks
 from tests.textures import texture
@@ -66,7 +67,7 @@ def test_a_row_is_a_dataset(
     assert line.split(maxsplit=2)[2].split("  ")[0] == row.template
     assert line.endswith("2 classes; pictures: val 2.")
     run(measured, tmp_path)
-    assert '"ctpt_weight": 20.0' in next(tmp_path.glob("runs/cells/*/header.json")).read_text()
+    assert {asked["ctpt_weight"] for asked in measurements(tmp_path / "runs").requested} == {20.0}
     assert results(tmp_path, capsys) == {("mushrooms", "clip", "2"), ("mushrooms", "rita", "2")}
 
 

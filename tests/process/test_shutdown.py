@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rita_demo.evaluation.store import files
 
+from rita_demo.evaluation.rows import FILE, read
 from tests.live_server import ROOT, free_port, wait_until
 from tools.bench.http_client import HttpClient
 
@@ -70,7 +70,7 @@ class ServerProcess:
         return {one["name"]: one["outcome"] for one in self.log() if one["event"] == "event"}
 
     def rows(self) -> list[dict[str, Any]]:
-        return [row for path in (self.folder / "runs").rglob("rows.jsonl") for row in files.read_lines(path)]
+        return [row for path in (self.folder / "runs").rglob(FILE) for row in read(path.parent).to_dict("records")]
 
     def stop(self, number: int, seconds: float = 30) -> None:
         """Send a signal; the process ends with status 0."""

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rita_demo.evaluation.store.cell_file import CellHeader
 
 from rita_demo.data import descriptions, shipped_results, split_files
 from rita_demo.evaluation.report.cells import read_points
@@ -15,7 +14,6 @@ from rita_demo.process.text_file import decode_text, read_text, text_kind
 from rita_demo.records.errors import DataError
 from rita_demo.vlm.registry import load
 from tests.conftest import TINY_CONFIG
-from tests.evaluation.conftest import stored_header
 from tools.train.corpus import captioned_pictures
 
 ENCODINGS: dict[str, Callable[[str], bytes]] = {
@@ -52,7 +50,6 @@ READERS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "class names": ("classnames.txt", CLASSES, pictures_of_classes),
     "measured table": ("cells.csv", CELL, shipped_results.read),
     "ablation points": ("points.json", "[]\n", read_points),
-    "header of a cell": ("header.json", json.dumps(stored_header(pool="é")), lambda path: CellHeader.read(path.parent)),
     "captions": ("captions.csv", 'file,caption\na.png,"one, two"\n', lambda path: captioned_pictures(path.parent)),
 }
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from rita_demo.evaluation.store.cell_file import CellFile, CellHeader
-from rita_demo.evaluation.store.files import read_lines
 
 import rita_demo
 from rita_demo import evaluate, run, smallest_budget
@@ -19,8 +17,11 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.contract import Attack
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.evaluate_picture import cache_after
+from rita_demo.evaluation.measurement import Measurement
 from rita_demo.evaluation.report.cells import as_csv, cells, points_of, records_of, run_times
 from rita_demo.evaluation.report.paper_table import PaperTable
+from rita_demo.evaluation.rows import read_stream, stored_measurements
 from rita_demo.pipeline.arena import arena_steps, columns, static_columns
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
@@ -236,12 +237,12 @@ def test_a_fault_of_an_own_attack_leaves_the_memory_of_a_stream_as_it_was(engine
     with pytest.warns(UserWarning, match=r"RITA: no answer to 1 of 3 pictures of own under choosy_step.* has shape"):
         rows = measure(engine, tmp_path, **more)
     assert len(rows) == 2
-    (cell,) = (tmp_path / "cells").iterdir()
-    header, found = CellHeader.read(cell), read_lines(cell / "rows.jsonl")
-    empty = engine.empty_cache(engine.encode_classes(NAMES, header.requested), header.cell.settings)
-    assert CellFile(cell, header, empty).cache.pictures == 2
-    assert CellFile(cell, header, empty).count == 3
-    assert sum(CellFile(cell, header, empty).cache.count) == sum(len(row["entered"]) for row in found) > 0
+    (about,) = map(Measurement.of, stored_measurements(tmp_path))
+    found = read_stream(tmp_path, about.id)
+    empty = engine.empty_cache(engine.encode_classes(NAMES, about.requested), about.cell.settings)
+    cache = cache_after(empty, found)
+    assert (cache.pictures, len(found), sum(row["fault"] is None for row in found)) == (2, 3, 2)
+    assert sum(cache.count) == sum(len(row["entered"]) for row in found) > 0
 
 
 def test_where_every_picture_fails_the_same_command_tries_again(engine, tmp_path: Path) -> None:

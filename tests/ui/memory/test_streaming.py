@@ -103,9 +103,9 @@ def test_a_stream_is_the_rows_of_evaluate(client: StreamClient) -> None:
     for figure in (client.tab.accuracy, client.tab.growth):
         assert f"{view.recording.title}; after picture 4 of 4" in shown[figure].layout.meta["caption"]
     assert client.session.size_bytes() > empty + sum(map(len, view.thumbnails.values())) > empty
-    written = (view.recording.cells["rita"] / "rows.jsonl").read_bytes()
+    written = (view.recording.folder / "rows.sqlite").read_bytes()
     client.stream(traffic="mixed")  # measures nothing again
-    assert (view.recording.cells["rita"] / "rows.jsonl").read_bytes() == written
+    assert (view.recording.folder / "rows.sqlite").read_bytes() == written
 
 
 def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_out(tmp_path: Path) -> None:

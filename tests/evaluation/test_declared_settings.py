@@ -1,0 +1,116 @@
+"""A defence and an attack read only the settings that they declare: rows are found by these alone."""
+
+from pathlib import Path
+
+import pytest
+
+from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.registry import ATTACKS
+from rita_demo.cli import main as cli
+from rita_demo.defences.contract import Defence
+from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.rows import read
+from rita_demo.records.errors import SettingError
+from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.settings.declared import Declared
+
+#: ``READS``: the setting that the defence reads, ``USES``: those that it declares, ``OWN``: its own settings.
+DEFENCE = """
+from rita_demo.defences.contract import Defence, verdict_of
+from rita_demo.settings.setting import Setting
+
+def answer(inputs):
+    scale = {reads}
+    return verdict_of((scale * inputs.views @ inputs.template_features.T).mean(0).softmax(-1))
+
+OWN = ({own})
+DEFENCE = Defence("mine", "Mine", "Any.", answer, uses={uses}, settings=OWN)
+"""
+ATTACK = """
+from rita_demo.attacks.contract import Attack
+from rita_demo.attacks.loop.gradient_loop import fresh_seed
+
+def loop(logits, pixels, request):
+    yield 0, 1
+    return request.params["factor"]
+
+ATTACK = Attack("own_attack", "Mine", "Any.", loop=loop)
+"""
+FACTOR = 'Setting("factor", "float", 1.0, "Factor", "Any.", low=0, high=9),'
+
+
+@pytest.fixture
+def own(tmp_path: Path, command_line, no_plugins_afterwards):  # type: ignore[no-untyped-def]
+    """Measures the defence of a file; returns the exit status."""
+
+    def measure(reads: str, *more: str, uses: str = "()", setting: str = "") -> int:
+        (tmp_path / "own.py").write_text(DEFENCE.format(reads=reads, uses=uses, own=setting))
+        words = ["--methods", f"{tmp_path}/own.py:DEFENCE", "--attack", "none", "--limit", "3", *more]
+        return cli.main(command_line(tmp_path / "runs", *words))
+
+    return measure
+
+
+def test_a_forgotten_declaration_is_a_sentence_that_names_setting_and_defence(own, tmp_path, capsys) -> None:
+    assert own("inputs.settings.slots") == 1
+    said = capsys.readouterr().err
+    assert "The defence 'mine' reads the setting slots, which it does not declare." in said
+    assert "Name it among its uses" in said
+    assert read(tmp_path / "runs").fault.notna().all(), "no answer, so no row that would be found again"
+    assert own("inputs.params['factor']") == 1
+    assert "The defence 'mine' reads the setting factor, which it does not declare." in capsys.readouterr().err
+
+
+def test_a_declared_setting_tells_rows_apart_and_another_one_does_not(own, capsys) -> None:
+    for more, new in (((), 3), (("--set", "slots=2"), 3), (("--set", "slots=2"), 0), (("--set", "prompts=3"), 0)):
+        capsys.readouterr()
+        assert own("inputs.settings.slots", *more, uses="('slots',)") == 0
+        assert f"{new} of them new" in capsys.readouterr().out, more
+
+
+def test_a_setting_of_its_own_that_is_added_later_finds_the_rows_of_before(run_evaluate, tmp_path, add_setting, capsys):
+    """A setting that RITA gets in a later version: at its default nothing is measured again, at another value all is."""
+    more = ("--methods", "clip,rita", "--attack", "none", "--limit", "3", "--protocols", "stream")
+    run_evaluate(tmp_path / "runs", *more)
+    name = add_setting("transport")
+    assert name in SETTINGS
+    for changes, new in (((), 0), (("--set", f"{name}={SETTINGS[name].default}"), 0), (("--set", f"{name}=0.5"), 3)):
+        capsys.readouterr()
+        run_evaluate(tmp_path / "runs", *more, *changes)
+        assert f"{new} of them new" in capsys.readouterr().out
+
+
+def test_an_attack_reads_its_own_settings_alone(command_line, tmp_path, no_plugins_afterwards, capsys) -> None:
+    (tmp_path / "own.py").write_text(ATTACK)
+    words = ["--methods", "clip", "--attack", f"{tmp_path}/own.py:ATTACK", "--limit", "1"]
+    assert cli.main(command_line(tmp_path / "runs", *words)) == 1
+    assert "The attack 'own_attack' reads the setting factor, which it does not declare." in capsys.readouterr().err
+    for wrong in (lambda settings: settings.slots, lambda settings: settings.views):
+        attack = Attack("mine", "Mine", "Any.", differentiates=wrong)
+        with pytest.raises(SettingError, match=r"^The attack 'mine' reads the setting .*does not declare"):
+            attack.differentiated(RECOMMENDED)
+        with pytest.raises(SettingError, match="does not declare"):
+            Attack("mine", "Mine", "Any.", details=wrong).threat_sentences(RECOMMENDED, "", "")
+
+
+@pytest.mark.parametrize("name", [*DEFENCES])
+def test_every_defence_declares_settings_that_exist(name: str) -> None:
+    defence: Defence = DEFENCES[name]
+    declared = Declared(RECOMMENDED, defence.declared_settings(RECOMMENDED), "it", "uses")
+    for setting in SETTINGS:
+        if setting in defence.declared_settings(RECOMMENDED):
+            assert getattr(declared, setting) == getattr(RECOMMENDED, setting)
+        else:
+            with pytest.raises(SettingError, match=f"It reads the setting {setting}, which"):
+                getattr(declared, setting)
+    assert defence.declared_settings(RECOMMENDED) <= set(SETTINGS)
+    assert ATTACKS["pgd"].param_values(RECOMMENDED) == {}
+
+
+def test_replaced_settings_stay_declared() -> None:
+    declared = Declared(RECOMMENDED, {"slots"}, "it", "uses").replace(slots=7)
+    assert declared.slots == 7
+    with pytest.raises(SettingError, match="views"):
+        _ = declared.views
+    with pytest.raises(AttributeError):
+        _ = declared.nothing

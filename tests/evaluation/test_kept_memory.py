@@ -1,0 +1,93 @@
+"""``evaluate --memory``: a kept memory begins with an exported one."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rita_demo import evaluate, load_runs
+from rita_demo.cli import main as cli
+from rita_demo.data import memory_file
+from rita_demo.data.memory import MemoryTable
+from rita_demo.data.pictures import open_picture
+from rita_demo.engine.engine import Engine
+from rita_demo.pipeline.run import run_picture
+from rita_demo.records import Picture
+from rita_demo.settings import RECOMMENDED
+from tests.evaluation.conftest import cut, stored_rows
+
+NAMES = ("cat", "dog", "cup")
+MORE = ("--methods", "clip,rita", "--attack", "none", "--protocols", "off,stream")
+SETTINGS = RECOMMENDED.replace(views=6, prompts=2, max_entropy=9, attack="none")
+
+
+def exported(engine: Engine, path: Path, seed: int, **changes: int) -> Path:
+    """A memory with the views of one picture, as the page exports it."""
+    settings = SETTINGS.replace(**changes)
+    picture = Picture(np.random.default_rng(seed).integers(0, 256, (64, 64, 3)).astype(np.uint8), str(seed))
+    done = run_picture(engine, picture, NAMES, settings)
+    table = MemoryTable().with_picture("one", picture.key, done, engine.view_pixels(picture, settings))
+    path.write_bytes(memory_file.pack(table, engine.info.name, settings))
+    return path
+
+
+def test_streams_begin_with_the_exported_memory_and_are_measurements_of_their_own(
+    engine: Engine, command_line, rows_of, tmp_path: Path, capsys
+) -> None:
+    one, other = (exported(engine, tmp_path / f"{seed}.zip", seed) for seed in (1, 2))
+    out, said = tmp_path / "runs", []
+    for more in ((), ("--memory", str(one)), ("--memory", str(one)), ("--memory", str(other))):
+        assert cli.main(command_line(out, *MORE, *more)) == 0
+        said.append(capsys.readouterr().out)
+    for sentence, new in zip(said, (36, 12, 0, 12), strict=True):
+        assert f"3 cells, 36 rows, {new} of them new" in sentence, "only the stream begins with it"
+    streams = [rows for name, rows in rows_of(out).items() if "_stream_" in name]
+    assert len({str([row["entered"] for row in rows]) for rows in streams}) == 3
+    assert [rows[0]["entered"][0][1] for rows in streams] == [0, 1, 1], "one view of its class was there already"
+    with pytest.warns(UserWarning, match="memory=1.zip"):
+        assert set(load_runs(out).non_default.str.contains("memory=1.zip")) == {True, False}
+    part = Path(shutil.copytree(out, tmp_path / "part"))
+    cut(part, 5, "protocol = 'stream'")
+    assert cli.main(command_line(part, *MORE, "--memory", str(one))) == 0
+    assert "7 of them new" in capsys.readouterr().out
+    assert rows_of(part).items() >= {n: r for n, r in rows_of(out).items() if r == streams[1]}.items()
+
+
+def test_the_first_picture_is_decided_as_a_run_from_that_memory(
+    engine: Engine, data_root: Path, tmp_path: Path
+) -> None:
+    path = exported(engine, tmp_path / "memory.zip", 1)
+    options = {"views": 6, "prompts": 2, "max_entropy": 9}
+    frame = evaluate(
+        "caltech101", methods="rita", attack="none", budget=0, split="val", protocols="stream", limit=3,
+        settings=options, data_root=data_root, engine=engine, memory=path,
+    )  # fmt: skip
+    row = frame[frame.place == 0].iloc[0]
+    held = memory_file.unpack(path.read_bytes(), None, engine.info.name, engine.info.width).state_at()
+    square = open_picture(data_root / row.picture, square="model", side=engine.info.side)
+    settings = SETTINGS.replace(view_seed=int(row.picture_seed), square="model")
+    done = run_picture(engine, square, NAMES, settings, cache=replace(held, others={}))
+    assert done.clean.verdicts["rita"].margin == pytest.approx(row.margin, abs=2e-3)
+    (event,) = done.clean.trace.cache_update.events
+    assert [event.label, event.slot] == row.entered[0][:2]
+    assert event.slot == 1, "one view of its class was there already"
+    assert NAMES[done.clean.verdicts["rita"].label] == row.answer
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--protocols", "off,reset"), "A memory to begin with is kept."),
+        (("--dataset", "dtd:present"), "belongs to other class names than those in use"),
+        (("--set", "slots=2"), "has 3 places per class; got slots=2. Measure with --set slots=3."),
+    ],
+)
+def test_a_memory_that_does_not_fit_is_refused_before_anything_is_measured(
+    engine: Engine, command_line, tmp_path: Path, capsys, more: tuple[str, ...], sentence: str
+) -> None:
+    path = exported(engine, tmp_path / "memory.zip", 1)
+    assert cli.main(command_line(tmp_path / "runs", *MORE, "--memory", str(path), *more)) in (1, 2)
+    assert sentence in capsys.readouterr().err
+    assert stored_rows(tmp_path / "runs") == 0
