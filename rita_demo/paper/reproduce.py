@@ -131,7 +131,8 @@ def make_plan(asked: Asked) -> Plan:
 
 
 def _table_commands(asked: Asked, dataset: str, needed: Sequence[PaperResult]) -> list[tuple[str, ...]]:
-    """One command per strength and methods that are printed for it. A dataset that the paper does not have gets all that is
+    """One command per attack and strength, the first also without an attack: what an attack lacks, a package, stops no
+    other. A dataset that the paper does not have gets all that is
     printed."""
     parts = [(paper_results.DATASETS[name], cell) for cell in needed for name in printed.parts_of(cell)]
     mine = [cell for name, cell in parts if name == dataset.removesuffix(PRESENT_SUFFIX)] or [cell for _, cell in parts]
@@ -139,14 +140,13 @@ def _table_commands(asked: Asked, dataset: str, needed: Sequence[PaperResult]) -
     for cell in mine:
         place = paper_results.ATTACKS[cell.attack], str(cell.budget or "")
         methods.setdefault(place, {})[paper_results.METHODS[cell.method]] = None
-    attacks: dict[tuple[str, tuple[str, ...]], list[str]] = {}  # (budget, methods) -> attacks
-    clean = methods.pop(("none", ""), {})
+    clean = list(methods.pop(("none", ""), {}))
+    commands = []
     for (attack, budget), same in methods.items():
-        attacks.setdefault((budget, tuple(same)), []).append(attack)
-    if clean:  # no strength of its own: it goes with the first attack on the same methods
-        beside = next((key for key in attacks if key[1] == tuple(clean)), (FIGURE_BUDGET, tuple(clean)))
-        attacks[beside] = ["none", *attacks.get(beside, [])]
-    return [_command(asked, TABLES, dataset, same, under, budget) for (budget, same), under in attacks.items()]
+        both = ["none", attack] if clean and clean == list(same) else [attack]  # clean has no strength of its own
+        clean = [] if len(both) > 1 else clean
+        commands.append(_command(asked, TABLES, dataset, list(same), both, budget))
+    return commands + ([_command(asked, TABLES, dataset, clean, ["none"], FIGURE_BUDGET)] if clean else [])
 
 
 def _figure_commands(asked: Asked, datasets: Sequence[str]) -> list[tuple[str, ...]]:

@@ -1,8 +1,8 @@
-"""Pictures inside a lasso leave as a folder, are measured and become the next stream; two runs are compared; on the real
+"""Pictures inside a lasso leave as a list and become the next stream; two runs are compared; on the real
 server, each by one press."""
 
+import csv
 import re
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -76,23 +76,17 @@ def test_two_runs_are_compared_picture_by_picture(figures_page: Page, tmp_path: 
 
 
 @pytest.mark.nightly
-def test_pictures_inside_the_lasso_leave_as_a_folder_are_measured_and_become_the_next_stream(
+def test_pictures_inside_the_lasso_leave_as_a_list_and_become_the_next_stream(
     figures_page: Page, tmp_path: Path
 ) -> None:
-    page, status, name = figures_page, figures_page.locator("#status"), "Pictures as a folder (zip)"
-    expect(page.locator("#fig-measure")).to_be_hidden()
+    page, status = figures_page, figures_page.locator("#status")
+    expect(page.locator("#fig-stream")).to_be_hidden()
     count = lasso_leftmost(page, 60)
     assert count > 1
-    button: Locator = page.locator("#fig-zip").get_by_role("button", name=name)
-    with zipfile.ZipFile(saved(page, tmp_path, button.click)) as file:
-        inside = {one for one in file.namelist() if one.endswith(".png")}
-    assert len(inside) == count
-    expect(status).to_contain_text(f"Saved rita-pictures.zip: {count} chosen pictures")
-    page.locator("#fig-measure").click()
-    expect(page.locator("#fig-measured")).to_contain_text(
-        "Under PGD 4/255 the methods have right: CLIP", timeout=LONG_TIMEOUT_MS
-    )
-    expect(status).to_contain_text(f"{count} chosen pictures are measured.")
+    button: Locator = page.locator("#fig-export").get_by_role("button", name="Selected points as CSV")
+    rows = list(csv.DictReader(saved(page, tmp_path, button.click).open(encoding="utf-8")))
+    assert len({row["file"] for row in rows}) == count
+    expect(status).to_contain_text("Saved points.csv: “evaluate --pictures points.csv” measures these pictures")
     findings = severe_findings(page)
     assert not findings, "\n".join(findings)
     page.locator("#fig-stream").click()

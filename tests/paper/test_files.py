@@ -14,7 +14,7 @@ from rita_demo.paper import catalogue, files, memory
 from rita_demo.paper.catalogue import _run_times
 from rita_demo.records.errors import DataError
 from tests.browser import find_browser
-from tests.evaluation.conftest import result_row
+from tests.evaluation.frames import cell, table
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def words(text: str) -> str:
 
 
 def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured: Path, tmp_path, capsys) -> None:
-    out, chosen = tmp_path / "paper", "budget-by-steps,ablation-views,run-time,table-main,table-rn50"
+    out, chosen = tmp_path / "paper", "budget-by-steps,ablation-views,run-time,accuracies"
     assert cli.main(["figures", str(measured.parent), "--only", chosen, "--out", str(out)]) == 0
     assert "figures" in capsys.readouterr().out
     index = (out / "index.md").read_text("utf-8")
@@ -41,14 +41,14 @@ def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured
         assert "n = 4" in caption or "RITA 4" in caption
         assert "caltech101" in caption
     assert "**ablation-views**: missing. No run varies it: evaluate --sweep views=32,64,96." in index
-    assert re.search(r"\*\*table-rn50\*\*: missing.*RN50", index)
-    assert [path.name for path in sorted(out.glob("table-*"))] == ["table-main.csv", "table-main.md", "table-main.tex"]
+    names = ["accuracies.csv", "accuracies.md", "accuracies.tex"]
+    assert [path.name for path in sorted(out.glob("accuracies*"))] == names
     linked = re.findall(r"\]\(([^)]+)\)", index)
     assert linked
     assert all((out / name).is_file() for name in linked)
-    rows = list(csv.reader((out / "table-main.csv").open(encoding="utf-8")))
+    rows = list(csv.reader((out / "accuracies.csv").open(encoding="utf-8")))
     assert any(row[0].startswith("RITA") for row in rows)
-    assert r"\begin{tabular}" in (out / "table-main.tex").read_text("utf-8")
+    assert r"\begin{tabular}" in (out / "accuracies.tex").read_text("utf-8")
 
 
 def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path: Path, monkeypatch) -> None:
@@ -65,7 +65,7 @@ def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path
         assert words(f"caltech101 val, 4 pictures, {attack}, seed 0") in svg, "the figure says which stream it is"
     captions = {path.read_text("utf-8") for path in out.glob("memory-purity*.txt")}
     assert len(captions) == 2, "each says which stream it is"
-    _, head, *rows = csv.reader((out / "memory-streams.csv").open(encoding="utf-8"))
+    head, *rows = csv.reader((out / "memory-streams.csv").open(encoding="utf-8"))
     assert [len(row) for row in rows] == [len(head)] * len(streams)
     frame = stored_views(measured)
     for row in (dict(zip(head, row)) for row in rows):
@@ -78,10 +78,10 @@ def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path
     assert r"\begin{tabular}" in (out / "memory-streams.tex").read_text("utf-8")
 
 
-def test_all_names_are_those_of_the_paper_s_tables_and_the_figures() -> None:
+def test_every_figure_has_a_name_of_its_own() -> None:
     names = catalogue.names()
     assert len(set(names)) == len(names)
-    assert {"feature-cloud", "method-overview", "kl-to-one-hot", "table-main", "table-components"} <= set(names)
+    assert {"feature-cloud", "method-overview", "kl-to-one-hot", "accuracies"} <= set(names)
 
 
 @pytest.mark.nightly
@@ -149,6 +149,7 @@ def test_a_figure_of_runs_without_a_run_folder_is_a_sentence(tmp_path, capsys) -
     ("words", "sentence"),
     [
         (["--only", "budget-by-step"], "budget-by-steps"),
+        (["--only", "table-main"], "reproduce --table measures and compares it"),
         (["--only", "feature-cloud", "--dataset", "textures", "--classes", "1"], "A cloud has 2 to 47 classes"),
     ],
 )
@@ -163,7 +164,6 @@ def test_a_folder_without_measurements_is_a_sentence(tmp_path) -> None:
 
 
 def test_the_caption_of_run_times_says_where_methods_got_different_numbers_of_views() -> None:
-    same = [result_row("clip", views=64), result_row("ensemble", views=64)]
-    assert _run_times(same).text.endswith("pictures: clip 80, ensemble 80.")
-    other = [result_row("clip", views=64), result_row("ensemble", views=16)]
-    assert _run_times(other).text.endswith("pictures: clip 80 of 64 views, ensemble 80 of 16 views.")
+    clip, same, other = cell("clip"), cell("ensemble"), cell("ensemble", requested={"views": 16})
+    assert _run_times(table(clip, same)).text.endswith("pictures: CLIP (1 view) 8, Ensemble 8.")
+    assert _run_times(table(clip, other)).text.endswith("CLIP (1 view) 8 of 64 views, Ensemble 8 of 16 views.")

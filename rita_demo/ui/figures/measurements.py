@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
@@ -139,11 +139,12 @@ def dataset_choices() -> list[str]:
     return [name for name in paper_results.DATASETS if any(cell.dataset == name for cell in cells)]
 
 
-def paper_lines(session: Session) -> DataFrame:
-    """Every single printed cell and what was measured here; see :func:`rita_demo.evaluation.report.printed.beside`."""
+def beside_paper(points: Sequence[AblationPoint]) -> DataFrame:
+    """Every single printed cell beside the points and what was measured for this copy; see
+    :func:`rita_demo.evaluation.report.printed.beside`."""
     import pandas
 
-    cells = [point.cell for point in session.figures.ablation_points]
+    cells = [point.cell for point in points]
     for path in shipped_results.files():
         with suppress(DataError):  # a damaged file must not hide the others
             cells += shipped_results.read(path)
@@ -154,8 +155,9 @@ def paper_lines(session: Session) -> DataFrame:
 def paper_pairs(session: Session) -> DataFrame:
     """The lines of ``PAPER_TABLE`` on the chosen dataset that were measured here with one model, without an attack first: the
     paper's where it was measured, else the one with most cells."""
-    lines = paper_lines(session)
-    table, backbone = PAPER_TABLE
+    lines, (table, backbone) = session.figures.printed, PAPER_TABLE
+    if lines is None:  # the room was not open yet
+        lines = beside_paper(())
     chosen = (lines["table"] == table) & (lines["backbone"] == backbone) & (lines["dataset"] == session.figures.dataset)
     mine = lines[chosen & lines["measured"].notna()]
     counts = mine["model"].value_counts()
@@ -200,7 +202,8 @@ def paper_caption(session: Session) -> str:
     return f"Printed with {PAPER_TABLE[1]}; {here}, which reproduces no cell. PGD knows CLIP, not the defence."
 
 
-def paper_table(session: Session) -> DataFrame:
+def paper_table(session: Session) -> Any:
     """Every single printed accuracy, beside the best that was measured here, and with which model."""
-    lines = paper_lines(session)
-    return lines[list(SHOWN)].round({"measured": 1}).fillna("").rename(columns=SHOWN)
+    if (lines := session.figures.printed) is None:
+        return []
+    return lines[list(SHOWN)].round({"measured": 1}).astype(object).fillna("").rename(columns=SHOWN)

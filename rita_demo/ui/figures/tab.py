@@ -156,7 +156,7 @@ class FiguresTab:
                 printed = gr.Dataframe(
                     headers=list(measurements.SHOWN.values()), interactive=False, elem_id="fig-printed", **shown
                 )
-                panels.add(printed, measurements.paper_table, "figures")
+                p["printed"] = panels.add(printed, measurements.paper_table, "printed")
 
     def _shown(self, session: Session) -> PanelValue:
         """The menu of pictures: the stored examples, what was collected if it is on screen, and where more can be collected."""
@@ -192,7 +192,7 @@ class FiguresTab:
             ),
             (sources_chosen, self.pick_source, [visitor, p["source"], p["attack"]], live),
             (p["how"].input, self.pick_projection, [visitor, p["how"]], of("cloud")),
-            (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures")),
+            (p["run"].input, self.pick_run, [visitor, p["run"]], of("figures", "printed")),
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
             (p["dataset"].input, self.pick_dataset, [visitor, p["dataset"]], of("figures")),
             (runs_chosen, self.pick_compared, [visitor, p["first"], p["second"]], compared),
@@ -265,6 +265,9 @@ class FiguresTab:
     def _load_run_folder(self, session: Session, run: str) -> None:
         """Read the measurements of a run folder; "" are those shipped with this copy."""
         points, times = evaluation_page.measured_points(self.folders, run)
+        if session.figures.printed is None or points != session.figures.ablation_points:
+            session.figures = replace(session.figures, printed=measurements.beside_paper(points))
+            session.touch("printed")
         session.figures = replace(session.figures, run_folder=run, ablation_points=points, times=times)
 
     # --- the cloud
@@ -336,7 +339,7 @@ class FiguresTab:
     def pick_run(self, visitor: str, run: str | None) -> Updates:
         session = self.context.sessions.get(visitor)
         self._load_run_folder(session, run or "")
-        return {self.context.error_banner: "", **self.context.answer(session, self.room, "figures")}
+        return {self.context.error_banner: "", **self.context.answer(session, self.room, "figures", "printed")}
 
     def pick_setting(self, visitor: str, setting: JsonValue) -> Updates:
         known = setting in [name for _, name in measurements.setting_choices()]

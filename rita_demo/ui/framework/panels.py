@@ -23,9 +23,9 @@ from rita_demo.ui.session.session import Session
 #: "what_if_settings": its settings, other than by their own controls; "crops": the views of *Inside* are another
 #: picture's; "form": what the form asks for, other than by its own fields; "drawer": the settings of the methods,
 #: other than by their own controls; "memory": what *Memory* shows;
-#: "figures", "cloud", "arena": the measurements, the feature cloud, the arena.
+#: "figures", "printed", "cloud", "arena": the measurements, the paper's numbers beside them, the feature cloud, the arena.
 TOPICS: tuple[str, ...] = ("run", "attack_steps", "checks", "class", "view", "step", "form", "drawer", "story")
-TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "cloud", "arena")
+TOPICS += ("memory", "inside", "what_if_settings", "crops", "figures", "printed", "cloud", "arena")
 #: What a new run does not change.
 OF_NO_RUN = frozenset({"form", "drawer"})
 

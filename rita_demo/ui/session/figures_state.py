@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rita_demo.evaluation.page import OnlyRight
@@ -10,6 +10,8 @@ from rita_demo.records import Run, TheoremBounds
 from rita_demo.records.measurement import AblationPoint, PlacedCloud, RunTime
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from rita_demo.ui.session.session import Session
 
 
@@ -33,7 +35,7 @@ class FiguresState:
     """``shown``: one of ``FIGURES``. ``projection`` is "PCA" or "UMAP"; ``k`` the selected class of the cloud, ``picture`` one
     of its pictures, ``point`` one of its points, ``lasso_points`` those inside the lasso; ``released_class``: the class of the selection
     of all rooms that was deselected here. ``theorem_bounds``: Theorem 1 on a run; ``ablation_points`` and ``times``: the measurements of
-    ``run_folder`` ("": those shipped with this copy). ``compared``: two runs, picture by picture. ``setting`` and ``dataset``: of the
+    ``run_folder`` ("": those shipped with this copy). ``printed``: the paper's accuracies beside them. ``compared``: two runs, picture by picture. ``setting`` and ``dataset``: of the
     figures of measurements."""
 
     shown: str = FIGURES[0]
@@ -48,6 +50,7 @@ class FiguresState:
     run_folder: str = ""
     ablation_points: tuple[AblationPoint, ...] = ()
     times: tuple[RunTime, ...] = ()
+    printed: DataFrame | None = field(default=None, compare=False)
     compared: Compared | None = None
     setting: str = "step_back"
     dataset: str = "DTD"

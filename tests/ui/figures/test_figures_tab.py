@@ -368,6 +368,8 @@ def test_an_opened_run_stands_in_the_figures_and_in_the_table_with_what_it_measu
         columns = ("dtd", "mine", "rita", "pgd", 1, 7, "stream", "test", accuracy, n, 1.0, 99.0, "0", "x")
         return AblationPoint(MeasuredCell(*columns), {"slots": 3})
 
+    with pytest.raises(DemoError):
+        client.tab.pick_run(client.name, "../../etc")
     measured = [cell(61.0, 4000)]
     monkeypatch.setattr(evaluation_page, "run_names", lambda _: ("measured",))
     monkeypatch.setattr(evaluation_page, "measured_points", lambda _, run: (tuple(measured) if run else (), ()))
@@ -381,5 +383,3 @@ def test_an_opened_run_stands_in_the_figures_and_in_the_table_with_what_it_measu
     assert best(client.tab.pick_run(client.name, "measured")) == {61.0}
     measured.append(cell(62.0, 5000))
     assert best(open_room(client.tab, client.name)) == {62.0}, "of more pictures"
-    with pytest.raises(DemoError):
-        client.tab.pick_run(client.name, "../../etc")
