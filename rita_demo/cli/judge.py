@@ -21,7 +21,7 @@ def add_judge(commands: Commands) -> None:
     add("--split", default="test", help="test (default), val, train, or all")
     add("--backbone", type=options.backbone, help="one model (default: both embedded towers)")
     add("--seeds", metavar="S[,S]", default="0", help="views and attacks (default 0)")
-    add("--limit", metavar="N", type=options.whole_number(1), help="pictures (default 50; with --quick 8)")
+    add("--limit", metavar="N", type=options.whole_number(1), help="pictures (default 50; with --quick 4)")
     add(
         "--set", metavar="NAME=VALUE", action="append", default=[], dest="settings", help="any setting; may be repeated"
     )

@@ -30,7 +30,7 @@ from rita_demo.ui.header.standalone_page import style_sheet
 BESIDE, TOWERS = ["clip", "ensemble", "rita"], ("embedded", "embedded-robust")
 BUDGET, LEVEL, BY_QUERIES = 4, 0.05, 0
 #: Pictures, and steps and starts of the attacker who knows the defence: of a quick judgement, and of one.
-EFFORT = {True: (8, 8, 1), False: (50, 30, 2)}
+EFFORT = {True: (4, 8, 1), False: (50, 30, 2)}
 #: What is measured, in the page's order, and all of it together.
 WAYS = {"none": "no attack", "adaptive": "knows the row", "pgd": "PGD", "reverse": "reverse"}
 WAYS |= {"autoattack": "AutoAttack", "all": "kept under all"}
@@ -51,7 +51,7 @@ def judge(
     Args:
         defence: as :func:`rita_demo.evaluate` takes one, and the options ``dataset`` (here the textures that ship), ``limit``
             (here 50), ``split``, ``data_root``, ``seeds``, ``settings``. backbone: one model (None: both embedded towers).
-        quick: 8 pictures, few steps, no AutoAttack, no further attackers in search of signs of masking: to see that all runs.
+        quick: 4 pictures, few steps, no AutoAttack, no further attackers in search of signs of masking: to see that all runs.
         out: the folder of ``judge.html``, ``judge.json`` and the rows (None: named after the defence). Killed and called
             again it goes on, and ends with the same files. report: gets a sentence after every picture.
 
@@ -67,11 +67,8 @@ def judge(
     pictures, steps, starts = EFFORT[quick]
     asked: dict[str, Any] = {"dataset": "textures", "limit": pictures, "settings": {}, "allow_partial": True}
     asked |= {"protocols": "stream" if own.uses_cache else "off"} | options
-    about: dict[str, Any] = {name: str(value) for name, value in asked.items()} | {
-        "quick": quick,
-        "version": rita_demo.__version__,
-    }
-    about |= {"budget": BUDGET, "steps": steps, "starts": starts}
+    about: dict[str, Any] = {name: str(value) for name, value in asked.items()}
+    about |= {"quick": quick, "budget": BUDGET, "steps": steps, "starts": starts, "version": rita_demo.__version__}
     folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest]).encode()).hexdigest()[:12]
     make_output_folder(folder)
     with suppress(DataError), warnings.catch_warnings(action="ignore"):  # there are none yet; of several attackers
@@ -96,7 +93,7 @@ def judge(
         given["settings"] = asked["settings"] | {f"adaptive.{name}": value for name, value in known.items()}
         rows, done = rita_demo.evaluate(**given, out=folder / str(len(measured)), report=step), 0
         measured.append(rows.assign(model=model, main=against is methods, queries=many == BY_QUERIES))
-    rows, level = pd.concat(measured), LEVEL / len(models)
+    rows, level = pd.concat(measured).astype({"right": float, "gradient": float}), LEVEL / len(models)
     found = {model: judged(rows[rows["model"] == model], mine, level) for model in models}
     verdict = "; ".join(f"{one['outcome']} on {model}, {one['said']}" for model, one in found.items())
     numbers = [number for one in found.values() for number in one["shares"][mine].values()]

@@ -33,8 +33,8 @@ def recorded_call(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """Replaces the work by a synthetic run and records the arguments."""
     calls: list[dict] = []
 
-    def explain(request, backbone, report):
-        calls.append(vars(request) | {"backbone": backbone})
+    def explain(request, backbone, report, memory):
+        calls.append(vars(request) | {"backbone": backbone, "memory": memory})
         settings = request.settings.replace(descriptions="none")  # a file of descriptions need not be there
         return None, make_run(settings=settings, attack=settings.attack != "none")
 

@@ -35,7 +35,7 @@ class AskedError(Exception):
 
 
 def from_python(monkeypatch: pytest.MonkeyPatch) -> RunRequest:
-    def explain(request: RunRequest, model: object) -> None:
+    def explain(request: RunRequest, model: object, memory: object) -> None:
         raise AskedError(request)
 
     monkeypatch.setattr(scripting, "explain", explain)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,11 @@ from tests.oracles.judge import verdict
 
 HEAD = "import torch\nfrom rita_demo.defences.contract import Defence, verdict_of\ndef mine(inputs):\n"
 CLIP = "    return verdict_of((inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1))\n"
-FIRST = "    p = torch.zeros(len(inputs.template_features))\n    p[0] = 1\n    return verdict_of(p)\n"
-FAILS = "    if inputs.views[0, 0] > 0:\n        raise ValueError('not this one')\n" + CLIP
-TAIL = 'Mine = Defence(name="mine", title="Mine & <script>co", sentence="A test.", answer=mine)\n'
+LOGITS = "    logits = inputs.views[0] @ inputs.template_features.T\n"
+FIRST = LOGITS + "    return verdict_of((logits + 1000 * (torch.arange(len(logits)) == 0)).softmax(-1))\n"
+CONSTANT = "    return verdict_of(torch.eye(len(inputs.template_features))[0])\n"
+FAILS = "    if inputs.draw_views(1).mean() > 0.6:  # the crabs\n        raise ValueError('not this one')\n" + CLIP
+TAIL = 'Mine = Defence(name="mine", title="Mine & <script>co", sentence="A test.", answer=mine, reads_pixels=True)\n'
 SETTINGS = {"views": 4, "attack_views": 2, "tuning_steps": 0}
 
 
@@ -112,16 +115,19 @@ def test_an_answer_that_never_changes_is_judged(judged: Callable[..., dict[str, 
 
 
 def test_pictures_without_an_answer_are_counted_and_left_out(judged: Callable[..., dict[str, Any]]) -> None:
-    with pytest.warns(UserWarning, match=r"Mine & <script>co: no answer to .*mine.py, line 5: ValueError"):
+    with pytest.warns(UserWarning, match=r"no answer to 1 of 4 pictures .*mine.py, line 5: ValueError"):
         model = model_of(judged(FAILS))
-    left = 4 - model["shares"]["mine"]["all"]["n"]
-    assert 0 < left < 4
-    assert f"{left} without an answer are left out" in model["said"]
+    assert {one["n"] for one in model["shares"]["mine"].values()} == {3}
+    assert model["shares"]["rita"]["pgd"]["n"] == 4
+    assert model["said"].endswith("and 1 without an answer are left out")
 
 
-def test_no_answer_at_all_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures"):
-        model = model_of(judged("    raise ValueError('never')\n"))
+@pytest.mark.parametrize("body", ["    raise ValueError('never')\n", CONSTANT])
+def test_no_answer_at_all_or_no_gradient_gains_nothing(
+    body: str, judged: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
+        model = model_of(judged(body))
     assert (model["outcome"], model["shares"]["mine"]["all"]["n"]) == ("no gain shows", 0)
     assert "0 of 0 pictures" in model["said"]
     assert "no answer" in (tmp_path / "judged/judge.html").read_text()
@@ -179,8 +185,9 @@ def test_killed_and_called_again_it_ends_with_the_same_files(
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(1200)
 def test_a_whole_judgement_looks_for_signs_of_masking(judged: Callable[..., dict[str, Any]]) -> None:
-    result = judged(CLIP, quick=False)
+    result = judged(CLIP, quick=False, limit=2, settings=SETTINGS | {"adaptive.queries": 20})
     model = model_of(result)
     assert list(model["shares"]["mine"]) == ["none", "adaptive", "pgd", "reverse", "autoattack", "all"]
     assert "Not checked" not in model["masking"]
@@ -215,18 +222,13 @@ def test_the_verdict_is_the_rule_word_for_word(seed: int) -> None:
 
 
 def test_every_outcome_happens() -> None:
-    """The random rows above meet all of them."""
+    """Pictures that only one of two keeps, from none to all of twelve."""
     found = set()
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
+    for mine, clip, ensemble in product((0, 6, 12), repeat=3):
         rows = [
-            {"method": method, "attack": "none", "picture": str(number), "right": bool(rng.random() < chance)}
-            for number in range(14)
-            for method, chance in (
-                ("mine", rng.choice([0.1, 0.95])),
-                ("clip", 0.2),
-                ("ensemble", rng.choice([0.2, 0.9])),
-            )
+            {"method": method, "attack": "none", "picture": str(number), "right": number < kept}
+            for method, kept in (("mine", mine), ("clip", clip), ("ensemble", ensemble))
+            for number in range(12)
         ]
-        found |= {verdict(rows, "mine", 0.05, masked)[0] for masked in (False, True)}
+        found |= {outcome(pd.DataFrame(rows), "mine", 0.05, masked)[0].partition(" (")[0] for masked in (False, True)}
     assert found == {"a gain shows", "a gain is not counted", "a loss shows", "no gain shows"}
