@@ -109,13 +109,15 @@ def _content(value: Any) -> bytes:
 
 @cache  # a function stays what it was when its file is edited
 def _function_code(function: Callable[..., Any]) -> bytes:
-    name = str(getattr(function, "__qualname__", ""))
+    cells = (cell.cell_contents for cell in getattr(function, "__closure__", None) or ())
+    plain = [value for value in cells if isinstance(value, int | float | str | tuple | None)]  # make(1) is not make(2)
+    name = f"{getattr(function, '__qualname__', '')}{plain or ''}"
     if str(getattr(function, "__module__", "")).partition(".")[0] == _PROJECT:  # the version says what it is
         return name.encode()
     if (file := Path(code_file(function))).is_file():
         return _code(file) + name.encode()
     try:
-        return inspect.getsource(function).encode()
+        return inspect.getsource(function).encode() + name.encode()
     except (OSError, TypeError):  # what has no source cannot be known again
         return uuid4().bytes
 
