@@ -106,10 +106,10 @@ def _fetch(title: str, archive: Archive, part: Path, bar: _Bar) -> None:
             bar.start = part.stat().st_size
 
         headers = {"User-Agent": "rita-demo"} | ({"Range": f"bytes={have}-"} if have else {})
-        hooks = {"response": begin}
+        options: dict[str, Any] = {"headers": headers, "hooks": {"response": begin}, "timeout": TIMEOUT_SECONDS}
         try:
-            get = pooch.HTTPDownloader(bar, CHUNK, timeout=TIMEOUT_SECONDS, headers=headers, hooks=hooks)
-            get(archive.url, file, None)
+            verify = os.environ.get("SSL_CERT_FILE", True)  # the certificates of an institute, as for the hub
+            pooch.HTTPDownloader(bar, CHUNK, verify=verify, **options)(archive.url, file, None)
         except requests.HTTPError as error:
             answer: Any = error.response
             if have and answer.status_code == 416:  # range not satisfiable: the file is complete

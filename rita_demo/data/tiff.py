@@ -24,7 +24,8 @@ SEVERAL = "The file holds several pictures; the first one is used."
 LARGEST_SAMPLES = 64_000_000  # bytes of all samples that are read here
 MOST_PARTS = 100_000  # strips or tiles
 MOST_VALUES = 1_000_000  # numbers of one tag
-_SINGLE = {254, 256, 257, 259, 262, 266, 277, 284, 317, 322, 323, 32997, 32998}  # tags with one number
+_SINGLE = {254, 256, 257, 259, 262, 266, 277, 278, 284, 317, 322, 323, 32997, 32998}  # tags with one whole number
+_WHOLE = {3, 4, 16}  # types of these
 _BYTES = {1, 2, 6, 7}  # types of a tag that is no list of numbers
 _MODES = {0: "L", 1: "L", 2: "RGB", 3: "P", 5: "CMYK", 6: "YCbCr", 8: "LAB"}  # in 0 white is zero
 _NUMBERS = {1: "whole numbers", 2: "signed whole numbers", 3: "floats", 4: "whole numbers"}
@@ -90,8 +91,8 @@ def _check_counts(data: bytes) -> None:
         tag, kind, values = struct.unpack_from(f"{order}HH{'Q' if big else 'I'}", data, place)
         if values > MOST_VALUES and kind not in _BYTES:
             raise _unsupported(f"with more than {MOST_VALUES:,} numbers in a tag")
-        if values != 1 and tag in _SINGLE:
-            raise ValueError(f"tag {tag} has {values} values")
+        if tag in _SINGLE and (values != 1 or kind not in _WHOLE):
+            raise ValueError(f"tag {tag} is no whole number")
 
 
 def _unsupported(why: str) -> PictureError:
