@@ -27,9 +27,9 @@ from rita_demo.ui.page import MAX_PAGES, launch_options, opening_html
 from rita_demo.ui.session.store import Sessions
 
 MAX_QUEUE = 64  # events in the queue; further ones are refused as busy
-STEP_SECONDS = 3  # from the end of the grace period to the end of an event's current step
+STEP_SECONDS = 8  # from the end of the grace period to the end of an event's current step
 #: Seconds from the end of the server to the end of the process, even if a thread still runs.
-EXIT_SECONDS = 10.0
+EXIT_SECONDS = 5.0
 
 
 class PageServer(uvicorn.Server):
