@@ -75,7 +75,7 @@ class PageServer(uvicorn.Server):
             },
             **launch_options(),
         )
-        page.app = page.server_app = outer.routes[-1].app  # type: ignore[attr-defined]
+        page.app = page.server_app = outer.routes[-1].app
         page.app.state_holder = Pages(page)
         page.has_launched = True  # else Gradio opens any file
         if sessions is not None:
