@@ -143,7 +143,7 @@ class Opening:
             if message["type"] == "http.response.start":
                 return start.append(message)
             if start:
-                message["body"] = self.end.join(message["body"].rsplit(b"</body>", 1))
+                message["body"] = self.end.join(message.get("body", b"").rsplit(b"</body>", 1))
                 MutableHeaders(raw=start[0]["headers"])["content-length"] = str(len(message["body"]))
                 await send(start.pop())
             await send(message)
