@@ -24,9 +24,12 @@ def patch_gradio() -> None:
       makes them in place: a value that a busy page has received but not shown yet becomes the next one, which for an
       output that does not change is no value at all. The page then kept an older picture.
     """
-    gr.Blocks.preprocess_data = _preprocess_untrusted  # type: ignore[method-assign]
-    gr.Blocks.postprocess_data = _postprocess_changed  # type: ignore[method-assign]
-    utils.diff = _whole_value
+    for owner, name, ours in (
+        (gr.Blocks, "preprocess_data", _preprocess_untrusted),
+        (gr.Blocks, "postprocess_data", _postprocess_changed),
+        (utils, "diff", _whole_value),
+    ):
+        setattr(owner, name, ours)
 
 
 async def _preprocess_untrusted(page: gr.Blocks, event: BlockFunction, *values: Any, **named: Any) -> list[Any]:

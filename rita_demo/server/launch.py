@@ -27,9 +27,9 @@ from rita_demo.ui.page import MAX_PAGES, launch_options, opening_html
 from rita_demo.ui.session.store import Sessions
 
 MAX_QUEUE = 64  # events in the queue; further ones are refused as busy
-STEP_SECONDS = 3  # from the end of the grace period to the end of an event's current step
+STEP_SECONDS = 8  # from the end of the grace period to the end of an event's current step
 #: Seconds from the end of the server to the end of the process, even if a thread still runs.
-EXIT_SECONDS = 10.0
+EXIT_SECONDS = 5.0
 
 
 class PageServer(uvicorn.Server):
@@ -75,7 +75,7 @@ class PageServer(uvicorn.Server):
             },
             **launch_options(),
         )
-        page.app = page.server_app = outer.routes[-1].app  # type: ignore[attr-defined]
+        page.app = page.server_app = outer.routes[-1].app
         page.app.state_holder = Pages(page)
         page.has_launched = True  # else Gradio opens any file
         if sessions is not None:
@@ -143,7 +143,7 @@ class Opening:
             if message["type"] == "http.response.start":
                 return start.append(message)
             if start:
-                message["body"] = self.end.join(message["body"].rsplit(b"</body>", 1))
+                message["body"] = self.end.join(message.get("body", b"").rsplit(b"</body>", 1))
                 MutableHeaders(raw=start[0]["headers"])["content-length"] = str(len(message["body"]))
                 await send(start.pop())
             await send(message)

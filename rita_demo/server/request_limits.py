@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rita_demo.process import logging as process_logging
+from rita_demo.records.json_value import JsonValue
 from rita_demo.server.events import CALL_PATH, Refusal, checked_event
 
 MB = 1 << 20
@@ -43,7 +44,7 @@ MAX_OPEN_REQUESTS = 200
 TOO_MANY_REQUESTS = "Too many requests come from your address at once. Close some pages, then try again."
 TOO_SLOW = f"Nothing has arrived for {SILENT_SECONDS:.0f} seconds. Send it again."
 TOO_MANY_FILES = f"Too many files: an upload has at most {MAX_UPLOAD_FILES}."
-NO_LOGIN = {"error": "Not authenticated", "auth_message": None}  # as Gradio says it, which its clients read
+NO_LOGIN: JsonValue = {"error": "Not authenticated", "auth_message": None}  # as Gradio says it, which its clients read
 BUSY = "The page is busy with what others send. Try again in a moment."
 UNREADABLE = "The page cannot read this request. Reload the page and try again. If it happens again, this number helps to find out why: {}."
 HEALTH = "/health"
@@ -159,7 +160,7 @@ class RequestLimits:
             whole = [b"".join(parts)] if parts else []
             del parts
             if most := MAX_VALUES.get(body.most):
-                whole = [checked_event(scope["app"], request_path(scope), *whole, most)]
+                whole = [checked_event(scope["app"], request_path(scope), whole[0], most)]
 
             async def receive() -> Message:
                 return {"type": "http.request", "body": whole.pop()} if whole else await body()

@@ -4,7 +4,6 @@ A round is one visitor and the things they send. What one thing does may depend 
 repeated as a whole, from the random generator that hypothesis prints.
 """
 
-import json
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -65,11 +64,6 @@ class FuzzClient(HttpClient):
         try:
             found += self.answers()
         except httpx.ReadTimeout:
-            found.append("left")
-        except (httpx.ReadError, httpx.RemoteProtocolError):
-            # Gradio's own complaint repeats the half character, which no answer can hold: the stream ends
-            if "\\ud800" not in json.dumps([inputs, data]):
-                raise
             found.append("left")
         self.http.timeout = httpx.Timeout(60)
         return "\n".join(found)

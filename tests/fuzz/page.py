@@ -56,9 +56,7 @@ def main() -> None:
     everything = [[*one] for one in addresses(page.app.routes)]
     _write_json(watched / "addresses.json", everything)
     while True:  # until it is ended
-        kept = {*page.upload_file_set, *(f for b in page.blocks.values() for f in b.temp_files)}
-        _write_json(watched / "kept.json", sorted(map(str, kept)))
-        time.sleep(0.2)
+        time.sleep(1)
 
 
 def _write_json(path: Path, value: Any) -> None:

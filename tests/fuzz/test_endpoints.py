@@ -8,12 +8,13 @@ import json
 import random
 from itertools import count
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import perf_counter
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from rita_demo.server import cleanup
 from tests.fuzz.endpoints import EVENTS_PER_ROUND, FuzzReport, our_tracebacks, run_round
 from tests.fuzz.page import FOLDERS, isolated_page
 from tests.fuzz.test_readers import HYPOTHESIS
@@ -51,16 +52,17 @@ def written(path: Path) -> str:
 
 
 def leftover_files(place: Path) -> list[str]:
-    """Temporary files and uploads that the page does not know of, and so never deletes; an upload that was cut off a
-    moment ago is given some seconds."""
-    until = monotonic() + 15
-    while True:
-        sleep(0.5)  # the page says five times a second what it knows of
-        kept = {str(Path(name).resolve()) for name in json.loads(written(place / "watched" / "kept.json"))}
-        lies = [p for name in ("tmp", "uploads") for p in (place / name).rglob("*") if p.is_file()]
-        found = [str(path) for path in lies if str(path.resolve()) not in kept]
-        if not found or monotonic() > until:
-            return found
+    """Temporary files and uploads that are there after their hour; an upload that was cut off a moment ago is given some
+    seconds."""
+
+    def left() -> list[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cleanup, "UPLOAD_MAX_AGE", -1)
+            cleanup.sweep_uploads(place / "uploads")
+        return [str(path) for name in ("tmp", "uploads") for path in (place / name).rglob("*") if path.is_file()]
+
+    wait_until(lambda: not left(), 15, 0.5)
+    return left()
 
 
 @pytest.mark.nightly

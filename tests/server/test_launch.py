@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from rita_demo.data.pictures import LARGEST_PICTURE
 from rita_demo.server import launch, request_limits
 from rita_demo.server.request_limits import body_limit
-from rita_demo.ui.page import MAX_UPLOAD_SIZE
+from rita_demo.ui.page import MAX_UPLOAD_SIZE, opening_html
 from tests.data.hostile import png_header
 from tests.live_server import wait_until
 from tests.ui.addresses import addresses, filled
@@ -111,6 +111,15 @@ def test_the_login_form_reveals_nothing_about_the_page(locked_client: str) -> No
     form = httpx.get(locked_client).text
     assert "auth_required" in form
     assert not [part for part in ("motorbike", "setting-attack", "elem_id") if part in form]
+
+
+def test_the_document_ends_with_the_opening_and_the_login_form_does_not(locked_client: str) -> None:
+    opening = opening_html()
+    assert len(opening) > 1000
+    document = HttpClient(locked_client, login=ACCOUNTS[0]).http.get("/").text
+    assert document.count(opening) == 1
+    assert document.rstrip().endswith(f"{opening}</body>\n</html>")
+    assert opening not in httpx.get(locked_client).text
 
 
 def test_wrong_passwords_are_refused_and_right_ones_accepted(locked_client: str) -> None:
