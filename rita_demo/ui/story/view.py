@@ -79,8 +79,9 @@ def loading(picture: Picture) -> dict[str, Any]:
 
 
 def crossing(engine: Engine, run: Run, picture: Picture, at: RunProgress) -> dict[str, Any]:
-    """The update that moves the crops of the run on screen while its ``picture`` is attacked anew; none for another picture."""
-    same = at.class_prompts is not None and at.class_prompts.names == run.class_prompts.names
+    """The update that moves the crops of the run on screen while its ``picture`` is attacked anew; none for another picture,
+    other class names or another model."""
+    same = at.class_prompts is not None and at.class_prompts.key == run.class_prompts.key
     if at.square is None or not same or picture.key != run.clean.picture.key:
         return gr.skip()
     return gr.update(crossing=dump(crossing_value(engine, run, at.square)))

@@ -13,6 +13,7 @@ from PIL import Image
 from rita_demo.analysis.crop_field import crop_field
 from rita_demo.analysis.push_left import push_left
 from rita_demo.pipeline.attack_steps import attack_step_results, last_step
+from rita_demo.pipeline.run import RunProgress
 from rita_demo.records import Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.record import (
@@ -25,7 +26,7 @@ from rita_demo.ui.story.record import (
     story_steps,
     story_value,
 )
-from rita_demo.ui.story.view import StoryView, dump, story_script
+from rita_demo.ui.story.view import StoryView, crossing, dump, story_script
 from rita_demo.ui.widgets.views_grid import magnified_perturbation
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
@@ -202,6 +203,18 @@ def test_the_crops_on_a_square_of_an_attack_that_is_computed_stand_where_a_finis
         now = crossing_value(engine, example_run, side.picture.pixels)
         assert now["crops"] == pytest.approx(step["crops"], abs=1e-4)
         assert now["answers"] == [min(k, 2) for k in step["answers"]]
+
+
+def test_the_crops_cross_only_while_their_own_picture_is_attacked_among_the_same_names_with_the_same_model(
+    example_run: Run, engine: ToyEngine
+) -> None:
+    picture, prompts = example_run.clean.picture, example_run.class_prompts
+    at = RunProgress("Attacking", 0.5, prompts, square=example_run.attacked.picture.pixels)
+    moved = json.loads(crossing(engine, example_run, picture, at)["crossing"])
+    assert moved == crossing_value(engine, example_run, example_run.attacked.picture.pixels)
+    for other in (replace(at, square=None), replace(at, class_prompts=replace(prompts, key="of another model"))):
+        assert "crossing" not in crossing(engine, example_run, picture, other)
+    assert "crossing" not in crossing(engine, example_run, example_run.attacked.picture, at)
 
 
 def test_the_crops_are_two_sheets_whose_cells_are_the_crops_and_what_the_attack_added_to_them(
