@@ -295,7 +295,7 @@ def theorem(client: FiguresClient) -> Any:
 def test_theorem_1_is_drawn_in_numbers_when_it_is_chosen_and_classes_can_be_selected(client: FiguresClient) -> None:
     assert client.session.figures.theorem_bounds is None, "what is not shown costs nothing"
     figure = theorem(client)
-    assert {t.name for t in figure.data} >= {"clean exact", "attacked used", "attacked bracket"}
+    assert {t.name for t in figure.data} >= {"clean exact", "attacked exact", "attacked bracket"}
     assert run_figures.theorem_headline(client.session) == "Both bounds hold for 4 of 4 classes."
     run, bounds = client.session.figures.theorem_bounds
     above = {side: replace(b, exact=b.upper + 1) for side, b in bounds.items()}
