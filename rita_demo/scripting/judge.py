@@ -69,7 +69,7 @@ def judge(
     asked |= {"protocols": "stream" if own.uses_cache else "off"} | options
     about: dict[str, Any] = {name: str(value) for name, value in asked.items()}
     about |= {"quick": quick, "budget": BUDGET, "steps": steps, "starts": starts, "version": rita_demo.__version__}
-    folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest]).encode()).hexdigest()[:12]
+    folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest], sort_keys=True).encode()).hexdigest()[:12]
     make_output_folder(folder)
     with suppress(DataError), warnings.catch_warnings(action="ignore"):  # there are none yet; of several attackers
         report(f"{len(rita_demo.load_runs(folder))} rows were found in {folder}.")
