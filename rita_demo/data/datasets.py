@@ -6,7 +6,6 @@ the folder itself (its only split is ``all``) or below the folders of its splits
 ``assets``; their row is for their prompt.
 """
 
-import json
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rita_demo.data import split_files
-from rita_demo.data.folder_names import NAMES_JSON, name_classes
+from rita_demo.data.folder_names import name_classes
 from rita_demo.data.folder_sets import SPLIT_NAMES, FolderSet, classes_in, read_folder_set
 from rita_demo.data.folders import Skip, read_folder, skipped_text
 from rita_demo.data.split_files import Listing
@@ -252,30 +251,6 @@ def present_pictures(
         counts_ = f"{len(missing)} of {len(items)} pictures of {name!r} ({split}) are missing"
         raise DataError(f"{counts_}, the first of them {missing[0]}.", "Complete the dataset, or allow a partial one.")
     return [item for item in items if item[0] not in gone], missing
-
-
-def list_files(name: str, data_root: str | Path) -> dict[str, bytes]:
-    """Path below the data root -> content of the files that list the pictures and classes of a dataset; where CoOp's split
-    file is absent, one with the random split in its place. Of a folder per class: a file of its names, where they are not
-    the folders'.
-
-    Raises:
-        DataError: as :func:`load_split`.
-    """
-    root, listing = _root(data_root), read_dataset(name, data_root)
-    if name not in DATASETS:
-        names = dict(zip(listing.classes, listing.names, strict=True))
-        others = any(called != c.replace("_", " ") for c, called in names.items())
-        return {f"{name}/{NAMES_JSON}": json.dumps(names).encode()} if others else {}
-    dataset = DATASETS[name]
-    if listing.random:
-        rows = {
-            split: [[path, label, listing.names[label]] for path, label in found]
-            for split, found in listing.splits.items()
-        }
-        return {f"{dataset.folder}/{dataset.listing}": json.dumps(rows).encode()}
-    files = (f"{dataset.folder}/{file}" for file in (dataset.listing, *split_files.VARIANT_LISTS))
-    return {file: (root / file).read_bytes() for file in files if (root / file).is_file()}
 
 
 def unknown_dataset(name: str, root: Path, ending: str = "") -> DataError:
