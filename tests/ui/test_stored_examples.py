@@ -16,6 +16,7 @@ import pytest
 from rita_demo import Engine, stored_views
 from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.pipeline import example
@@ -113,7 +114,7 @@ def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[t
     one, history = session.stream.recording, session.stream.history
     empty = history.state_at(0)
     for t, entry in enumerate(history.moments):
-        state, wanted = history.state_at(t), one.cache_after(empty, t)
+        state, wanted = history.state_at(t), cache_after(empty, one.rows()[:t])
         for part in ("features", "entropy", "born", "view", "count"):
             assert np.array_equal(getattr(state, part), getattr(wanted, part)), (t, part)
         assert (state.pictures, state.key) == (t, wanted.key)
@@ -125,7 +126,7 @@ def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], A
     name, session = visitor(tab, "memory")
     one = session.stream.recording
     made = saved_csv(tab.on_table(name)[tab.table_button])
-    wanted = stored_views(one.cells["rita"].parents[1])
+    wanted = stored_views(one.folder)
     wanted = wanted[wanted.stream == one.title]
     assert tuple(made.columns) == tuple(wanted.columns)
     assert made.replaced.notna().any()
@@ -368,7 +369,7 @@ def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_sel
             for n, picture in enumerate(trajectory.pictures)
             if [method for method in right if right[method][n]] == ([] if outcome == "none" else [outcome])
         ]
-        assert updates[buttons.measure]["visible"] == bool(expected)
+        assert updates[buttons.stream]["visible"] == bool(expected)
         if not expected:
             with pytest.raises(DemoError, match="No pictures are chosen"):
                 buttons.save_table(name)
@@ -389,13 +390,13 @@ def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_th
     assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures come with the program"
     shown = won_pictures.won_html(session)
     assert escape(first.found.sentence) in shown
-    assert all(one.picture in shown for one in first.found.won)
+    assert all(picture in shown for picture in first.found.won["picture"])
     choices = [value for _, value in won_pictures.menu_choices(evaluation_page.known_measurements(tab.folders))]
     assert len(set(choices)) == len(choices) >= 12
     updates = tab.pick_compared(name, first.second, first.first)
     assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
     assert session.figures.compared.found.paired.gained == first.found.paired.lost
-    rows = saved(tab.parts["won_buttons"], name, "csv").decode().splitlines() if first.found.paired.lost else [""]
+    rows = saved(tab.parts["won_buttons"], name).decode().splitlines() if first.found.paired.lost else [""]
     assert len(rows) == 1 + first.found.paired.lost
     for forged in ("../x", "/dtd/0", 7):
         with pytest.raises(DemoError, match="no such measurement"):
