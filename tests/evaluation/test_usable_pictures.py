@@ -206,7 +206,7 @@ def test_what_is_no_regular_file_is_never_opened_and_named(root: Path, kind: str
 
 def test_a_long_check_reports_its_progress(root: Path) -> None:
     (item, *_), sentences = collected(root).items, list[str]()
-    many = [type(item)(f"{number}", 0, item.size, item.path) for number in range(2 * REPORT_EVERY + 1)]
+    many = [type(item)(f"{number}", 0, item.path) for number in range(2 * REPORT_EVERY + 1)]
     chosen, unusable = choose_usable(many, lambda items: items, sentences.append)
     assert (len(chosen), unusable) == (2 * REPORT_EVERY + 1, ())
     assert sentences == [f"Opening every picture once: {n} of 1001" for n in (REPORT_EVERY, 2 * REPORT_EVERY)]
