@@ -14,8 +14,8 @@ def add_rows(commands: Commands) -> None:
         "rows",
         _rows,
         "every stored answer as CSV or JSON lines",
-        "rows runs/dtd > answers.csv",
-        "rows runs/dtd --jsonl > answers.jsonl",
+        "rows runs/dtd",
+        "rows runs/dtd runs/caltech101 --jsonl",
         description="Every answer that evaluate stored, a line each, with the columns of load_runs.",
     )
     help = "folders that evaluate wrote to, or folders of such folders"
