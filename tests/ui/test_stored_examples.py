@@ -16,6 +16,7 @@ import pytest
 from rita_demo import Engine, stored_views
 from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation import page as evaluation_page
+from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.page import DataFolders
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.pipeline import example
@@ -113,7 +114,7 @@ def test_the_memory_of_a_stream_is_that_of_its_rows_at_every_moment(tabs: dict[t
     one, history = session.stream.recording, session.stream.history
     empty = history.state_at(0)
     for t, entry in enumerate(history.moments):
-        state, wanted = history.state_at(t), one.cache_after(empty, t)
+        state, wanted = history.state_at(t), cache_after(empty, one.rows()[:t])
         for part in ("features", "entropy", "born", "view", "count"):
             assert np.array_equal(getattr(state, part), getattr(wanted, part)), (t, part)
         assert (state.pictures, state.key) == (t, wanted.key)
@@ -125,7 +126,7 @@ def test_the_table_of_the_memory_is_that_of_stored_views(tabs: dict[type[Any], A
     name, session = visitor(tab, "memory")
     one = session.stream.recording
     made = saved_csv(tab.on_table(name)[tab.table_button])
-    wanted = stored_views(one.cells["rita"].parents[1])
+    wanted = stored_views(one.folder)
     wanted = wanted[wanted.stream == one.title]
     assert tuple(made.columns) == tuple(wanted.columns)
     assert made.replaced.notna().any()
@@ -151,7 +152,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(tabs, mon
         updates |= update
     run = session.run
     assert (run.clean.picture.key, run.class_prompts.names) == (key, names)
-    held = one.cache_after(empty(run.class_prompts, run.settings), 40)
+    held = cache_after(empty(run.class_prompts, run.settings), one.rows()[:40])
     assert run.cache_before.count.tolist() == held.count.tolist()
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.stream.recording.name == one.name, "it stays on screen, and speaks of the picture now"
