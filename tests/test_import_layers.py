@@ -152,7 +152,7 @@ def test_no_file_imports_a_library_from_the_other_side_of_the_engine() -> None:
 def test_ray_is_optional_and_imported_by_one_file() -> None:
     imports = {path: imports_of(path) for path in PACKAGE.rglob("*.py")}
     users = [path.name for path in imports if "ray" in names_outside(path)]
-    assert users == ["ray.py"]
+    assert users == ["on_ray.py"]
     assert not [path for path, names in imports.items() if any("executors.ray" in name for name in names)]
 
 
@@ -178,7 +178,7 @@ def test_what_should_be_quick_imports_nothing_heavy(code: str, heavy: str) -> No
 @pytest.mark.slow
 def test_no_module_above_the_engine_loads_torch() -> None:
     folders = ["ui", "server", "scripting", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]
-    paths = [path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py")) if path.stem != "ray"]
+    paths = [path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py")) if path.stem != "on_ray"]
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
     modules += [
         "rita_demo.engine.protocol",

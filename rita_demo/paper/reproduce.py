@@ -258,7 +258,7 @@ def _text(cell: Any, remarks: dict[str, int]) -> str:
     if cell.measured != cell.measured:  # NaN: not measured
         return f"– ({cell.printed:.1f}{mark})"
     signed, star = f"{cell.difference:+.1f}".replace("-", "−"), "" if cell.finished else "*"
-    outside = f" {OUTSIDE}" if cell.inside is False else ""
+    outside = f" {OUTSIDE}" if cell.low == cell.low and not cell.inside else ""  # an average has no interval
     return f"{cell.measured:.1f}{star} ({cell.printed:.1f}{mark}; {signed}{outside})"
 
 

@@ -369,7 +369,7 @@ def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_sel
             for n, picture in enumerate(trajectory.pictures)
             if [method for method in right if right[method][n]] == ([] if outcome == "none" else [outcome])
         ]
-        assert updates[buttons.measure]["visible"] == bool(expected)
+        assert updates[buttons.stream]["visible"] == bool(expected)
         if not expected:
             with pytest.raises(DemoError, match="No pictures are chosen"):
                 buttons.save_table(name)
@@ -390,13 +390,13 @@ def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_th
     assert all(image.startswith("data:image/jpeg") for image in first.images), "drawn textures come with the program"
     shown = won_pictures.won_html(session)
     assert escape(first.found.sentence) in shown
-    assert all(one.picture in shown for one in first.found.won)
+    assert all(picture in shown for picture in first.found.won["picture"])
     choices = [value for _, value in won_pictures.menu_choices(evaluation_page.known_measurements(tab.folders))]
     assert len(set(choices)) == len(choices) >= 12
     updates = tab.pick_compared(name, first.second, first.first)
     assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
     assert session.figures.compared.found.paired.gained == first.found.paired.lost
-    rows = saved(tab.parts["won_buttons"], name, "csv").decode().splitlines() if first.found.paired.lost else [""]
+    rows = saved(tab.parts["won_buttons"], name).decode().splitlines() if first.found.paired.lost else [""]
     assert len(rows) == 1 + first.found.paired.lost
     for forged in ("../x", "/dtd/0", 7):
         with pytest.raises(DemoError, match="no such measurement"):

@@ -65,7 +65,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "selected": EVIL,
         "legend": EVIL,
     },
-    "measured": {"cells": [(SimpleNamespace(accuracy=1, low=0, high=2, n=EVIL), EVIL)], "more": 1},
+    "measured": {"cells": [(SimpleNamespace(accuracy=1, low=0, high=2, n=EVIL), EVIL)]},
     "neighbours": {"rows": [(EVIL, EVIL, 5)], "chance": 1, "n": 3, "said": EVIL},
     "open_picture": {"n": 0, "name": EVIL, "image": EVIL},
     "effect": {"image": EVIL, "lead": EVIL, "text": EVIL, "offer": EVIL, "offered": EVIL},

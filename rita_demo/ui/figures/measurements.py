@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 NO_MEASUREMENT = "This run has no finished measurement."
 #: Columns of the table of the paper -> their titles.
 SHOWN = {
-    **{
-        name: name
-        for name in ("table", "backbone", "method", "dataset", "attack", "budget", "printed", "measured", "n")
-    },
-    **{"model": "measured with", "remark": "known to be wrong"},
+    **{name: name for name in ("method", "dataset", "attack", "budget", "printed", "measured", "n")},
+    **{"model": "measured with", "backbone": "printed with", "table": "table", "remark": "known to be wrong"},
 }
 GRID_SETTING = "tuning_steps"  # the setting that is drawn against the budget
 MODELS, TIMES = "models", "times"  # what the figure of settings shows beside settings
@@ -129,7 +126,7 @@ def _point_cell(point: AblationPoint | None, part: str) -> Markup:
         about = next(a for name, _, _, a in analysis.COMPONENTS if name == part)
         other = ", ".join(f"{n}={point.settings[n]}" for n in analysis.non_recommended(point, about))
         cells.append((point.cell, other))
-    return html("measured", cells=cells, more=0)
+    return html("measured", cells=cells)
 
 
 # --- printed beside measured

@@ -107,8 +107,9 @@ def _comparable(known: Sequence[Measured], first: JsonValue) -> list[Measured]:
 
 def _beside(known: Sequence[Measured], first: str) -> str:
     """CLIP in the folder of the first measurement, else itself."""
-    alike = (one for one in known if one.name.rpartition("/")[0] == first.rpartition("/")[0])
-    return next((one.name for one in alike if one.title.startswith("CLIP (")), first)
+    places = {one.place for one in known if one.name == first}
+    alike = (one.name for one in known if one.place in places and one.title.startswith("CLIP ("))
+    return next(alike, first)
 
 
 def menu_choices(known: Sequence[Measured]) -> list[tuple[str, str]]:

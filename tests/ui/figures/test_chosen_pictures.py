@@ -111,10 +111,10 @@ def test_an_own_defence_that_fails_on_a_picture_is_named_and_the_stream_goes_on(
         """It fails now and then."""
         seen.append(inputs)
         logits = inputs.views[0] @ inputs.template_features.T / inputs.temperature
-        return logits.softmax(-1) if len(seen) not in (2, 3, 6) else 1 / 0
+        return logits.softmax(-1) if len(seen) != 2 else 1 / 0
 
     defence_names(choosy)
-    page.lasso(0, 1, 2, 3)
+    page.lasso(1, 2)
     buttons = page.figures.parts["lasso_buttons"]
     banner = page.context.error_banner
     said = [step[banner] for step in page.stream.start_chosen(page.form(), buttons.choice.find) if step.get(banner)]
@@ -122,7 +122,7 @@ def test_an_own_defence_that_fails_on_a_picture_is_named_and_the_stream_goes_on(
     assert "ZeroDivisionError" in said[0]
     assert "The stream goes on. They count neither as right nor as wrong." in said[0]
     table = answers.accuracy_table(shown_stream(page.session, page.stream.folders))
-    assert "of n = 4" in table
+    assert "of n = 2" in table
     assert "Choosy has no answer to some pictures: they are not counted." in table
 
 
