@@ -1,5 +1,6 @@
 """The table of what streams remembered, against a slow second reading of the rows."""
 
+import csv
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -115,6 +116,12 @@ def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> N
         stored_views(tmp_path / "runs")
 
 
+def table_of(runs: Path) -> list[list[str]]:
+    """The printed table of the memories."""
+    text = [*memory_items([runs])][-1].files["csv"]
+    return [[*row] for row in csv.reader(text.splitlines())][1:]
+
+
 @pytest.mark.usefixtures("no_plugins_afterwards")
 def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
     run_evaluate, engine: Engine, tmp_path: Path
@@ -123,14 +130,14 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
     own = ["--defence", f"{tmp_path}/own.py:MED", "--attack", f"none,{tmp_path}/own.py:HALF,adaptive:med"]
     more = ["--methods", "rita,med", "--limit", "3", "--set", "adaptive.steps=1", "--set", "attack_views=2"]
     runs = run_evaluate(tmp_path / "runs", *own, *more, "--protocols", "off,stream")
-    loaded, table = stored_views(runs), [*memory_items([runs])][-1].parts[0].rows
+    loaded, table = stored_views(runs), table_of(runs)
     forget_plugins()
     apart = [name for name in COLUMNS if name != "stream"]
     pandas.testing.assert_frame_equal(stored_views(runs)[apart], loaded[apart])
     assert loaded.stream.nunique() == 3
     said = " ".join(stored_views(runs).stream)
     assert all(f"{words} 4/255" in said for words in ("half", "adaptive against med"))
-    assert [row[1:] for row in [*memory_items([runs])][-1].parts[0].rows] == [row[1:] for row in table]
+    assert [row[1:] for row in table_of(runs)] == [row[1:] for row in table]
     assert all(row[-1] != "–" for row in table), "the methods beside RITA are found as well"
     listed = stream_runs(runs.parent)  # of the page
     assert {one.title for one in listed} == set(stored_views(runs).stream)

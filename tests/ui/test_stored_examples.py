@@ -152,7 +152,7 @@ def test_one_press_decides_the_picture_on_screen_with_a_streams_memory(tabs, mon
         updates |= update
     run = session.run
     assert (run.clean.picture.key, run.class_prompts.names) == (key, names)
-    held = one.cache_after(empty(run.class_prompts, run.settings), 40)
+    held = cache_after(empty(run.class_prompts, run.settings), one.rows()[:40])
     assert run.cache_before.count.tolist() == held.count.tolist()
     assert np.array_equal(run.cache_before.features, held.features)
     assert session.stream.recording.name == one.name, "it stays on screen, and speaks of the picture now"
