@@ -26,7 +26,8 @@ def add_rows(commands: Commands) -> None:
 
 
 def _rows(args: argparse.Namespace) -> int:
-    from rita_demo.evaluation.rows import COLUMNS, read
+    from rita_demo.evaluation.frames import read
+    from rita_demo.evaluation.rows import COLUMNS
 
     frame = read(*args.runs)
     frame = frame[frame["fault"].isna()][[*COLUMNS, "content", "place"]].astype({"right": bool})

@@ -29,7 +29,7 @@ def add_tables(commands: Commands) -> None:
 
 
 def _tables(args: argparse.Namespace) -> int:
-    from rita_demo.evaluation import rows as stored
+    from rita_demo.evaluation import frames
     from rita_demo.evaluation.pictures import split_note
     from rita_demo.evaluation.report import cells, paired, paper_table, tables
     from rita_demo.evaluation.request import listed
@@ -43,7 +43,7 @@ def _tables(args: argparse.Namespace) -> int:
         args.usage_error("--paper is written as markdown, latex or csv.")
     if not paper and (args.methods or args.attacks):
         args.usage_error("--methods and --attacks choose the rows and columns of --paper.")
-    rows, measured = stored.read(*args.runs), stored.measurements(*args.runs)
+    rows, measured = frames.read(*args.runs), frames.measurements(*args.runs)
     table = cells.summarise(rows, measured)
     if paper:
         try:

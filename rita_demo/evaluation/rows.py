@@ -13,18 +13,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rita_demo.data.folders import is_leftover
 from rita_demo.records.errors import DataError, refuse_earlier
 from rita_demo.settings import SETTINGS
-
-if TYPE_CHECKING:
-    import pandas
 
 FORMAT = 3  # increased when stored numbers change their meaning
 FILE = "rows.sqlite"
@@ -85,7 +82,7 @@ ROW = {
     "fault": "TEXT",  # why the user's own code has no answer; NULL where there is one
     "detail": "TEXT",
 }
-#: The columns of :func:`read` that ``load_runs`` has had from the beginning, in their order.
+#: The columns of :func:`rita_demo.evaluation.frames.read` that ``load_runs`` has had from the beginning, in their order.
 COLUMNS = (
     *("dataset", "split", "backbone", "version", "picture", "method", "attack", "budget", "steps", "protocol", "seed"),
     *("settings", "label", "answer", "right", "probability", "margin", "linf", "l2", "already_wrong", "gradient"),
@@ -94,10 +91,6 @@ COLUMNS = (
 )
 #: Columns of the tables as CSV; the column ``settings`` is a hash of all other parts of the key.
 IN_TABLES = ("dataset", "split", "backbone", "method", "attack", "against", "budget", "steps", "protocol", "seed")
-RENAMED = {
-    "attack": "attack_name",
-    "target": "aim",
-}  # in frames, where ``attack`` is the tables' and ``target`` a row's
 Row = dict[str, Any]
 
 
@@ -111,7 +104,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text_of(value).encode()).hexdigest()[:12]
 
 
-def _columns(names: Iterable[str]) -> str:
+def column_list(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
@@ -121,7 +114,7 @@ def _definition(columns: Mapping[str, str]) -> str:
 
 SCHEMA = (
     f"CREATE TABLE IF NOT EXISTS measurements (id INTEGER PRIMARY KEY, {_definition(KEY)}, facts TEXT NOT NULL, "
-    f"UNIQUE ({_columns(KEY)}))",
+    f"UNIQUE ({column_list(KEY)}))",
     f'CREATE TABLE IF NOT EXISTS "rows" ({_definition(ROW)}, PRIMARY KEY (measurement, picture, content))',
     f"PRAGMA user_version = {FORMAT}",
 )
@@ -184,7 +177,7 @@ class Rows:
         asked = [key[name] for name in SETTINGS_COLUMNS]
         told = text_of(facts)
         where = " AND ".join(f'"{name}" = ?' for name in plain)
-        find = f"SELECT id, facts, {_columns(SETTINGS_COLUMNS)} FROM measurements WHERE {where}"
+        find = f"SELECT id, facts, {column_list(SETTINGS_COLUMNS)} FROM measurements WHERE {where}"
 
         def found() -> tuple[int, str] | None:
             for number, stored, *settings in self._db.execute(find, tuple(plain.values())).fetchall():
@@ -201,7 +194,7 @@ class Rows:
                     return known[0]
                 values = [*(text_of(key[n]) if n in SETTINGS_COLUMNS else key[n] for n in KEY), told]
                 marks = ", ".join("?" * len(values))
-                sql = f"INSERT INTO measurements ({_columns(KEY)}, facts) VALUES ({marks})"
+                sql = f"INSERT INTO measurements ({column_list(KEY)}, facts) VALUES ({marks})"
                 number = self._db.execute(sql, values).lastrowid
                 assert number is not None  # of an INSERT it is there
                 return number
@@ -358,7 +351,7 @@ def stored_measurements(folder: Path) -> list[Row]:
     with reading(folder) as db:
         if not _version(db, folder / FILE):
             return []
-        sql = f"SELECT {_columns(names)} FROM measurements JOIN ({counts}) ON measurement = id ORDER BY id"
+        sql = f"SELECT {column_list(names)} FROM measurements JOIN ({counts}) ON measurement = id ORDER BY id"
         return [dict(zip(names, values)) for values in db.execute(sql)]
 
 
@@ -373,88 +366,3 @@ def attack_label(key: Mapping[str, Any]) -> str:
 def settings_hash(key: Mapping[str, Any]) -> str:
     """The column ``settings`` of the tables: a hash of everything that decides a number and has no column there."""
     return digest({name: key[name] for name in KEY if name not in IN_TABLES})
-
-
-def _chosen(folders: Sequence[str | Path]) -> list[tuple[Path, Row]]:
-    """The measurements of run folders. One that several folders have counts once: the one with most answers."""
-    best: dict[tuple[Any, ...], tuple[Path, Row]] = {}
-    for folder in run_folders(map(Path, folders)):
-        for one in stored_measurements(folder):
-            key = tuple(one[name] for name in KEY)
-            if key not in best or one["answers"] > best[key][1]["answers"]:
-                best[key] = folder, one
-    if not best:
-        names = ", ".join(Path(folder).name for folder in folders)
-        raise DataError(f"Nothing is measured yet in {names}.", "Run its evaluate again: it goes on where it ended.")
-    return list(best.values())
-
-
-def measurements(*folders: str | Path) -> pandas.DataFrame:
-    """The measurements of run folders, or of folders of them, with at least one row, indexed by ``measurement``: the columns
-    ``KEY`` (settings, names and descriptions as they are, not as JSON; the attack's name is ``attack_name`` and the
-    request's target ``aim``), ``attack`` and ``settings`` as in the tables, the numbers of ``answers`` and ``faults``, and
-    the facts of the last run: see :mod:`rita_demo.evaluation.measurement`.
-
-    Raises:
-        DataError: a folder is not a run folder, or its database is damaged or of an earlier version.
-    """
-    import pandas
-
-    lines = [_line(one) for _, one in _chosen(folders)]
-    return pandas.DataFrame(lines).rename_axis("measurement")
-
-
-def _line(one: Row) -> Row:
-    from rita_demo.evaluation.measurement import Measurement
-
-    key = {RENAMED.get(name, name): one[name] for name in KEY}
-    for name in ("class_names", "descriptions", "given_seeds", *SETTINGS_COLUMNS):
-        key[name] = json.loads(key[name]) if key[name] else None
-    about = Measurement.of(one)
-    return (
-        key
-        | json.loads(one["facts"])
-        | {"attack": attack_label(one), "settings": settings_hash(one), "non_default": about.non_default}
-        | {"method_title": about.title, "id": one["id"], "answers": one["answers"], "faults": one["faults"]}
-        | {"pictures": about.pictures}
-    )
-
-
-def read(*folders: str | Path) -> pandas.DataFrame:
-    """One line per row of run folders, or of folders of them: the columns ``COLUMNS``, then ``measurement`` (the index of
-    :func:`measurements` of the same folders), ``content``, ``place``, ``fault``, ``detail`` and the rest of the key.
-
-    ``attack`` is what the tables call it; in mixed traffic a clean picture has ``none``. Where ``fault`` is not missing, the
-    user's own code failed and there is no answer.
-
-    Raises:
-        DataError: as :func:`measurements`.
-    """
-    import pandas
-
-    from rita_demo.evaluation.measurement import Measurement, settings_text
-
-    lines, texts = list[Row](), ("class_names", "descriptions", *SETTINGS_COLUMNS)
-    names = [name for name in ROW if name != "entered_features"]
-    for number, (folder, one) in enumerate(_chosen(folders)):
-        about = Measurement.of(one)
-        shared = {RENAMED.get(name, name): one[name] for name in KEY if name not in ("seed", "budget", "steps")}
-        shared |= {
-            "measurement": number,
-            "settings": settings_hash(one),
-            "non_default": settings_text(about.non_default),
-        }
-        attacked = {"attack": attack_label(one), "budget": one["budget"], "steps": one["steps"]}
-        clean = {"attack": "none", "budget": 0, "steps": 0}
-        with reading(folder) as db:
-            sql = f'SELECT {_columns(names)} FROM "rows" WHERE measurement = ? ORDER BY place'
-            for values in db.execute(sql, (one["id"],)):
-                row = dict(zip(names, values))
-                row["entered"] = json.loads(row["entered"] or "[]")
-                for name in ("right", "already_wrong"):
-                    row[name] = None if row[name] is None else bool(row[name])
-                lines.append(row | shared | (attacked if row["attacked"] else clean))
-    beside = ("measurement", "content", "place", "fault", "detail")
-    order = [*COLUMNS, *beside, *(n for n in (RENAMED.get(n, n) for n in KEY) if n not in COLUMNS)]
-    frame = pandas.DataFrame(lines, columns=order)
-    return frame.astype(dict.fromkeys(texts, "category"))  # long texts, each once

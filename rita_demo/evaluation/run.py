@@ -21,6 +21,7 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.artifacts import Artifacts
 from rita_demo.evaluation.evaluate_picture import CellState, Group, PictureEvaluator, Places, cache_after
+from rita_demo.evaluation.frames import measurements, read
 from rita_demo.evaluation.measurement import facts_of
 from rita_demo.evaluation.pace import Kind, Pace
 from rita_demo.evaluation.pick import pick
@@ -28,7 +29,7 @@ from rita_demo.evaluation.pictures import PictureSet, collect
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, cells_of, groups_by_views, key_of, settings_for
 from rita_demo.evaluation.report.cells import failure_lines
 from rita_demo.evaluation.request import NEXT_CLASS, Request
-from rita_demo.evaluation.rows import Row, Rows, measurements, read
+from rita_demo.evaluation.rows import Row, Rows
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DemoError, SettingError

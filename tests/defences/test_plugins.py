@@ -77,7 +77,7 @@ def test_the_own_setting_of_a_plugin_has_a_control_and_changes_the_answer(tmp_pa
     with gr.Blocks():
         form = Form(None)
     assert "name='mine.sharpness'" in fields_html((), Session())
-    assert form.fields["methods"].label == "Besides CLIP, Ensemble, RITA and Mine"
+    assert form.fields["methods"].label == "Besides CLIP, average of crops, RITA and Mine"
 
 
 @pytest.mark.parametrize(

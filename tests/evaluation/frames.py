@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas
 
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.frames import measurements, read
 from rita_demo.evaluation.report import cells, paired, tables
 
 Cell = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -90,8 +90,8 @@ def table(*found: Cell) -> pandas.DataFrame:
 
 def overview(folder: Path) -> str:
     """What ``tables`` prints of a run folder."""
-    rows = stored.read(folder)
-    return tables.as_markdown(paired.against_references(cells.summarise(rows, stored.measurements(folder)), rows))
+    rows = read(folder)
+    return tables.as_markdown(paired.against_references(cells.summarise(rows, measurements(folder)), rows))
 
 
 def markdown_tables(text: str) -> list[list[list[str]]]:

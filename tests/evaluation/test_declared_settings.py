@@ -9,7 +9,7 @@ from rita_demo.attacks.registry import ATTACKS
 from rita_demo.cli import main as cli
 from rita_demo.defences.contract import Defence
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.rows import read
+from rita_demo.evaluation.frames import read
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS
 from rita_demo.settings.declared import Declared

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from rita_demo.evaluation import planned_cells
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.frames import measurements, read
 from rita_demo.evaluation.report import tables
 from rita_demo.evaluation.report.cells import cells, summarise
 from rita_demo.evaluation.report.paired import Paired, against_references, all_datasets, compare, merged
@@ -62,15 +62,15 @@ def test_a_picture_counts_once_for_any_number_of_seeds(seeds: int) -> None:
 
 
 def lines(runs: Path) -> list[Any]:
-    rows = stored.read(runs)
-    return list(against_references(summarise(rows, stored.measurements(runs)), rows).itertuples())
+    rows = read(runs)
+    return list(against_references(summarise(rows, measurements(runs)), rows).itertuples())
 
 
 def rights(runs: Path, method: str, special: str, protocol: str = "off") -> dict[str, bool]:
     """Picture -> whether it is right, straight from the rows."""
     found = {
         one.picture: one.right
-        for one in stored.read(runs).itertuples()
+        for one in read(runs).itertuples()
         if (one.method, one.protocol) == (method, protocol) and special in one.non_default
     }
     assert found
@@ -98,7 +98,7 @@ def test_the_reference_ensemble_is_chosen_correctly(tmp_path: Path, run_evaluate
     rita = rights(runs, "rita", "")
     plain = {
         one.picture: one.right
-        for one in stored.read(runs).itertuples()
+        for one in read(runs).itertuples()
         if one.method == "ensemble" and area not in one.non_default
     }
     assert (line("rita").vs_plain, line("rita").vs_matching) == (counted(rita, plain), counted(rita, matching))

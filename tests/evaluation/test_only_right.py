@@ -10,7 +10,7 @@ import pytest
 
 from rita_demo import only_right
 from rita_demo.cli import main as cli
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.frames import measurements, read
 from rita_demo.evaluation.report.cells import answers_of, pooled
 from rita_demo.evaluation.report.only_right import COLUMNS, compare_cells, compare_folders
 from rita_demo.evaluation.report.paired import compare, merged
@@ -27,7 +27,7 @@ Answers = list[tuple[str, str, str]]
 
 def measured(folder: Path) -> tuple[list[Any], pandas.DataFrame]:
     """The measurements of a folder, and its rows."""
-    return [cell for _, cell in pooled(stored.measurements(folder)).iterrows()], stored.read(folder)
+    return [cell for _, cell in pooled(measurements(folder)).iterrows()], read(folder)
 
 
 def test_any_two_measurements_give_the_pictures_of_a_count_by_hand(runs: Path) -> None:

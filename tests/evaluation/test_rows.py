@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from rita_demo.evaluation import rows as store
-from rita_demo.evaluation.rows import FILE, Rows, measurements, read
+from rita_demo.evaluation.frames import measurements, read
+from rita_demo.evaluation.rows import FILE, Rows
 from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
 

@@ -159,7 +159,7 @@ def test_other_weights_or_missing_features_give_an_error_message(tmp_path, comma
         drain(stored_runs.load_cloud_steps(places, one.name, ToyEngine()))
     with pytest.raises(DataError, match="no stored run"):
         drain(stored_runs.load_cloud_steps(places, "../../etc", engine))
-    shutil.rmtree(tmp_path / "one/looks")
+    (tmp_path / "one/artifacts.sqlite").unlink()
     with pytest.raises(DataError, match="not all stored"):
         drain(stored_runs.load_cloud_steps(places, one.name, engine))
 
@@ -186,7 +186,8 @@ def test_mixed_traffic_gives_a_cloud_of_delivered_pictures_and_no_point(tmp_path
 
 def test_runs_are_found_by_name_and_no_other_folder_is_opened(tmp_path) -> None:
     for name in ("a", "b"):
-        (tmp_path / name / "cells").mkdir(parents=True)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / FILE).touch()
     (tmp_path / "no run").mkdir()
     places = DataFolders(runs=tmp_path)
     assert set(stored_runs.run_names(places)) == {"a", "b"}

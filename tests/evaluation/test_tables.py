@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation.frames import read as read_rows
 from rita_demo.evaluation.report import cells, tables
 from rita_demo.evaluation.report.cells import as_csv
 from rita_demo.records.intervals import wilson
@@ -60,7 +60,7 @@ def test_csv_has_exactly_the_contracts_columns_one_row_per_cell(runs: Path, caps
     assert (pooled["n"], pooled["seeds"], pooled["budget"], pooled["steps"]) == ("5", "0 1", "4", "1")
     clean = named["clip", "none", "off"]  # does not depend on the seed
     assert (clean["n"], clean["seeds"], clean["budget"], clean["steps"]) == ("5", "0", "0", "0")
-    answers = stored.read(runs).to_dict("records")
+    answers = read_rows(runs).to_dict("records")
     assert all(row["right"] == (row["answer"] == row["label"]) for row in answers)
     for line in lines:
         columns = ("method", "attack", "budget", "protocol", "settings")

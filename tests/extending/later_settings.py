@@ -11,7 +11,7 @@ from rita_demo import Engine
 from rita_demo.cli.main import main
 from rita_demo.data.pictures import open_picture
 from rita_demo.data.samples import SAMPLES
-from rita_demo.evaluation.rows import read
+from rita_demo.evaluation.frames import read
 from rita_demo.evaluation.stream_trajectory import remembered_views, trajectory_of, view_boxes
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.pipeline.rerun import FEATURE_GROUPS, rescore

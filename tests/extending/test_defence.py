@@ -8,7 +8,7 @@ import pytest
 from rita_demo import Engine
 from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.registry import add_plugin, compared
-from rita_demo.evaluation.rows import read
+from rita_demo.evaluation.frames import read
 from rita_demo.pipeline.arena import arena_steps
 from rita_demo.pipeline.export import arena_rows
 from rita_demo.pipeline.run import run_picture

@@ -19,7 +19,8 @@ from typing import Any
 import httpx
 import pytest
 
-from rita_demo.evaluation.rows import FILE, read
+from rita_demo.evaluation.frames import read
+from rita_demo.evaluation.rows import FILE
 from tests.live_server import ROOT, free_port, wait_until
 from tools.bench.http_client import HttpClient
 

@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 
 from rita_demo.data import shipped_results
+from rita_demo.evaluation.frames import read
 from rita_demo.evaluation.report.paired import ATTACKED
-from rita_demo.evaluation.rows import read
 from rita_demo.records.measurement import LADDER, LadderRow
 
 OF = {("rita", "stream"): "memory"}

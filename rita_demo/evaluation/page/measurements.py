@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation import frames
 from rita_demo.evaluation.measurement import Measurement
 from rita_demo.evaluation.page.examples import PREFIX, STREAMS
 from rita_demo.evaluation.page.stored_runs import run_names
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.report.cells import CELL, answers_of, pooled
 from rita_demo.evaluation.report.only_right import OnlyRight, cell_title, compare_cells
-from rita_demo.evaluation.rows import Row
+from rita_demo.evaluation.rows import Row, read_stream, stored_measurements
 from rita_demo.records.errors import DataError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def known_measurements(folders: DataFolders) -> tuple[Measured, ...]:
 def _measured_in(places: Iterable[Path], is_stored: bool) -> Iterator[Measured]:
     for place in places:
         with suppress(DataError, OSError):
-            for _, cell in pooled(stored.measurements(place)).iterrows():
+            for _, cell in pooled(frames.measurements(place)).iterrows():
                 name = "/".join([PREFIX * is_stored + place.name, *(str(cell[column]) for column in CELL)])
                 yield Measured(name, place, is_stored, cell)
 
@@ -71,7 +71,7 @@ def compare_measured(folders: DataFolders, first: str, second: str) -> OnlyRight
         DataError: there is no such measurement, or no picture that both have.
     """
     one, other = (_find(folders, name) for name in (first, second))
-    return compare_cells(one.cell, stored.read(one.place), other.cell, stored.read(other.place))
+    return compare_cells(one.cell, frames.read(one.place), other.cell, frames.read(other.place))
 
 
 def _find(folders: DataFolders, name: str) -> Measured:
@@ -88,9 +88,9 @@ def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Measureme
         DataError: there is no such measurement, or it does not have the picture right.
     """
     one = _find(folders, name)
-    answers = answers_of(one.cell, stored.read(one.place))
+    answers = answers_of(one.cell, frames.read(one.place))
     right = answers[(answers["picture"] == picture) & answers["right"].astype(bool)]
-    for number in stored.measurements(one.place)["id"].reindex(right["measurement"].head(1)):
-        about = next(Measurement.of(found) for found in stored.stored_measurements(one.place) if found["id"] == number)
-        return about, next(row for row in stored.read_stream(one.place, about.id) if row["picture"] == picture)
+    for number in frames.measurements(one.place)["id"].reindex(right["measurement"].head(1)):
+        about = next(Measurement.of(found) for found in stored_measurements(one.place) if found["id"] == number)
+        return about, next(row for row in read_stream(one.place, about.id) if row["picture"] == picture)
     raise DataError(f"The picture {picture[:80]!r} is not right in this run.", "Choose the runs again.")

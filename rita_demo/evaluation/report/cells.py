@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation import frames
 from rita_demo.evaluation.measurement import settings_text
 from rita_demo.evaluation.pictures import missing_text, split_note
 from rita_demo.process.text_file import read_text
@@ -43,11 +43,11 @@ def cells(*folders: str | Path) -> DataFrame:
     Raises:
         DataError: a folder is not a run folder, or a damaged one.
     """
-    return summarise(stored.read(*folders), stored.measurements(*folders))
+    return summarise(frames.read(*folders), frames.measurements(*folders))
 
 
 def pooled(measured: DataFrame) -> DataFrame:
-    """One line per cell of :func:`rita_demo.evaluation.rows.measurements`: its first measurement, ``measurements`` (all of
+    """One line per cell of :func:`rita_demo.evaluation.frames.measurements`: its first measurement, ``measurements`` (all of
     them), ``seeds`` and ``expected``, the number of answers of a finished cell."""
     pools = measured.groupby(CELL, sort=False, dropna=False).ngroup()
     members = measured.groupby(pools)
@@ -65,7 +65,7 @@ def answers_of(cell: Any, rows: DataFrame) -> DataFrame:
 
 
 def summarise(rows: DataFrame, measured: DataFrame) -> DataFrame:
-    """One line per cell of :func:`rita_demo.evaluation.rows.read` and :func:`~rita_demo.evaluation.rows.measurements`.
+    """One line per cell of :func:`rita_demo.evaluation.frames.read` and :func:`~rita_demo.evaluation.frames.measurements`.
 
     Columns: those of the CSV in their order; then those of its first measurement; ``measurements``: all of them;
     ``answers`` of ``expected`` ones, ``failed`` without one, ``finished``; ``seconds`` and ``view_seconds``: medians per
@@ -153,12 +153,15 @@ def read_points(path: Path) -> tuple[AblationPoint, ...]:
         DataError: the file is missing, or is not what ``tables --format points`` writes.
     """
     try:
+        rows = json.loads(read_text(path))
+        if not isinstance(rows, list):
+            raise TypeError
         return tuple(
             AblationPoint(
                 MeasuredCell(**{name: row[name] for name in CSV_COLUMNS}),
                 {name: value for name, value in row["knobs"].items() if name in SETTINGS},
             )
-            for row in list(json.loads(read_text(path)))
+            for row in rows
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(
@@ -188,7 +191,7 @@ def load_runs(*folders: str | Path) -> DataFrame:
     Raises:
         DataError: a folder is not a run folder, or a damaged one.
     """
-    rows, measured = stored.read(*folders), stored.measurements(*folders)
+    rows, measured = frames.read(*folders), frames.measurements(*folders)
     failed = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
     for sentence in [*_several_settings(pooled(measured)), *failed]:
         warnings.warn(sentence, stacklevel=2)

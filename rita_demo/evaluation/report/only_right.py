@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation import rows as stored
+from rita_demo.evaluation import frames
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report.cells import answers_of, pooled, title_of
@@ -104,15 +104,15 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
         both["budget"] = [one if one in (None, "") else SETTINGS["budget"].parse(one) for one in both["budget"]]
     for method in both.get("method", ()):
         refuse_gone(method)
-    mine, theirs = (pooled(stored.measurements(folder)) for folder in (first, second or first))
+    mine, theirs = (pooled(frames.measurements(folder)) for folder in (first, second or first))
     one = _the_one(_matching(mine, {n: pair[0] for n, pair in both.items()}), "first")
     others = _matching(theirs, {n: pair[1] for n, pair in both.items()})
     for name in SELECTORS:  # of the others those that are like the first, column after column, as long as there are any
         alike = others[others[name] == one[name]]
         others = others if alike.empty else alike
     other = _the_one(others, "second")
-    rows = stored.read(first)
-    return compare_cells(one, rows, other, rows if second is None else stored.read(second))
+    rows = frames.read(first)
+    return compare_cells(one, rows, other, rows if second is None else frames.read(second))
 
 
 def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], other_rows: DataFrame) -> OnlyRight:
