@@ -121,7 +121,9 @@ def test_a_run_with_the_dataset_template_names_it_everywhere(run_evaluate, tmp_p
     assert cli.main(["tables", str(out)]) == 0
     text = capsys.readouterr().out
     assert "hand_prompt={} texture." in text
-    assert text.count("### dtd (val)") == 3, "the overview, and a table for each of two threat models"
+    assert text.count("### dtd (val)") == 2, "the overview, and the lines of all cells"
+    assert "“a photo of a …”" in text
+    assert "“… texture”" in text
 
 
 def test_a_folder_has_no_template_of_its_own(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -1,6 +1,5 @@
 """Stored runs read for the figures: points with their settings, streams as feature clouds; nothing is written."""
 
-import shutil
 from dataclasses import asdict
 
 import numpy as np
@@ -11,6 +10,7 @@ from rita_demo.cli import main as cli
 from rita_demo.cli.main import build_parser
 from rita_demo.evaluation.page import DataFolders, feature_cloud, stored_runs
 from rita_demo.evaluation.report.cells import cells, read_points
+from rita_demo.evaluation.rows import FILE
 from rita_demo.process.generators import run_to_end
 from rita_demo.records.errors import DataError, SettingError, VocabularyError
 from rita_demo.records.measurement import FeatureCloud

@@ -2,13 +2,14 @@
 
 import html
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
 from rita_demo import analysis, plots
 from rita_demo.plots.theme import COLOURS
 from rita_demo.records import TheoremBounds
-from rita_demo.records.measurement import AblationSweep, KlToOneHot, PaperResult
+from rita_demo.records.measurement import AblationSweep, KlToOneHot
 from tests.plots.clouds import NAMES, VIEWS_SHOWN, make_cloud
 from tests.plots.synthetic import measured_cell
 from tests.toy_model import ToyEngine
@@ -204,8 +205,15 @@ def test_theorem_bounds_are_a_line_with_the_exact_cost_on_it() -> None:
 
 
 def test_what_the_paper_prints_stands_beside_what_was_measured() -> None:
-    printed = PaperResult("main", "ViT-B/32", "RITA", "DTD", "PGD", 1, 40.1)
-    figure = plots.printed_beside_measured([(printed, measured_cell(70))], "nothing")
+    about = {
+        "method": "RITA",
+        "attack": "PGD",
+        "budget": 1,
+        "printed": 40.1,
+        "backbone": "ViT-B/32",
+        "model": "embedded",
+    }
+    figure = plots.printed_beside_measured([SimpleNamespace(**about, cell=measured_cell(70))], "nothing")
     paper, here, intervals = figure.data
     assert list(intervals.error_y.array) == [4]
     assert (paper.y, here.y) == ((40.1,), (70,))
