@@ -19,7 +19,7 @@ SETTINGS = [
     {"http_proxy": REFUSES, "RITA_HOST": "0.0.0.0"},
 ]
 LAUNCH = """
-import os
+import os, rita_demo.ui
 from tests.ui.http_client import build_toy_page, launch_page
 page = build_toy_page()
 print(launch_page(page, host=os.environ.get("RITA_HOST", "127.0.0.1")))
