@@ -27,11 +27,25 @@ def program() -> str:
     return "python -m rita_demo" if Path(sys.argv[0]).name == "__main__.py" else "rita"
 
 
+class _LastOne(argparse.Action):
+    """An option with one value, of which the last counts, so that a script's own can be overridden; stderr says so."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        if option is not None and parser.given.setdefault(self.dest, values) != values:
+            several = "," in (name := str(self.metavar)) and not name.startswith("{")
+            takes = "several have commas between them" if several else "it takes one value"
+            print(f"{option} is given twice, and the last counts: {takes}.", file=sys.stderr)
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser that keeps the lines of ``epilog`` and guesses which choice or option was meant."""
+    """A parser that keeps the lines of ``epilog``, guesses which choice or option was meant, and says which value counts."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self.given: dict[str, Any] = {}
+        for name in (None, "store"):
+            self.register("action", name, _LastOne)
 
     def _check_value(self, action: argparse.Action, value: str) -> None:
         try:
@@ -41,6 +55,7 @@ class Parser(argparse.ArgumentParser):
             raise
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        self.given = {}
         try:
             for word in sys.argv[1:] if args is None else args:
                 refuse_gone(word if word.startswith("--") else "")

@@ -98,6 +98,24 @@ def test_a_wrong_command_line_exits_with_2_and_a_reason(words, sentence, photo, 
     assert recorded_call == []
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (f"{ONE} --attack pgd --attack fgsm", "--attack is given twice, and the last counts: it takes one value."),
+        (f"{ONE} --classes c,d", "--classes is given twice, and the last counts: several have commas between them."),
+        ("compare gone gone --method clip --method rita", "--method is given twice, and the last counts: several have"),
+        (
+            "figures --all --out a --out b --dataset gone",
+            "--out is given twice, and the last counts: it takes one value.",
+        ),
+        (f"{ONE} --attack pgd --attack pgd --set views=4 --set steps=2", ""),
+    ],
+)
+def test_no_value_of_an_option_is_left_out_silently(words, sentence, photo, recorded_call, capsys) -> None:
+    _, _, err = run(capsys, *words.replace("PHOTO", photo).split())
+    assert err.splitlines()[0].startswith(sentence) if sentence else err == ""
+
+
 @pytest.mark.parametrize(("words", "sentence"), UNUSABLE)
 def test_unusable_input_exits_with_1_and_one_line(words, sentence, photo, capsys) -> None:
     status, out, err = run(capsys, *words.replace("PHOTO", photo).split())
