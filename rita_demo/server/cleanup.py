@@ -4,6 +4,7 @@ Gradio deletes complete uploads by age alone: uploading for an hour could fill t
 would stay. Freed memory is returned to the system.
 """
 
+import os
 import re
 import threading
 import time
@@ -30,9 +31,13 @@ def sweep_uploads(folder: Path, max_bytes: int = MAX_UPLOAD_BYTES) -> None:
     """Delete uploads that are older than :data:`UPLOAD_MAX_AGE`, also what Gradio has left of incomplete ones, and then the
     oldest until the others have at most ``max_bytes`` bytes and are :data:`MAX_UPLOADS` at most. Other files stay."""
     found = []
-    for path in (*folder.glob("tmp*"), *folder.glob("*/*")):
-        with suppress(OSError):  # deleted meanwhile
-            if path.is_file() and (path.parent == folder or DIGEST.fullmatch(path.parent.name)):
+    for place, _, names in os.walk(folder):  # a folder that is deleted meanwhile is passed over
+        if place == str(folder):
+            names = [name for name in names if name.startswith("tmp")]
+        elif Path(place).parent != folder or not DIGEST.fullmatch(Path(place).name):
+            continue
+        for path in map(Path(place).joinpath, names):
+            with suppress(OSError):  # deleted meanwhile
                 found.append((path.stat().st_mtime, path.stat().st_size, path))
     total, oldest = 0, time.time() - UPLOAD_MAX_AGE
     for count, (changed, size, path) in enumerate(sorted(found, reverse=True)):
