@@ -355,6 +355,17 @@ def stored_measurements(folder: Path) -> list[Row]:
         return [dict(zip(names, values)) for values in db.execute(sql)]
 
 
+def stored_contents(folder: Path) -> list[tuple[int, str, str, str]]:
+    """(measurement, dataset, picture, content) of every row of a run folder, as they were written.
+
+    Raises:
+        DataError: as :func:`reading`.
+    """
+    sql = 'SELECT measurement, dataset, picture, content FROM "rows" r JOIN measurements ON measurement = id ORDER BY r.rowid'
+    with reading(folder) as db:
+        return db.execute(sql).fetchall() if _version(db, folder / FILE) else []
+
+
 def attack_label(key: Mapping[str, Any]) -> str:
     """The attack of a measurement as the tables name it: ``pgd``, ``adaptive:rita``; targeted ``pgd@next``; on half of the
     pictures ``pgd:50``."""
