@@ -16,7 +16,8 @@ def add_rows(commands: Commands) -> None:
         "every stored answer as CSV or JSON lines",
         "rows runs/dtd",
         "rows runs/dtd runs/caltech101 --jsonl",
-        description="Every answer that evaluate stored, a line each, with the columns of load_runs.",
+        description="Every answer that evaluate stored, a line each: the columns of load_runs up to seconds_method, then "
+        "content and place.",
     )
     help = "folders that evaluate wrote to, or folders of such folders"
     parser.add_argument("runs", nargs="+", metavar="RUNS", type=Path, help=help)

@@ -50,7 +50,10 @@ def _tables(args: argparse.Namespace) -> int:
             table = paper_table.select(table, listed(args.methods), listed(args.attacks), wanted)
         except SettingError as error:
             args.usage_error(str(error))
-        print(paper_table.FORMATS[args.form](paper_table.PaperTable(table)), end="")
+        made = paper_table.PaperTable(table)
+        print(paper_table.FORMATS[args.form](made), end="")
+        if args.form == "csv":  # the others have the sentence below the table
+            print_warning(made.not_shown)
     elif args.form == "points":
         print(cells.to_json(cells.points_of(table)), end="")
     elif args.form == "csv":

@@ -25,6 +25,8 @@ from rita_demo.settings import SETTINGS, Settings, in_groups
 
 UNTARGETED_GOAL = "away from the true class of every picture"
 NEXT_CLASS_GOAL = "towards the class after the true one in the list of names (after the last comes the first)"
+#: What stands beside the settings in ``non_default`` -> how its text begins.
+IN_WORDS = {"memory": "memory begins with ", "swapped": "another picture under the name "}
 MAX_NAMED = 5  # pictures that were left out
 
 
@@ -60,8 +62,8 @@ def facts_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[str
 
 
 def settings_text(settings: Mapping[str, JsonValue]) -> str:
-    """Settings as the tables print them."""
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
+    """Settings as the tables print them, and what else tells measurements apart (``IN_WORDS``)."""
+    return ", ".join(f"{IN_WORDS.get(name, f'{name}=')}{value}" for name, value in settings.items())
 
 
 @dataclass(frozen=True)

@@ -291,6 +291,10 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
     """
     folders: list[Path] = []
     for path in paths:
+        if not path.exists():
+            raise DataError(
+                f"The folder {path.name or path} does not exist.", "Name the folder that evaluate wrote to."
+            )
         refuse_earlier_run(path)
         below = [place.parent for place in sorted(path.glob(f"*/{FILE}")) if not is_leftover(place.parent.name)]
         if not (path / FILE).is_file() and not below:
@@ -298,7 +302,7 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
                 refuse_earlier_run(place.parent)
             raise DataError(
                 f"There are no measurements in the folder {path.name or path}.",
-                "Name the folder that evaluate wrote to.",
+                "Name the folder that evaluate wrote to. Where it was stopped before its first picture, run it again.",
             )
         folders += [path] if (path / FILE).is_file() else below
     return list(dict.fromkeys(folders))
@@ -353,6 +357,17 @@ def stored_measurements(folder: Path) -> list[Row]:
             return []
         sql = f"SELECT {column_list(names)} FROM measurements JOIN ({counts}) ON measurement = id ORDER BY id"
         return [dict(zip(names, values)) for values in db.execute(sql)]
+
+
+def stored_contents(folder: Path) -> list[tuple[int, str, str, str]]:
+    """(measurement, dataset, picture, content) of every row of a run folder, as they were written.
+
+    Raises:
+        DataError: as :func:`reading`.
+    """
+    sql = 'SELECT measurement, dataset, picture, content FROM "rows" r JOIN measurements ON measurement = id ORDER BY r.rowid'
+    with reading(folder) as db:
+        return db.execute(sql).fetchall() if _version(db, folder / FILE) else []
 
 
 def attack_label(key: Mapping[str, Any]) -> str:

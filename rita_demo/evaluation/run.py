@@ -112,7 +112,7 @@ class Plan:
         for cell in cells:
             facts = facts_of(cell, pictures, model)
             if cell.settings.protocol == "stream" and self.request.memory is not None:
-                facts["memory"] = self.request.memory.name
+                facts["memory"] = f"{self.request.memory.name} ({self.memory[:8]})"
             number = rows.measurement(key_of(cell, pictures, model, self.memory), facts)
             rows.forget_faults(number)
             stored, cache = rows.stored(number), None

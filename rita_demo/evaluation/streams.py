@@ -13,7 +13,7 @@ from rita_demo.attacks import ATTACKS, differentiated
 from rita_demo.data.folders import read_folder
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import rows as store
-from rita_demo.evaluation.measurement import Measurement
+from rita_demo.evaluation.measurement import Measurement, settings_text
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.planned_cells import canonical_settings
 from rita_demo.evaluation.rows import Row
@@ -82,8 +82,8 @@ class StreamRun:
         traffic_text = traffic_words(c)
         traffic_text += ", class by class" if self.header.traffic.order == "classes" else ""
         told = ("attacked_share", "stream_order", "views")
-        shown = [f"{name}={value}" for name, value in self.header.non_default.items() if name not in told]
-        settings = f" ({', '.join(shown)})" if shown else ""
+        shown = settings_text({name: value for name, value in self.header.non_default.items() if name not in told})
+        settings = f" ({shown})" if shown else ""
         dataset = str(c["dataset"]).removesuffix(PRESENT_SUFFIX)
         names += " with pictures" if dataset != c["dataset"] else ""
         pictures = f"{self.header.pictures} pictures, {self.header.facts['requested']['views']} views each"

@@ -29,8 +29,8 @@ from rita_demo.ui.header.standalone_page import style_sheet
 
 BESIDE, TOWERS = ["clip", "ensemble", "rita"], ("embedded", "embedded-robust")
 BUDGET, LEVEL, BY_QUERIES = 4, 0.05, 0
-#: Pictures, and steps and starts of the attacker who knows the defence: of a quick judgement, and of one.
-EFFORT = {True: (4, 8, 1), False: (50, 30, 2)}
+#: Pictures, and steps, starts and queries of the attacker who knows the defence: of a quick judgement, and of one.
+EFFORT = {True: (4, 8, 1, 100), False: (50, 30, 2, 1000)}
 #: What is measured, in the page's order, and all of it together.
 WAYS = {"none": "no attack", "adaptive": "knows the row", "pgd": "PGD", "reverse": "reverse"}
 WAYS |= {"autoattack": "AutoAttack", "all": "kept under all"}
@@ -64,10 +64,12 @@ def judge(
     mine, own, out = names[0], DEFENCES[names[0]], Path(out or names[0])
     choice = pd.read_csv(shipped_results.CHOICE).groupby("method")["accuracy"].mean()  # under PGD, on val
     methods = [mine, *BESIDE, choice.drop([*BESIDE, mine], errors="ignore").idxmax()]
-    pictures, steps, starts = EFFORT[quick]
+    pictures, steps, starts, queries = EFFORT[quick]
     asked: dict[str, Any] = {"dataset": "textures", "limit": pictures, "settings": {}, "allow_partial": True}
     asked |= {"protocols": "stream" if own.uses_cache else "off"} | options
-    about: dict[str, Any] = {name: str(value) for name, value in asked.items()}
+    about: dict[str, Any] = json.loads(json.dumps(asked, default=str))  # a path, pictures or an engine as text
+    if isinstance(seeds := about.get("seeds"), str):
+        about["seeds"] = [int(one) if one.strip().isdecimal() else one for one in seeds.split(",")]
     about |= {"quick": quick, "budget": BUDGET, "steps": steps, "starts": starts, "version": rita_demo.__version__}
     folder = out / "rows" / sha256(json.dumps([about, backbone, own.digest], sort_keys=True).encode()).hexdigest()[:12]
     make_output_folder(folder)
@@ -87,17 +89,26 @@ def judge(
         share = (len(measured) + min(1, done / asked["limit"])) / (len(models) * len(parts))
         report(", ".join(filter(None, (f"{100 * share:.0f} %", clock.say(share), f"{model}: {sentence}"))))
 
-    for model, (against, attack, budget, many) in product(models, parts):
+    def measure(model: str, against: list[str], attack: str, budget: int, many: int, main: bool) -> pd.DataFrame:
+        nonlocal done
         known = {"steps": many or steps, "restarts": starts, "search": "gradient" if many else "square"}
         given = asked | {"methods": against, "attack": attack, "budget": budget, "backbone": model}
-        given["settings"] = asked["settings"] | {f"adaptive.{name}": value for name, value in known.items()}
-        rows, done = rita_demo.evaluate(**given, out=folder / str(len(measured)), report=step), 0
-        measured.append(rows.assign(model=model, main=against is methods, queries=many == BY_QUERIES))
+        given["settings"] = {"adaptive.queries": queries} | asked["settings"]
+        given["settings"] |= {f"adaptive.{name}": value for name, value in known.items()}
+        place = str(len(measured)) if many else f"queries{models.index(model)}"
+        rows, done = rita_demo.evaluate(**given, out=folder / place, report=step), 0
+        return rows.assign(model=model, main=main, queries=many == BY_QUERIES)
+
+    for model, (against, attack, budget, many) in product(models, parts):
+        rows = measure(model, against, attack, budget, many, against is methods)
+        if attack == "adaptive" and against is methods and mine not in set(rows["method"]):
+            rows = pd.concat([rows, measure(model, [mine], attack, budget, BY_QUERIES, True)])
+        measured.append(rows)
     rows, level = pd.concat(measured).astype({"right": float, "gradient": float}), LEVEL / len(models)
     found = {model: judged(rows[rows["model"] == model], mine, level) for model in models}
-    verdict = "; ".join(f"{one['outcome']} on {model}, {one['said']}" for model, one in found.items())
+    verdict = "; ".join(f"{one['outcome']} on {model}: {one['said']}" for model, one in found.items())
     numbers = [number for one in found.values() for number in one["shares"][mine].values()]
-    cells = ["{percent:.0f} ({low:.0f}--{high:.0f})".format(**number) for number in numbers]
+    cells = ["{percent:.0f} ({low:.0f}--{high:.0f})".format(**one) if one["n"] else "--" for one in numbers]
     latex = pd.DataFrame([cells], index=[own.title]).to_latex(header=False, escape=True).splitlines()[3]
     about |= {"defence": mine, "titles": {name: DEFENCES[name].title for name in methods}}
     about |= {"verdict": f"{own.title}{', at a quick look, which is no judgement' * quick}: {verdict}."}
@@ -113,12 +124,15 @@ def outcome(rows: pd.DataFrame, mine: str, level: float, masked: bool) -> tuple[
     the defence first; with several seeds, the share of them counts that the worst attack leaves. On a model the defence gains
     if it keeps more than CLIP and more than Ensemble on the same pictures, each by McNemar's exact test with p below 0.05 over
     the number of models; it loses if it keeps fewer than one of the two at that level; otherwise no gain shows. A gain beside
-    a sign of masking is not counted. Pictures without an answer are left out, and said.
+    a sign of masking is not counted. Pictures without an answer are left out, and said; where none is left, the defence cannot
+    be judged. A defence that gives no gradient is attacked by queries.
 
     ``rows``: columns ``method``, ``attack``, ``picture``, ``right``. Returns the outcome in words; what is kept, a row for every
     picture that all methods answer under every attack and a column for each of them; and the two tests."""
     worst = rows.groupby(["method", "picture", "attack"])["right"].mean().unstack().min(axis=1, skipna=False)
     kept, tests = worst.unstack("method").reindex(columns=dict.fromkeys([mine, *rows["method"]])).dropna(), {}
+    if kept.empty:
+        return "cannot be judged", kept, {}
     for other in BESIDE[:2]:
         gained, lost = (int((sign * (kept[mine] - kept[other]) > 0).sum()) for sign in (1, -1))
         tests[other] = {"gained": gained, "lost": lost, "p": mcnemar(gained, lost)}
@@ -134,23 +148,32 @@ def judged(rows: pd.DataFrame, mine: str, level: float) -> dict[str, Any]:
     measured = dict(list(main.groupby(["method", "attack"])))
     others = [_cell(found) for _, found in knows.groupby(["method", "budget", "steps", "queries"])]
     asked, static = (mine, "adaptive"), [_cell(found) for (name, _), found in measured.items() if name == mine]
-    signs = masking_signs(_cell(measured[asked]), others, static) if asked in measured else (None,) * len(QUESTIONS)
+    by_queries = asked in measured and bool(measured[asked]["queries"].any())
+    signs: tuple[bool | None, ...] = (None,) * len(QUESTIONS)
+    if asked in measured and not by_queries:
+        signs = masking_signs(_cell(measured[asked]), others, static)
     words, kept, tests = outcome(main, mine, level, True in signs)
     numbers = {key: _share(found["right"], found["picture"]) for key, found in measured.items()}
     numbers |= {(name, "all"): _share(kept[name], kept.index) for name in kept}
-    shares = {name: {way: numbers[name, way] for way in WAYS if (name, way) in numbers} for name in kept}
+    none, ways = _share(main["right"][:0], main["picture"][:0]), [way for way in WAYS if ("clip", way) in numbers]
+    shares = {name: {way: numbers.get((name, way), none) for way in ways} for name in kept}
     beside = ", ".join(f"{DEFENCES[o].title} {kept[o].sum():g} (p {one['p']:.2g})" for o, one in tests.items())
-    said = f"where it keeps {kept[mine].sum():g} of {len(kept)} pictures, {beside}"
-    left = main["picture"].nunique() - len(kept)
-    said += f", and {left} without an answer are left out" * (left > 0)
+    said, left = "no picture has an answer under every attack", main["picture"].nunique() - len(kept)
+    if len(kept):
+        said = f"it keeps {kept[mine].sum():g} of {len(kept)} pictures, {beside}"
+        said += f", and {left} without an answer are left out" * (left > 0)
+        said += ", attacked by queries as it gives no gradient" * by_queries
+        if (least := mcnemar(len(kept), 0)) >= level:
+            said += f"; so few pictures cannot show a gain (p is at least {least:.2g}, and has to be below {level:g})"
     return {"outcome": words, "said": said, "shares": shares, "tests": tests, "masking": masking_sentence(signs)}
 
 
 def _share(right: pd.Series, pictures: Any) -> dict[str, Any]:
-    """Percent right with its interval, of different pictures."""
-    n = pictures.nunique()
-    share = right.mean() if n else 0.0
-    low, high = wilson(share * n, n) if n else (0.0, 1.0)
+    """Percent right with its interval, of different pictures; None where there are none."""
+    if not (n := pictures.nunique()):
+        return {"percent": None, "low": None, "high": None, "n": 0}
+    share = right.mean()
+    low, high = wilson(share * n, n)
     return {"percent": 100 * share, "low": 100 * low, "high": 100 * high, "n": n}
 
 

@@ -51,6 +51,7 @@ def cell(method: str = "rita", attack: str = "pgd", rights: str = "yyyynnnn", **
     for name, letter in zip(names, rights):
         row: dict[str, Any] = {
             "picture": name,
+            "content": f"content of {name}",
             "picture_seed": about["seed"],
             "linf": 1.0,
             "l2": of_rows.get("l2", 2.0),

@@ -13,10 +13,13 @@ from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.report.cells import cells
+from rita_demo.evaluation.report.paper_table import PaperTable
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
 from tests.evaluation.conftest import cut, stored_rows
+from tests.evaluation.frames import markdown_tables
 
 NAMES = ("cat", "dog", "cup")
 MORE = ("--methods", "clip,rita", "--attack", "none", "--protocols", "off,stream")
@@ -46,8 +49,12 @@ def test_streams_begin_with_the_exported_memory_and_are_measurements_of_their_ow
     streams = [rows for name, rows in rows_of(out).items() if "_stream_" in name]
     assert len({str([row["entered"] for row in rows]) for rows in streams}) == 3
     assert [rows[0]["entered"][0][1] for rows in streams] == [0, 1, 1], "one view of its class was there already"
-    with pytest.warns(UserWarning, match="memory=1.zip"):
-        assert set(load_runs(out).non_default.str.contains("memory=1.zip")) == {True, False}
+    with pytest.warns(UserWarning, match="memory begins with 1.zip"):
+        assert set(load_runs(out).non_default.str.contains("memory begins with 1.zip")) == {True, False}
+    rows = [row[0] for row in markdown_tables(PaperTable(cells(out)).markdown())[0]]
+    plain, *begun = [name for name in rows if "memory kept" in name]
+    assert "begins" not in plain
+    assert [name.partition("memory begins with ")[2][:5] for name in sorted(begun)] == ["1.zip", "2.zip"]
     part = Path(shutil.copytree(out, tmp_path / "part"))
     cut(part, 5, "protocol = 'stream'")
     assert cli.main(command_line(part, *MORE, "--memory", str(one))) == 0

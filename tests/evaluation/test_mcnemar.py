@@ -24,8 +24,8 @@ def test_p_is_one_without_discordant_pictures() -> None:
     assert Paired(7, 0, 0, 0.0).difference == 0.0
 
 
-def row(name: str, right: bool, l2: float = 1.5, seed: int = 3) -> dict[str, Any]:
-    return {"picture": name, "picture_seed": seed, "linf": 4.0, "l2": l2, "right": right}
+def row(name: str, right: bool, l2: float = 1.5, seed: int = 3, content: str = "") -> dict[str, Any]:
+    return {"picture": name, "content": content, "picture_seed": seed, "linf": 4.0, "l2": l2, "right": right}
 
 
 def compared(mine: list[dict[str, Any]], other: list[dict[str, Any]]) -> Paired | None:
@@ -37,6 +37,7 @@ def test_only_the_same_attacked_pictures_are_compared() -> None:
     other = [row("a", False), row("b", True), row("c", True), row("d", False, l2=2.0), row("e", False, seed=4)]
     assert compared(mine, other) == Paired(3, 1, 1, 0.0)
     assert compared(mine, [row("z", True)]) is None
+    assert compared(mine, [row("a", False, content="swapped")]) is None
     twice = [[row(name, right, seed=seed) for name in "abcd" for seed in (0, 1)] for right in (False, True)]
     assert compared(*twice) == Paired(4, 0, 4, -4.0), "four pairs, not eight"
 

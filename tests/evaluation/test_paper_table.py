@@ -78,6 +78,17 @@ def test_models_splits_and_settings_are_told_apart() -> None:
     assert [row[0] for row in rows] == ["CLIP (1 view)", "CLIP (1 view) (views=8)"]
 
 
+def test_of_several_cells_of_one_place_the_recommended_one_of_most_pictures_stands_and_the_others_are_named() -> None:
+    found = [cell("rita", "pgd", "yyyynn", settings="b"), cell("rita", "pgd", "ynn", settings="a")]
+    through = {"attack_settings": {"view_scale": 0.2}, "non_default": {"view_scale": 0.2}, "settings": "c"}
+    for some in (found, found[::-1], [*found, cell("rita", "pgd", "yyyyyyyy", **through)]):
+        text = PaperTable(table(*some)).markdown()
+        ((_, *rows),) = markdown_tables(text)
+        assert [row[1].partition(" (")[0] for row in rows] == ["66.7"]
+        assert "RITA (memory kept) (Caltech101, PGD 1/255, 7 steps): 33.3 of n = 3, settings a" in text
+    assert "100.0 of n = 8, settings view_scale=0.2, c." in text
+
+
 def special_latex() -> str:
     strange = cell(
         "rita",

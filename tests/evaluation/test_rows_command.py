@@ -20,7 +20,7 @@ def test_csv_and_json_lines_have_every_answer_exactly(runs: Path, capsys) -> Non
         said.append(capsys.readouterr().out)
     lines = [json.loads(line) for line in said[1].splitlines()]
     assert len(lines) == len(frame) > 50
-    assert list(lines[0]) == shown
+    assert list(lines[0]) == shown == [*list(frame)[: list(frame).index("seconds_method") + 1], "content", "place"]
     for name in ("picture", "answer", "margin", "probability", "entered", "seed"):
         assert [line[name] for line in lines] == frame[name].tolist()
     assert {line["already_wrong"] for line in lines} == {None, True, False}
@@ -34,3 +34,5 @@ def test_csv_and_json_lines_have_every_answer_exactly(runs: Path, capsys) -> Non
 def test_a_folder_without_measurements_is_a_sentence(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
     assert cli.main(["rows", str(tmp_path)]) == 1
     assert "There are no measurements in the folder" in capsys.readouterr().err
+    assert cli.main(["rows", str(tmp_path / "nowhere")]) == 1
+    assert "The folder nowhere does not exist." in capsys.readouterr().err

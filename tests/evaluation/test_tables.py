@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from rita_demo import load_runs, only_right
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.frames import read as read_rows
 from rita_demo.evaluation.report import cells, tables
 from rita_demo.evaluation.report.cells import as_csv
+from rita_demo.evaluation.report.paper_table import PaperTable
 from rita_demo.records.intervals import wilson
+from tests.evaluation.conftest import draw_dataset
 from tests.evaluation.frames import cell, column, frames, markdown_tables, table
 
 COLUMNS = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
@@ -25,6 +28,41 @@ def read(runs: Path, form: str, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert cli.main(["tables", str(runs), "--format", form]) == 0
     return capsys.readouterr().out
+
+
+def test_a_picture_that_was_swapped_under_its_name_tears_its_cells_apart(
+    tiny_model_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = tmp_path / "data", tmp_path / "runs"
+    draw_dataset(data / "toys", ".", ".", "list.json", ["cat", "dog"], 2)
+    (data / "toys" / "list.json").unlink()
+    words = ["evaluate", "--dataset", "toys", "--split", "all", "--data-root", str(data), "--methods", "clip,rita"]
+    words += ["--attack", "pgd", "--steps", "1", "--budget", "4", "--set", "views=6", "--set", "prompts=2"]
+    words += ["--backbone", f"local-dir:{tiny_model_dir}"]
+    assert cli.main([*words, "--protocols", "off,stream", "--out", str(out)]) == 0
+    shutil.copytree(out, tmp_path / "all" / "1")
+    shutil.copy(data / "toys" / "dog" / "1.png", data / "toys" / "cat" / "0.png")
+    assert cli.main([*words, "--protocols", "stream", "--out", str(out)]) == 0
+    shutil.copytree(out, tmp_path / "all" / "2")
+    for folder, clip in ((out, 1), (tmp_path / "all", 2)):
+        text = read(folder, "markdown", capsys)
+        overview, _ = markdown_tables(text)
+        rows = [
+            (row[0].partition(" ")[0], row[1], "another picture under the name cat/0.png (" in row[-1])
+            for row in overview[1:]
+        ]
+        new = [("CLIP", "", False), ("RITA", "stream", False)]
+        old = [("RITA", "off", True), ("RITA", "stream", True)]
+        assert sorted(rows) == sorted([*new, *old, *[("CLIP", "", True)] * (clip - 1)])
+        assert not any("/ " in row[2] for row in overview[1:])
+        assert read(folder, "csv", capsys).count("clip") == clip
+        ((_, *paper),) = markdown_tables(PaperTable(cells.cells(folder)).markdown())
+        assert len(paper) == len(rows)
+    with pytest.warns(UserWarning, match="another picture under the name cat/0.png"):
+        found = load_runs(tmp_path / "all")
+    assert len(found[found["method"] == "clip"]) == 8
+    found = only_right(tmp_path / "all" / "1", tmp_path / "all" / "2", method=("rita", "clip"), protocol=("off", None))
+    assert "of 3 pictures right" in found.attrs["sentence"]
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (1, 2), (37, 120), (796, 796), (3, 1000)])

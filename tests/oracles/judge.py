@@ -31,6 +31,8 @@ def verdict(
                 shares[method] = least
         if shares.keys() == methods:
             kept[picture] = shares
+    if not kept:
+        return "cannot be judged", kept
     more, fewer = [], []
     for other in ("clip", "ensemble"):
         gained = sum(one[mine] > one[other] for one in kept.values())

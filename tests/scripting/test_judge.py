@@ -84,7 +84,9 @@ def test_clip_itself_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_pa
         "Mine & <script>co, at a quick look, which is no judgement: no gain shows on local-dir"
     )
     assert json.loads((tmp_path / "judged/judge.json").read_text()) == result
+    assert (result["limit"], result["settings"]["views"]) == (4, 4)
     page = (tmp_path / "judged/judge.html").read_text()
+    assert "RITA is judged without its memory." in page
     for said in (
         escape(result["rule"]),
         escape("Mine & <script>co"),
@@ -119,18 +121,32 @@ def test_pictures_without_an_answer_are_counted_and_left_out(judged: Callable[..
         model = model_of(judged(FAILS))
     assert {one["n"] for one in model["shares"]["mine"].values()} == {3}
     assert model["shares"]["rita"]["pgd"]["n"] == 4
-    assert model["said"].endswith("and 1 without an answer are left out")
+    assert "and 1 without an answer are left out" in model["said"]
 
 
-@pytest.mark.parametrize("body", ["    raise ValueError('never')\n", CONSTANT])
-def test_no_answer_at_all_or_no_gradient_gains_nothing(
-    body: str, judged: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_no_answer_at_all_cannot_be_judged(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
-        model = model_of(judged(body))
-    assert (model["outcome"], model["shares"]["mine"]["all"]["n"]) == ("no gain shows", 0)
-    assert "0 of 0 pictures" in model["said"]
+        result = judged("    raise ValueError('never')\n")
+    model, (name,) = model_of(result), result["models"]
+    assert f": cannot be judged on {name}: no picture has an answer under every attack." in result["verdict"]
+    nothing = {"percent": None, "low": None, "high": None, "n": 0}
+    assert list(model["shares"]["mine"].values()) == 5 * [nothing]
+    assert model["shares"]["clip"]["all"] == nothing
+    assert model["tests"] == {}
+    assert result["latex"].count(" -- ") == 5
     assert "no answer" in (tmp_path / "judged/judge.html").read_text()
+
+
+def test_a_defence_without_a_gradient_is_attacked_by_queries(judged: Callable[..., dict[str, Any]]) -> None:
+    with pytest.warns(UserWarning, match="no answer to 4 of 4 pictures of toys under adaptive"):
+        model = model_of(judged(CONSTANT))
+    assert {(one["percent"], one["n"]) for one in model["shares"]["mine"].values()} == {(25.0, 4)}
+    assert model["outcome"] == "no gain shows"
+    assert (
+        "attacked by queries as it gives no gradient; so few pictures cannot show a gain (p is at least 0.12"
+        in (model["said"])
+    )
+    assert model["masking"] == "Signs of masking: not checked."
 
 
 @pytest.mark.parametrize(
@@ -159,6 +175,7 @@ def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tm
     printed = capsys.readouterr()
     written = json.loads((tmp_path / "judged/judge.json").read_text())
     assert written["verdict"] in printed.out
+    assert (written["limit"], written["seeds"], written["settings"]["views"]) == (4, [0], 4)
     assert cli.main(["judge", *words]) == 0
     assert f"{len(load_runs(*tmp_path.glob('judged/rows/*')))} rows were found" in capsys.readouterr().err
 

@@ -17,7 +17,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import frames
-from rita_demo.evaluation.measurement import settings_text
+from rita_demo.evaluation.measurement import IN_WORDS, settings_text
 from rita_demo.evaluation.pictures import missing_text, split_note
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
@@ -235,14 +235,14 @@ def title_of(method: str, stored_title: str = "") -> str:
 
 
 def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonValue], dict[str, JsonValue]]:
-    """``non_default`` of a cell in three parts: what acts without the attack too, which is the method's; what is a setting
+    """``non_default`` of a cell in three parts: what acts without the attack too, which is the method's or of its pictures; what is a setting
     of attacks alone and is not in the attack's label or its number of steps; and settings of other groups that act in this
     attack and not in this method (``view_scale`` of an attack through crops on CLIP)."""
     attack = cell.attack.partition(":")[0].partition("@")[0]
     elsewhere = {"target", "attacked_share", ATTACKS[attack].steps_setting if attack in ATTACKS else "steps"}
     of_method = {name for name in cell.method_settings if not is_of_attacks(name) and not name.startswith(f"{attack}.")}
     rest = {name: value for name, value in cell.non_default.items() if name not in elsewhere}
-    own = {name: value for name, value in rest.items() if name in of_method}
+    own = {name: value for name, value in rest.items() if name in of_method or name in IN_WORDS}
     of_attack = {n: v for n, v in rest.items() if n not in own and (is_of_attacks(n) or n.startswith(f"{attack}."))}
     acting = set(cell.attack_settings)
     known = cell.method if cell.against == "each" else cell.against

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import frames
 from rita_demo.evaluation.chosen import ChosenPictures
+from rita_demo.evaluation.measurement import settings_text
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report.cells import answers_of, pooled, title_of
 from rita_demo.evaluation.report.paired import ATTACKED, Paired, compare, merged
@@ -125,7 +126,7 @@ def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], othe
     titles = (cell_title(first), cell_title(second))
     datasets = [str(one["dataset"]).removesuffix(PRESENT_SUFFIX) for one in (first, second)]
     answers = [answers_of(first, rows), answers_of(second, other_rows)]
-    shares = merged(answers[0], answers[1], on=["picture"])
+    shares = merged(answers[0], answers[1], on=["picture", "content"])
     paired = compare(shares)
     if paired is None or datasets[0] != datasets[1]:
         raise DataError(
@@ -156,9 +157,9 @@ def cell_title(cell: Mapping[str, Any]) -> str:
     """A measurement in words: "RITA (PGD 4/255, memory kept)"."""
     defence = DEFENCES.get(cell["method"])
     memory = MEMORY_TEXT[cell["protocol"]] if defence is not None and defence.uses_cache else ""
-    changed = [f"{name}={value}" for name, value in cell["non_default"].items() if name not in IN_TITLE]
+    changed = settings_text({name: value for name, value in cell["non_default"].items() if name not in IN_TITLE})
     title = title_of(cell["method"], cell["method_title"]) if defence is None else defence.title
-    return f"{title} ({', '.join(filter(None, [traffic_words(cell), memory, *changed]))})"
+    return f"{title} ({', '.join(filter(None, [traffic_words(cell), memory, changed]))})"
 
 
 def _most_frequent(answers: Series[Any]) -> str:

@@ -22,7 +22,7 @@ from rita_demo.settings import SETTINGS
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ATTACKED = ["picture", "picture_seed", "linf", "l2"]  # equal in two rows of the same attacked picture
+ATTACKED = ["picture", "content", "picture_seed", "linf", "l2"]  # equal in two rows of the same attacked picture
 #: The plain Ensemble, whatever is recommended: the mean of probabilities, equal weights for all crops, one prompt a class.
 PLAIN_ENSEMBLE = {
     "ensemble_average": "probability",
@@ -66,7 +66,7 @@ class Paired:
 
 def merged(first: DataFrame, second: DataFrame, on: Sequence[str] = ATTACKED) -> DataFrame:
     """The pictures that both have, in the order of the first: one line each, with the share of right answers ``first`` and
-    ``second``. ``on``: what is equal in rows that are compared; ``["picture"]`` compares whatever was attacked."""
+    ``second``. ``on``: what is equal in rows that are compared; ``["picture", "content"]`` compares whatever was attacked."""
     columns = [*on, "right"]
     both = first[columns].merge(second[columns], on=list(on), suffixes=("_first", "_second"))
     shares = both.groupby("picture", sort=False)[["right_first", "right_second"]].mean()

@@ -48,7 +48,7 @@ def select(table: DataFrame, methods: Sequence[str], attacks: Sequence[str], pro
 
 class PaperTable:
     """The table of selected cells; :meth:`markdown`, :meth:`latex` and :meth:`csv` write it. Of several cells of one place
-    it has the finished one of most pictures."""
+    it has the finished one with the recommended settings and most pictures; a note names the others."""
 
     def __init__(self, table: DataFrame) -> None:
         cells = list(table.itertuples())
@@ -66,8 +66,16 @@ class PaperTable:
         places = sorted(dict.fromkeys(map(place, cells)), key=[place(c) for c in cells].index)
         attacks = list(dict.fromkeys(map(attack_column, cells)))
         for name, same in rows.items():
-            for cell in sorted(same, key=lambda cell: (cell.finished, cell.n)):
-                self.cells.setdefault(name, {})[place(cell), attack_column(cell)] = cell
+            row = group_by(same, lambda cell: (place(cell), attack_column(cell)))
+            self.cells[name] = {at: max(some, key=_preference) for at, some in row.items()}
+        chosen = {cell.Index for row in self.cells.values() for cell in row.values()}
+        others = [
+            f"{_row_of(c)} ({place(c)}, {_attack_title(c)}): {c.accuracy:.1f} of n = {c.n}, settings "
+            f"{', '.join(filter(None, [c.special, c.settings]))}"
+            for c in cells
+            if c.Index not in chosen
+        ]
+        self.not_shown = f"Measured too, and not in the table: {'; '.join(others)}." if others else ""
         filled = {column for row in self.cells.values() for column in row}
         self.columns = [(p, a) for p in places for a in attacks if (p, a) in filled]
         shown = [cell for row in self.cells.values() for cell in row.values()]
@@ -82,6 +90,7 @@ class PaperTable:
             if lacking := [f"{p}, {self.attacks[a]}" for p, a in self.columns if (p, a) not in row]:
                 missing.append(f"{name} ({'; '.join(lacking)})")
         notes = [f"{NOT_MEASURED}: not measured: {'; '.join(missing)}."] if missing else []
+        notes += [self.not_shown] if self.not_shown else []
         notes += [STAR_NOTE] if any(not cell.finished for cell in shown) else []
         for name, same in group_by(shown, place).items():
             notes += [f"{name}: {' '.join(dict.fromkeys(map(scope, same)))}"]
@@ -139,6 +148,10 @@ class PaperTable:
         ]
         table = [rf"\caption{{{escape(CAPTION)}}}", fit, f"{body}}}", r"\end{table*}"]
         return "\n".join([*head, *table, rf"{{\footnotesize\noindent {below}\par}}", ""])
+
+
+def _preference(cell: Any) -> tuple[bool, bool, int]:
+    return cell.finished, not cell.also, cell.n
 
 
 def _row_of(cell: Any) -> str:
