@@ -44,10 +44,10 @@ def sweep_uploads(folder: Path, max_bytes: int = MAX_UPLOAD_BYTES) -> None:
         total += size
         if total > max_bytes or count >= MAX_UPLOADS or changed < oldest:
             path.unlink(missing_ok=True)
-    for place in folder.glob("*"):
+    for path in folder.glob("*"):
         with suppress(OSError):  # another file has come
-            if DIGEST.fullmatch(place.name) and place.stat().st_mtime < oldest:
-                place.rmdir()
+            if DIGEST.fullmatch(path.name) and path.stat().st_mtime < oldest:
+                path.rmdir()
 
 
 def start_cleanup(

@@ -207,7 +207,7 @@ def would_use(today: Towers, earlier: Towers, names: list[str], titles: dict[str
     plain = {name: found for name in names if (found := today[STANDARD].get("pgd", {}).get(name))}
     best = max(plain.values(), key=lambda found: found.percent)
     level = next(name for name, found in plain.items() if not _above(best, found))
-    said = f"Against an attacker who knows only CLIP: {titles[level]} ({plain[level].percent:.0f} %)."
+    said = f"Against an attacker who knows only CLIP: {titles[level]} ({plain[level].percent:.0f} % on the standard model)."
     standard, trained = (_kept(today, earlier, tower) for tower in TOWERS)
     if not (standard and trained and _above(trained, standard)):
         return said

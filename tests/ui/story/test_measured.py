@@ -163,10 +163,10 @@ def test_a_number_of_an_earlier_attack_is_a_bound_and_no_cell_of_the_table(shipp
 @pytest.mark.parametrize(
     ("average", "rita", "dbd", "said"),
     [
-        (66, 69, 90, "DBD (90 %)."),
-        (66, 69, 70, "average (66 %)."),
-        (40, 69, 70, "RITA (69 %)."),
-        (0, 0, 1, "CLIP (0 %)."),
+        (66, 69, 90, "DBD (90 % on the standard model)."),
+        (66, 69, 70, "average (66 % on the standard model)."),
+        (40, 69, 70, "RITA (69 % on the standard model)."),
+        (0, 0, 1, "CLIP (0 % on the standard model)."),
     ],
 )
 def test_what_one_would_use_is_the_simplest_row_that_is_not_clearly_below_the_best(
