@@ -286,7 +286,10 @@ def test_a_share_link_restores_the_page(page: Page) -> None:
 
 
 def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
-    claim, square = page.locator(".story .headline"), story_shown(page, "attacked")
+    claim, square = page.locator(".story .headline"), np.empty(0)
+    while not np.array_equal(square, shown := story_shown(page, "attacked")):  # until it stands still
+        square = shown
+        page.wait_for_timeout(500)
     before = claim.inner_text()
     page.locator("#samples [data-sample=coffee]").click()
     expect(page.locator("#stop")).to_be_visible()
