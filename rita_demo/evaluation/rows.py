@@ -175,7 +175,7 @@ class Rows:
         made; ``facts`` about it are renewed. A stored one that lacks a setting has its default."""
         plain = {name: key[name] for name in KEY if name not in SETTINGS_COLUMNS}
         asked = [key[name] for name in SETTINGS_COLUMNS]
-        told = text_of(facts)
+        facts_text = text_of(facts)
         where = " AND ".join(f'"{name}" = ?' for name in plain)
         find = f"SELECT id, facts, {column_list(SETTINGS_COLUMNS)} FROM measurements WHERE {where}"
 
@@ -186,13 +186,13 @@ class Rows:
             return None
 
         with sqlite_errors(self.path):
-            if (known := found()) and known[1] == told:
+            if (known := found()) and known[1] == facts_text:
                 return known[0]
             with self._transaction():
                 if known := found():
-                    self._db.execute("UPDATE measurements SET facts = ? WHERE id = ?", (told, known[0]))
+                    self._db.execute("UPDATE measurements SET facts = ? WHERE id = ?", (facts_text, known[0]))
                     return known[0]
-                values = [*(text_of(key[n]) if n in SETTINGS_COLUMNS else key[n] for n in KEY), told]
+                values = [*(text_of(key[n]) if n in SETTINGS_COLUMNS else key[n] for n in KEY), facts_text]
                 marks = ", ".join("?" * len(values))
                 sql = f"INSERT INTO measurements ({column_list(KEY)}, facts) VALUES ({marks})"
                 number = self._db.execute(sql, values).lastrowid
