@@ -26,7 +26,7 @@ built.push(() => {
   find(".ladder").hidden = !ladder;
   find(".adds .carries").textContent = percent(data.mass);
   if (ladder) {
-    find(".ladder .lead").textContent = `The standard model’s right answers on ${ladder.n} test pictures, all attacked by somebody who knows CLIP (PGD, 4 of 255).`;
+    find(".ladder .lead").textContent = `The standard model’s right answers on ${ladder.n} test pictures, attacked by PGD on CLIP (4/255).`;
     const css = { 0: "clip", 1: "gain" };
     rungs(find(".ladder .parts"), ladder.steps.map((one, n) => ({ ...one, css: css[n] || "rita" })), "Right answers, one part added after the other");
     rungs(find(".ladder .ends"), ladder.ends.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "What the attacker who knows RITA leaves of it");
