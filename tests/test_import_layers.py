@@ -12,18 +12,33 @@ from tests.live_server import ROOT
 
 PACKAGE, TOOLS = ROOT / "rita_demo", ROOT / "tools"
 
+# The twelve rooms of docs/architecture.md and their folders.
+ROOMS = {
+    "core": ("records", "settings", "process"),
+    "method": ("method",),
+    "clip": ("vlm",),
+    "data": ("data",),
+    "attacks": ("attacks",),
+    "defences": ("defences",),
+    "engine": ("engine",),
+    "figures": ("figures",),
+    "runs": ("pipeline",),
+    "measure": ("evaluation",),
+    "page": ("ui",),
+    "doors": ("server", "scripting", "cli", "__main__"),
+}
 # From the bottom to the top. Folders of one rung do not import each other.
 LAYERS = (
     ("records",),
     ("settings", "process"),
-    ("method", "attacks", "vlm", "views", "data"),
+    ("method", "attacks", "data"),
+    ("vlm",),
     ("defences",),
     ("engine",),
-    ("analysis", "plots"),
+    ("figures",),
     ("pipeline", "evaluation"),
     ("ui",),
     ("server", "scripting"),
-    ("paper",),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -38,8 +53,8 @@ UI_LADDER = (
 )
 # Libraries that belong to one side of the engine only.
 FORBIDDEN = {
-    "gradio plotly": "method attacks vlm views data defences engine pipeline evaluation",
-    "torch open_clip torchvision": "ui server scripting paper plots analysis pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
+    "gradio plotly": "method attacks vlm data defences engine pipeline evaluation",
+    "torch open_clip torchvision": "ui server scripting figures pipeline evaluation data records settings",  # process/cpu_threads.py is about torch's threads
     "PIL": "method records settings process",
 }
 
@@ -98,6 +113,16 @@ def upward(ladder: tuple[tuple[str, ...], ...], folder: Path) -> list[str]:
 
 def test_every_folder_imports_only_lower_rungs() -> None:
     assert upward(LAYERS, PACKAGE) == []
+
+
+def test_there_are_twelve_rooms_and_no_more_arrows_between_them_than_today() -> None:
+    room_of = {folder: room for room, folders in ROOMS.items() for folder in folders}
+    arrows = set()
+    for folder, room in room_of.items():
+        for path in [*(PACKAGE / folder).rglob("*.py"), *PACKAGE.glob(f"{folder}.py")]:
+            there = {name.split(".")[1] for name in imports_of(path) if name.startswith("rita_demo.")}
+            arrows |= {(room, room_of[name]) for name in there & room_of.keys()} - {(room, room)}
+    assert len(arrows) <= 49, sorted(arrows)
 
 
 def test_no_modules_import_each_other_not_even_inside_functions(tmp_path: Path) -> None:
@@ -165,7 +190,7 @@ HELP = "from rita_demo.cli.main import main; assert main({}) == 0"
         ("import rita_demo; dir(rita_demo)", "torch open_clip gradio plotly pandas"),
         ("from rita_demo.data.samples import available; assert available()", "skimage sklearn torch"),
         ("from rita_demo.data.vocabularies import vocabulary; assert vocabulary('imagenet').names", "torch open_clip"),
-        ("import rita_demo.vlm.catalogue, rita_demo.views.boxes", "torch open_clip"),
+        ("import rita_demo.vlm.catalogue, rita_demo.vlm.views.boxes", "torch open_clip"),
         *((HELP.format(words), "torch numpy PIL gradio open_clip") for words in (["--help"], ["evaluate", "--help"])),
     ],
 )
@@ -177,7 +202,7 @@ def test_what_should_be_quick_imports_nothing_heavy(code: str, heavy: str) -> No
 
 @pytest.mark.slow
 def test_no_module_above_the_engine_loads_torch() -> None:
-    folders = ["ui", "server", "scripting", "pipeline", "evaluation", "plots", "analysis", "records", "settings"]
+    folders = ["ui", "server", "scripting", "pipeline", "evaluation", "figures", "records", "settings"]
     paths = [path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py")) if path.stem != "on_ray"]
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
     modules += [

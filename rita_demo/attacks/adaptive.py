@@ -11,15 +11,9 @@ from rita_demo.attacks import autoattack
 from rita_demo.attacks.contract import KNOWS_MODEL, Attack
 from rita_demo.attacks.loop import components, gradient_loop
 from rita_demo.attacks.loop.gradient_loop import one_by_one
-from rita_demo.attacks.loop.request import (
-    AttackBatch,
-    AttackProgress,
-    AttackRequest,
-    AttackSteps,
-    Logits,
-    SampledLogits,
-)
+from rita_demo.attacks.loop.request import AttackBatch, AttackRequest, AttackSteps, Logits, SampledLogits
 from rita_demo.process.lazy import Tensor, torch
+from rita_demo.records.run import AttackProgress
 from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 

@@ -58,8 +58,8 @@ def _classes(text: str) -> int | tuple[str, ...]:
 
 
 def _figures(args: argparse.Namespace) -> int:
-    from rita_demo.paper import catalogue
-    from rita_demo.paper.files import INDEX, write
+    from rita_demo.evaluation.paper import catalogue
+    from rita_demo.scripting.figures import INDEX, write
 
     asked = catalogue.names() if args.all else (args.only or "").split(",")
     clouds = [name for name in (catalogue.CLOUD, catalogue.KL) if name in asked]

@@ -42,8 +42,8 @@ def add_reproduce(commands: Commands) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> int:
+    from rita_demo.evaluation.paper import reproduce
     from rita_demo.evaluation.report import printed
-    from rita_demo.paper import reproduce
 
     asked = reproduce.Asked(
         wanted=reproduce.checked(args.table.split(",")) if args.table else reproduce.names(),

@@ -94,7 +94,7 @@ class Defence(WithSettings):
     answer depends on beside those of the attack and the views. ``settings``: its own settings. ``reads_pixels``: it
     asks for pixels, and has no answer where only features are known. ``answer``: a :class:`DefenceInput` ->
     :class:`Verdict`, or None for no answer under these settings. ``adaptive``: None means that an attacker who knows
-    the defence uses autograd on its answer. ``role``: its colour in the palette of ``plots/theme.py``; "" takes the
+    the defence uses autograd on its answer. ``role``: its colour in the palette of ``figures/theme.py``; "" takes the
     next free colour. ``dash``, ``symbol``: Plotly's names of its line and its marker. ``paper_name``: its name in the
     paper's tables. ``attack_seconds``: about the processor time of the attack that knows it, with the embedded model
     (docs/performance.md): the Arena makes cheap attacks first.

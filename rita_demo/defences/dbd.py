@@ -19,8 +19,8 @@ def versions(picture: Tensor, seed: int) -> Tensor:
     the pixels; fewer bits and JPEG pass the gradient as if they did nothing."""
     from torchvision.transforms.v2.functional import gaussian_blur
 
-    from rita_demo.views.boxes import draw_boxes
-    from rita_demo.views.crops import crop
+    from rita_demo.vlm.views.boxes import draw_boxes
+    from rita_demo.vlm.views.crops import crop
 
     generator = torch.Generator().manual_seed(seed)
     boxes, flipped = draw_boxes(CROPS + 1, seed, SMALLEST_CROP)

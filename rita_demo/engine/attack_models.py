@@ -12,9 +12,9 @@ from torch import Tensor
 from rita_demo.attacks.loop.request import SampledLogits
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.settings import Settings
-from rita_demo.views.boxes import area_fractions, view_boxes
-from rita_demo.views.crops import crop, resize_squares
 from rita_demo.vlm.backbone import Backbone
+from rita_demo.vlm.views.boxes import area_fractions, view_boxes
+from rita_demo.vlm.views.crops import crop, resize_squares
 
 WHOLE_SQUARE_BOX = (np.array([[0.0, 0.0, 1.0, 1.0]], np.float32), np.array([False]))  # box, mirrored
 

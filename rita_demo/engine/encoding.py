@@ -21,10 +21,10 @@ from rita_demo.records import ClassPrompts, EncodedViews, Picture, ViewSet
 from rita_demo.records.errors import BackboneError, SettingError
 from rita_demo.records.keys import class_prompts_key, hash_key
 from rita_demo.settings import Settings, in_groups
-from rita_demo.views.boxes import area_fractions
-from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone, check_finite, failed_device_error, is_out_of_memory, out_of_memory_error
 from rita_demo.vlm.prompts import PromptSet, build_prompts
+from rita_demo.vlm.views.boxes import area_fractions
+from rita_demo.vlm.views.crops import make_views
 
 V = TypeVar("V")
 ENCODED_VIEWS_BYTES = 64 << 20  # of features: 512 pictures at 64 views of 512 numbers

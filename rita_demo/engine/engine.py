@@ -13,7 +13,6 @@ import torch
 from rita_demo import method, records
 from rita_demo.attacks import differentiated
 from rita_demo.attacks.loop import run
-from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.data.vocabularies import prompt_template
 from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
@@ -27,12 +26,13 @@ from rita_demo.process.torch_state import methods_in_plain_torch
 from rita_demo.records import AttackTrace, CacheState, ClassPrompts, EncodedViews, Passes, Picture, TheoremBounds
 from rita_demo.records.errors import BackboneError
 from rita_demo.records.keys import class_prompts_key
+from rita_demo.records.run import AttackProgress
 from rita_demo.settings import Settings
-from rita_demo.views.boxes import area_fractions
-from rita_demo.views.crops import crop
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import name_tokens, same_prompts, unknown_words
 from rita_demo.vlm.registry import load
+from rita_demo.vlm.views.boxes import area_fractions
+from rita_demo.vlm.views.crops import crop
 
 CPU = torch.device("cpu")
 CUDA_BATCH = 16  # attacks

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 
-from rita_demo.attacks.loop.request import AttackProgress
 from rita_demo.records import (
     AttackTrace,
     BackboneInfo,
@@ -22,6 +21,7 @@ from rita_demo.records import (
     Tuning,
     Verdict,
 )
+from rita_demo.records.run import AttackProgress
 from rita_demo.settings import Settings
 
 

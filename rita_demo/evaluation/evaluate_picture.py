@@ -46,7 +46,7 @@ from rita_demo.records import (
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.grouping import group_by
 from rita_demo.settings import Settings
-from rita_demo.views.boxes import view_boxes
+from rita_demo.vlm.views.boxes import view_boxes
 
 #: Pictures whose views are encoded in one batch, by device. On a CPU the 64 views of one picture keep all cores busy.
 VIEW_BATCH = {"cuda": 16}

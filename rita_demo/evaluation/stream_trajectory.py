@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from rita_demo.analysis import resultant_length
 from rita_demo.evaluation.report.paired import ATTACKED, compare, merged
 from rita_demo.evaluation.rows import Row
 from rita_demo.evaluation.streams import StreamRun
+from rita_demo.figures.analysis import resultant_length
 from rita_demo.records.intervals import wilson
 from rita_demo.records.measurement import (
     AccuracyCurve,
@@ -19,7 +19,7 @@ from rita_demo.records.measurement import (
     RememberedView,
     StreamTrajectory,
 )
-from rita_demo.views import boxes
+from rita_demo.vlm.views import boxes
 
 WITHOUT_CACHE = "rita:off"  # RITA with its memory off, among the methods of a stream
 

@@ -13,7 +13,6 @@ import numpy as np
 from safetensors.numpy import save
 
 import rita_demo
-from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.attacks.adaptive import attack_text
 from rita_demo.data import record_file
 from rita_demo.data.descriptions import missing_note, with_used_descriptions
@@ -23,6 +22,7 @@ from rita_demo.pipeline.run import threat_model
 from rita_demo.records import ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.records.json_value import Json, JsonValue
+from rita_demo.records.masking_signs import QUESTIONS
 from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import SETTINGS, Settings
 

@@ -44,6 +44,11 @@ class Passes:
     backward: int
 
 
+#: (steps done, steps), the loss of the first picture where the loop knows it, and its square (H, W, 3) uint8 where it can be
+#: looked at on the way.
+AttackProgress = tuple[int, int] | tuple[int, int, float] | tuple[int, int, float, Array]
+
+
 @dataclass(frozen=True)
 class AttackTrace:
     """What one attack did to one square. ``linf`` and ``l2`` are those after rounding."""

@@ -14,8 +14,6 @@ import pandas as pd
 from markupsafe import Markup
 
 import rita_demo
-from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
-from rita_demo.analysis.masking_signs import FEWER_STEPS, LARGE_BUDGET, QUESTIONS
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.process.output_file import make_output_folder, write_output
@@ -24,6 +22,14 @@ from rita_demo.process.time_left import TimeLeft
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.intervals import mcnemar, wilson
+from rita_demo.records.masking_signs import (
+    FEWER_STEPS,
+    LARGE_BUDGET,
+    QUESTIONS,
+    JudgedCell,
+    masking_sentence,
+    masking_signs,
+)
 from rita_demo.scripting.own import OwnDefence, defence_names
 from rita_demo.ui.header.standalone_page import style_sheet
 

@@ -11,7 +11,7 @@ import gradio as gr
 from rita_demo.engine.loading import LOADING, failure_of, loading_steps
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.plots import css_variables
+from rita_demo.figures import css_variables
 from rita_demo.process import graphics_card
 from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import gradio as gr
 
-from rita_demo.plots.theme import PALETTE
+from rita_demo.figures.theme import PALETTE
 from rita_demo.process.assets import ASSETS
 
 STYLE, FACE = ASSETS / "style.css", ASSETS / "fonts" / "inter.woff2"

@@ -15,7 +15,7 @@ from rita_demo.records import SamePrompt
 from rita_demo.records.errors import BackboneError
 from rita_demo.scripting import explain as explain_module
 from rita_demo.settings import PAPER, RECOMMENDED
-from tests.plots.synthetic import make_run
+from tests.figures.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 

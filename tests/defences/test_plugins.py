@@ -10,10 +10,10 @@ from rita_demo.cli import main as cli
 from rita_demo.cli.text_tables import run_table
 from rita_demo.defences import registry
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.figures.labels import method_colour
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.rerun import rescore
 from rita_demo.pipeline.run import run_picture
-from rita_demo.plots.labels import method_colour
 from rita_demo.records import Picture
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import RECOMMENDED, SETTINGS, parse_assignment

@@ -4,7 +4,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 SEVERE_IMPACTS = ("serious", "critical")
-#: Drawings are hidden from readers, who get their words instead; their colours are measured in tests/plots.
+#: Drawings are hidden from readers, who get their words instead; their colours are measured in tests/figures.
 NOT_DRAWINGS = {"exclude": [".rita-plot svg"]}
 #: Rules that every scan must have met something to check with: a scan of nothing finds nothing.
 RULES_COVERED = {"color-contrast", "button-name", "aria-hidden-focus"}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from rita_demo.plots import class_costs, css_variables, plan_matrix
+from rita_demo.figures import class_costs, css_variables, plan_matrix
 from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.widgets.plotly_view import FIGURE_HEAD, PlotlyView, event_data
-from tests.plots.synthetic import make_run
+from tests.figures.synthetic import make_run
 
 pytestmark = pytest.mark.e2e
 

@@ -15,8 +15,8 @@ from rita_demo.engine.attack_models import defence_logits, random_crop_logits
 from rita_demo.engine.engine import Engine
 from rita_demo.method import decide, empty
 from rita_demo.settings import RECOMMENDED, Settings
-from rita_demo.views.boxes import area_fractions, draw_boxes
-from rita_demo.views.crops import crop
+from rita_demo.vlm.views.boxes import area_fractions, draw_boxes
+from rita_demo.vlm.views.crops import crop
 from tests.method.conftest import single_threaded
 from tests.oracles.toy_model import make_toy_model
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo import Engine, analysis
+from rita_demo import Engine
 from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation.page import (
     EXAMPLES,
@@ -27,6 +27,7 @@ from rita_demo.evaluation.page import (
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs
+from rita_demo.figures import analysis
 from rita_demo.pipeline import arena_file
 from rita_demo.pipeline.arena import arena_steps
 from rita_demo.records import Verdict

@@ -5,10 +5,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from rita_demo import analysis
 from rita_demo.cli import main as cli
 from rita_demo.cli.main import build_parser
 from rita_demo.evaluation.page import DataFolders, feature_cloud, stored_runs
+from rita_demo.evaluation.report import measured
 from rita_demo.evaluation.report.cells import cells, read_points
 from rita_demo.evaluation.rows import FILE
 from rita_demo.process.generators import run_to_end
@@ -63,11 +63,11 @@ def test_every_setting_on_the_page_has_a_shipped_ablation(tmp_path) -> None:
     found, times = stored_runs.measured_points(DataFolders(runs=tmp_path), stored_runs.SHIPPED)
     assert times == ()
     rita = [point for point in found if point.cell.method == "rita"]
-    for setting, values in analysis.ABLATIONS.items():
-        lines = analysis.sweeps(rita, setting)
+    for setting, values in measured.ABLATIONS.items():
+        lines = measured.sweeps(rita, setting)
         assert any(set(values) <= set(line.values) for line in lines), setting
-    assert analysis.budget_by_steps(found)
-    assert len(analysis.components(found)) >= 4
+    assert measured.budget_by_steps(found)
+    assert len(measured.components(found)) >= 4
     assert min(point.cell.n for point in found) >= 24
 
 

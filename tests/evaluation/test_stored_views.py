@@ -12,11 +12,11 @@ import pytest
 from rita_demo import stored_views
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
+from rita_demo.evaluation.paper.memory import memory_items
 from rita_demo.evaluation.rows import FILE, read_stream
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
 from rita_demo.evaluation.streams import stream_runs
-from rita_demo.paper.memory import memory_items
 from rita_demo.records.errors import DataError, SettingError
 from tests.conftest import forget_plugins
 from tests.documented import example

@@ -89,7 +89,7 @@ from rita_demo.ui.framework.form import Form
 import gradio as gr
 with gr.Blocks():
     assert ("Median", "median") in Form(None).fields["methods"].choices
-from rita_demo.plots import run_times
+from rita_demo.figures import run_times
 from rita_demo.records.measurement import RunTime
 assert "Median: views 1.0 s" in run_times([RunTime("median", 1.0, 1.0, 1)], "").to_json()
 """

@@ -14,7 +14,7 @@ from tests.ui.conftest import completed_run, make_inside_tab
 
 def test_a_function_and_a_row_are_a_figure_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     source, row = code_blocks("A figure in *Inside*")
-    module = ModuleType("rita_demo.plots.decision.votes")
+    module = ModuleType("rita_demo.figures.decision.votes")
     exec(compile(source, "votes.py", "exec"), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     imported, call = row.split("\n\n")

@@ -16,7 +16,7 @@ READERS = {
         "steps=row.step_count(settings),",
         "steps=row.step_count(settings) + int(settings.later_attack),",
     ),
-    "views": ("views/boxes.py", "settings.view_scale\n", "settings.view_scale + settings.later_views\n"),
+    "views": ("vlm/views/boxes.py", "settings.view_scale\n", "settings.view_scale + settings.later_views\n"),
     "prompts": (
         "vlm/prompts.py",
         "    return context\n",

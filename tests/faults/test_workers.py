@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rita_demo.analysis import UmapProcess
+from rita_demo.figures.analysis import UmapProcess
 from rita_demo.records.errors import DemoError
 from tests.live_server import ROOT, wait_until
 
@@ -43,7 +43,7 @@ def test_a_killed_worker_gives_an_error_message_and_the_next_call_works(tmp_path
 
 UMAP = """
 import numpy as np
-from rita_demo.analysis.projection import umap
+from rita_demo.figures.analysis.projection import umap
 print(np.isfinite(umap(np.random.default_rng(0).normal(size=(24, 8)), 5, np.arange(24))).all())
 """
 

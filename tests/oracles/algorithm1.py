@@ -12,10 +12,10 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from rita_demo.settings import Settings
-from rita_demo.views.augmix import augmix
-from rita_demo.views.boxes import view_boxes
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import CONTEXT_LENGTH, DEFAULT_START, initial_contexts, sentence
+from rita_demo.vlm.views.augmix import augmix
+from rita_demo.vlm.views.boxes import view_boxes
 from tests.oracles.prompt_update import costs, most_confident, update_prompts, view_probabilities
 from tests.oracles.transport import EXACT, Solution, cosine, shannon, softmax, solve, unit
 

@@ -12,7 +12,6 @@ import pytest
 from safetensors import safe_open
 
 from rita_demo import __version__
-from rita_demo.analysis.masking_signs import QUESTIONS
 from rita_demo.cli.text_tables import run_table
 from rita_demo.data.pictures import picture_of
 from rita_demo.data.samples import SAMPLES
@@ -24,6 +23,7 @@ from rita_demo.pipeline.run import defend, run_picture, run_picture_steps, secon
 from rita_demo.process.generators import run_to_end
 from rita_demo.records import Picture, Run, SamePrompt
 from rita_demo.records.errors import SettingError
+from rita_demo.records.masking_signs import QUESTIONS
 from rita_demo.settings import PAPER, RECOMMENDED, Settings
 from tests.documented import documented, example
 from tests.oracles.transport import cost_matrix, solve

@@ -148,7 +148,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 def test_no_module_writes_a_persons_file_in_another_way() -> None:
     """Modules that write: into a temporary folder, the project's own assets."""
-    own = {"process/output_file", "paper/printing", "pipeline/story"}
+    own = {"process/output_file", "figures/printing", "pipeline/story"}
     own |= {"data/shipped_results", "data/download"}
     words = (".write_text(", ".write_bytes(", '.open("w', '.open("a', '.open("x', '"wb")')
     package = ROOT / "rita_demo"

@@ -13,7 +13,6 @@ import torch
 
 import rita_demo
 from rita_demo import evaluate, run, smallest_budget
-from rita_demo.analysis import by_backbone, components
 from rita_demo.attacks import ATTACKS
 from rita_demo.attacks.contract import Attack
 from rita_demo.defences.contract import Adaptive, Defence, DefenceInput, verdict_of
@@ -21,12 +20,13 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.measurement import Measurement
 from rita_demo.evaluation.report.cells import as_csv, cells, points_of, records_of, run_times
+from rita_demo.evaluation.report.measured import by_backbone, components
 from rita_demo.evaluation.report.paper_table import PaperTable
 from rita_demo.evaluation.rows import read_stream, stored_measurements
+from rita_demo.figures.paper.accuracy_bars import grouped_accuracy
+from rita_demo.figures.paper.accuracy_bars import run_times as run_time_figure
 from rita_demo.pipeline.arena import arena_steps, columns, static_columns
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.plots.paper.accuracy_bars import grouped_accuracy
-from rita_demo.plots.paper.accuracy_bars import run_times as run_time_figure
 from rita_demo.process.generators import run_to_end
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.records.errors import SettingError

@@ -12,7 +12,7 @@ from markupsafe import escape
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.plots.theme import class_style
+from rita_demo.figures.theme import class_style
 from rita_demo.process.templates import TEMPLATES, html
 from rita_demo.records import DefenceFault, Run
 from rita_demo.ui.figures import run_figures

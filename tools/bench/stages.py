@@ -19,10 +19,10 @@ from rita_demo.pipeline import rerun
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import CacheState, ClassPrompts, EncodedViews, Exclusions, Picture, Trace, Transport
 from rita_demo.settings import Settings
-from rita_demo.views.boxes import area_fractions
-from rita_demo.views.crops import make_views
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.prompts import PromptSet, build_prompts
+from rita_demo.vlm.views.boxes import area_fractions
+from rita_demo.vlm.views.crops import make_views
 from tests.oracles.algorithm1 import Cache, CacheItem, ReferenceRita
 
 PICTURE = "motorcycle"

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rita_demo import analysis
 from rita_demo.defences.registry import compared
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation import page as evaluation_page
@@ -21,6 +20,7 @@ from rita_demo.evaluation.page import DataFolders, examples
 from rita_demo.evaluation.request import Request, Traffic, points
 from rita_demo.evaluation.rows import FILE
 from rita_demo.evaluation.run import evaluate_steps
+from rita_demo.figures import analysis
 from rita_demo.pipeline import arena, arena_file, example
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end

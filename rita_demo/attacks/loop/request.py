@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rita_demo.process.lazy import Tensor
-from rita_demo.records import Array
+from rita_demo.records.run import AttackProgress
 
 Logits = Callable[[Tensor], Tensor]
 #: (pixels (B, 3, H, W), B seeds) -> logits (B, n, K) of n random samples each, differentiable. The goal is averaged
@@ -55,9 +55,6 @@ class AttackRequest:
     start: Tensor | None = None
 
 
-#: (steps done, steps), the loss of the first picture where the loop knows it, and its square (H, W, 3) uint8 where it can be
-#: looked at on the way.
-AttackProgress = tuple[int, int] | tuple[int, int, float] | tuple[int, int, float, Array]
 #: Yields its progress after every step, returns the batch.
 AttackSteps = Generator[AttackProgress, None, AttackBatch]
 #: (model, pixels (B, 3, H, W) float in [0, 1] on the 8-bit grid, request)

@@ -9,20 +9,13 @@ from typing import Any
 
 from rita_demo.attacks.contract import Attack
 from rita_demo.attacks.loop import components, gradient_loop
-from rita_demo.attacks.loop.request import (
-    AttackBatch,
-    AttackLoop,
-    AttackProgress,
-    AttackRequest,
-    AttackSteps,
-    Logits,
-    SampledLogits,
-)
+from rita_demo.attacks.loop.request import AttackBatch, AttackLoop, AttackRequest, AttackSteps, Logits, SampledLogits
 from rita_demo.attacks.registry import ATTACKS, get_attack
 from rita_demo.process.lazy import Tensor, torch
 from rita_demo.process.plugin_file import PluginError, place, plugin_errors
 from rita_demo.records import AttackTrace
 from rita_demo.records.errors import SettingError
+from rita_demo.records.run import AttackProgress
 from rita_demo.settings import Settings
 
 TOLERANCE = 1e-5  # float rounding of pixels in [0, 1]

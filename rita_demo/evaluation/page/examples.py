@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rita_demo import analysis
 from rita_demo.data import record_file
 from rita_demo.data.pictures import open_picture
 from rita_demo.evaluation.page.feature_cloud import thumbnail
 from rita_demo.evaluation.page.streams import DataFolders
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
+from rita_demo.figures import analysis
 from rita_demo.process.assets import ASSETS, reading_asset
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import PlacedCloud

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation.pictures import split_note
 from rita_demo.evaluation.report.cells import scope
 from rita_demo.evaluation.report.paired import REFERENCES, Paired, all_datasets
 from rita_demo.evaluation.report.render import as_markdown as markdown
 from rita_demo.records.grouping import group_by
+from rita_demo.records.masking_signs import JudgedCell, masking_sentence, masking_signs
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from rita_demo.analysis import JudgedCell, masking_sentence, masking_signs
 from rita_demo.attacks import get_attack
 from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import TRANSFER, columns, due_jobs, expected_seconds, standing
 from rita_demo.process.templates import html
 from rita_demo.records import MeasuredCell, Verdict
+from rita_demo.records.masking_signs import JudgedCell, masking_sentence, masking_signs
 from rita_demo.ui.arena.table import MANY, Shares, mark_of, model_of, shown_columns, shown_rows, table_of, tower_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri

@@ -5,14 +5,15 @@ from collections import Counter
 import numpy as np
 from markupsafe import Markup
 
-from rita_demo import analysis, plots
+from rita_demo import figures
 from rita_demo.attacks import get_attack
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import ChosenPictures, DataFolders, points_csv
-from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import percent
-from rita_demo.plots.paper.feature_cloud import SIGNS, kind_titles
+from rita_demo.figures import analysis
+from rita_demo.figures.figure import Figure
+from rita_demo.figures.labels import percent
+from rita_demo.figures.paper.feature_cloud import SIGNS, kind_titles
 from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.measurement import FeatureCloud, PlacedCloud
@@ -36,7 +37,7 @@ def draw_cloud(session: Session) -> Figure | None:
         jpeg_uri(thumbs[label.index(k)]) if thumbs is not None and k in label else ""
         for k in range(len(one.cloud.names))
     ]
-    return plots.feature_cloud(
+    return figures.feature_cloud(
         one.points,
         one.coordinates[how],
         one.cloud.names,
@@ -115,7 +116,7 @@ def _story(session: Session, one: PlacedCloud, folders: DataFolders) -> Markup:
         kind=what,
         n=n,
         picture=_picture(cloud, n, folders),
-        colour=plots.class_style(place)[0],
+        colour=figures.class_style(place)[0],
         said=_went(cloud, n, name),
         missing=f"Its picture is not here: “python -m rita_demo datasets” says where {_dataset_title(cloud.dataset)} belongs.",
     )
@@ -167,7 +168,7 @@ def class_chips(session: Session) -> str:
     here = None if story else selected_class(session)
     signs = [(SIGNS[kind], title) for kind, title in kind_titles(one.points).items()]
     signs = signs if session.figures.shown == "cloud" else []
-    return html("chips", classes=classes, names=one.cloud.names, here=here, style=plots.class_style, signs=signs)
+    return html("chips", classes=classes, names=one.cloud.names, here=here, style=figures.class_style, signs=signs)
 
 
 def separability_table(session: Session) -> str:
@@ -207,7 +208,7 @@ def _number(value: float, digits: int) -> str:
 def draw_kl_to_one_hot(session: Session) -> Figure | None:
     """Densities or points, and classes; None while there is no cloud."""
     one = session.figures.placed_cloud
-    return None if one is None else plots.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session))
+    return None if one is None else figures.kl_to_one_hot(one.kl_to_one_hot, analysis.density, selected_class(session))
 
 
 def kl_headline(session: Session) -> str:

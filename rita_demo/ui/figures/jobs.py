@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 
-from rita_demo import analysis
 from rita_demo.attacks import get_attack
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.figures import analysis
 from rita_demo.process.generators import Steps
 from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import SettingError

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from rita_demo import analysis, plots
+from rita_demo import figures
 from rita_demo.data import paper_results, shipped_results
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.evaluation.report import printed
-from rita_demo.plots.figure import Figure
+from rita_demo.evaluation.report import measured, printed
+from rita_demo.figures.figure import Figure
 from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import AblationPoint, AblationSweep
@@ -39,7 +39,7 @@ STEP_BACK_NOTE = "Step back is off: an attack that leaves CLIP right turns its g
 # --- which settings matter?
 def setting_choices() -> list[tuple[str, str]]:
     """(text, name) of what the figure of settings can show."""
-    settings = [(setting_title(SETTINGS[name]), name) for name in analysis.ABLATIONS]
+    settings = [(setting_title(SETTINGS[name]), name) for name in measured.ABLATIONS]
     return [*settings, ("Models and attacks", MODELS), ("Seconds per picture", TIMES)]
 
 
@@ -47,19 +47,19 @@ def draw_settings(session: Session) -> Figure:
     """The ablation of the chosen setting over the chosen run, its models, or its times."""
     setting, points = session.figures.setting, session.figures.ablation_points
     if setting == MODELS:
-        charts = analysis.by_backbone(points)
-        return plots.grouped_accuracy(charts[0] if charts else None, NO_MEASUREMENT)
+        charts = measured.by_backbone(points)
+        return figures.grouped_accuracy(charts[0] if charts else None, NO_MEASUREMENT)
     if setting == TIMES:
-        return plots.run_times(session.figures.times, "this run")
-    charts = analysis.budget_by_steps(points) if setting == GRID_SETTING else ()
+        return figures.run_times(session.figures.times, "this run")
+    charts = measured.budget_by_steps(points) if setting == GRID_SETTING else ()
     if charts:
-        return plots.grouped_accuracy(charts[0], "")
-    lines = analysis.one_memory(_lines(points, setting))
-    return plots.sweep_lines(lines, setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting))
+        return figures.grouped_accuracy(charts[0], "")
+    lines = measured.one_memory(_lines(points, setting))
+    return figures.sweep_lines(lines, setting_title(SETTINGS[setting]), recommended=getattr(RECOMMENDED, setting))
 
 
 def _lines(points: Sequence[AblationPoint], setting: str) -> tuple[AblationSweep, ...]:
-    return analysis.sweeps([point for point in points if point.cell.method == "rita"], setting)
+    return measured.sweeps([point for point in points if point.cell.method == "rita"], setting)
 
 
 def settings_headline(session: Session) -> str:
@@ -68,7 +68,7 @@ def settings_headline(session: Session) -> str:
     if setting in (MODELS, TIMES):
         methods = {point.cell.method for point in points}
         return f"{len(methods)} methods were measured in this run, with {len(points)} results."
-    found = analysis.pooled(_lines(points, setting))
+    found = measured.pooled(_lines(points, setting))
     if found is None:
         return f"0 runs vary this setting here: measure it with evaluate --sweep {setting}=VALUES."
     low, high = (f"{100 * share:.0f}" for share in (min(found.shares), max(found.shares)))
@@ -78,8 +78,8 @@ def settings_headline(session: Session) -> str:
 def settings_details(session: Session, folders: DataFolders) -> str:
     """HTML: how far every setting moves RITA, the furthest first."""
     spans = []
-    for setting in analysis.ABLATIONS:
-        found = analysis.pooled(_lines(session.figures.ablation_points, setting))
+    for setting in measured.ABLATIONS:
+        found = measured.pooled(_lines(session.figures.ablation_points, setting))
         if found is not None:
             spans.append((round(100 * max(found.shares)) - round(100 * min(found.shares)), setting, found))
     if not spans:
@@ -108,7 +108,7 @@ def settings_caption(session: Session) -> str:
 
 def component_table(session: Session) -> str:
     """HTML: what each part of the method adds, from the chosen run."""
-    parts = analysis.components(session.figures.ablation_points)
+    parts = measured.components(session.figures.ablation_points)
     columns = list(dict.fromkeys(name for row in parts.values() for name in row))
     if not columns:
         return f"<p class='empty'>{NO_MEASUREMENT} Runs are folders that <code>evaluate --out</code> wrote.</p>"
@@ -123,8 +123,8 @@ def component_table(session: Session) -> str:
 def _point_cell(point: AblationPoint | None, part: str) -> Markup:
     cells = []
     if point is not None:
-        about = next(a for name, _, _, a in analysis.COMPONENTS if name == part)
-        other = ", ".join(f"{n}={point.settings[n]}" for n in analysis.non_recommended(point, about))
+        about = next(a for name, _, _, a in measured.COMPONENTS if name == part)
+        other = ", ".join(f"{n}={point.settings[n]}" for n in measured.non_recommended(point, about))
         cells.append((point.cell, other))
     return html("measured", cells=cells)
 
@@ -165,7 +165,7 @@ def paper_pairs(session: Session) -> DataFrame:
 def draw_paper(session: Session) -> Figure:
     """Printed and measured accuracies side by side."""
     missing = f"No printed cell of {session.figures.dataset} was measured here."
-    return plots.printed_beside_measured(list(paper_pairs(session).itertuples()), missing)
+    return figures.printed_beside_measured(list(paper_pairs(session).itertuples()), missing)
 
 
 def paper_headline(session: Session) -> str:

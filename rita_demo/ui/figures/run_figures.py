@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 from markupsafe import Markup
 
-from rita_demo import analysis, plots
+from rita_demo import figures
 from rita_demo.attacks import get_attack
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import sides_of
-from rita_demo.plots.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
+from rita_demo.figures import analysis
+from rita_demo.figures.figure import Figure
+from rita_demo.figures.labels import sides_of
+from rita_demo.figures.paper.method_overview import CROPS_SHOWN, method_overview, shown_views
 from rita_demo.process.templates import html
 from rita_demo.records import Run, TheoremBounds
 from rita_demo.ui.session.session import Session
@@ -70,7 +71,7 @@ def draw_bounds(session: Session) -> Figure | None:
         return None
     run, bounds = known
     names, shown = run.class_prompts.names, shown_classes(run, at)
-    return plots.theorem_bounds(bounds, names, shown, selected=at, label=run.given_label)
+    return figures.theorem_bounds(bounds, names, shown, selected=at, label=run.given_label)
 
 
 def theorem_headline(session: Session) -> str:

@@ -3,8 +3,8 @@
 import numpy as np
 from markupsafe import Markup
 
-from rita_demo.plots.figure import Figure, Spec
-from rita_demo.plots.theme import CLASS_STYLES, PALETTE
+from rita_demo.figures.figure import Figure, Spec
+from rita_demo.figures.theme import CLASS_STYLES, PALETTE
 
 WIDTH, HEIGHT, EDGE = 134, 76, 5
 #: Light colour -> the style sheet's variable, which has its dark partner.

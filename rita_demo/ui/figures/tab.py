@@ -11,12 +11,12 @@ from typing import Any
 
 import gradio as gr
 
-from rita_demo.analysis import UmapProcess
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.figures.analysis import UmapProcess
+from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.run_request import RunRequest
-from rita_demo.plots.labels import sides_of
 from rita_demo.records.errors import DataError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import FeatureCloud

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rita_demo.evaluation.page import DataFolders
-from rita_demo.plots.figure import Figure
-from rita_demo.plots.labels import sides_of
+from rita_demo.figures.figure import Figure
+from rita_demo.figures.labels import sides_of
 from rita_demo.process.templates import html
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures
 from rita_demo.ui.figures.small_picture import small_picture

@@ -14,7 +14,7 @@ import gradio as gr
 from gradio.blocks import Block
 from gradio.components import Component
 
-from rita_demo.plots.figure import Figure
+from rita_demo.figures.figure import Figure
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.session.session import Session
 

@@ -12,8 +12,8 @@ import numpy as np
 from markupsafe import Markup
 
 from rita_demo.attacks import get_attack
+from rita_demo.figures import css_variables
 from rita_demo.pipeline.export import to_json
-from rita_demo.plots import css_variables
 from rita_demo.process.templates import html
 from rita_demo.records import AttackStepResult, Run, StoryChecks
 from rita_demo.ui.session.session import Session

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rita_demo.analysis import crop_field as positions
-from rita_demo.plots.decision.cells import moved_shares
-from rita_demo.plots.labels import truncated
+from rita_demo.figures.analysis import crop_field as positions
+from rita_demo.figures.decision.cells import moved_shares
+from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Array, Run
 from rita_demo.ui.session.session import Session

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rita_demo.plots.decision.cells import moved_shares
-from rita_demo.plots.labels import truncated
+from rita_demo.figures.decision.cells import moved_shares
+from rita_demo.figures.labels import truncated
 from rita_demo.process.templates import html
 from rita_demo.records import Run
 from rita_demo.ui.inside.crop_columns import rival_of, shown_view

@@ -9,11 +9,13 @@ import gradio as gr
 import numpy as np
 from gradio.components import Component
 
-from rita_demo import analysis, plots
+from rita_demo import figures
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.report import measured
+from rita_demo.figures import analysis
+from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.plots.labels import sides_of
 from rita_demo.records import Run
 from rita_demo.records.errors import DataError
 from rita_demo.ui.background import attack_steps as background
@@ -88,17 +90,17 @@ def build_folds(panels: PanelRegistry) -> tuple[list[Fold], Parts]:
 
 def _entropies(session: Session, run: Run) -> PanelValue:
     side = "clean" if run.attack is None or run.step == 0 else "attacked"
-    return plots.view_entropies(run, side, session.selection.view)
+    return figures.view_entropies(run, side, session.selection.view)
 
 
 def _entropy_change(session: Session, run: Run) -> PanelValue:
     tau = run.class_prompts.temperature
     changes = {side: analysis.entropies(getattr(run, side), tau) for side in sides_of(run)}
-    return plots.entropy_change(run, changes, view=session.selection.view)
+    return figures.entropy_change(run, changes, view=session.selection.view)
 
 
 def _cost_change(session: Session, run: Run) -> PanelValue:
-    return plots.cost_change(run, k=session.selection.k)
+    return figures.cost_change(run, k=session.selection.k)
 
 
 #: The figures of the first two folds.
@@ -172,7 +174,7 @@ def _as_made(session: Session) -> Run:
 def _steps(session: Session, run: Run) -> PanelValue:
     now = _as_made(session)
     return (
-        plots.attack_steps(now, session.attack_steps, last_step(now) if now.step is None else now.step)
+        figures.attack_steps(now, session.attack_steps, last_step(now) if now.step is None else now.step)
         if run.attack
         else None
     )
@@ -221,7 +223,7 @@ def _build_knowing_attacker() -> Parts:
 def knowing_attacker_text() -> str:
     """What RITA keeps of many pictures against the attacker who knows it; "" where that was not measured."""
     try:
-        counts = analysis.attacker_table(shipped_results.read(shipped_results.ATTACKERS)).get("adaptive", {})
+        counts = measured.attacker_table(shipped_results.read(shipped_results.ATTACKERS)).get("adaptive", {})
     except DataError:
         return ""
     rita = counts.get("rita")

@@ -2,8 +2,8 @@
 
 from markupsafe import Markup
 
+from rita_demo.figures.labels import reference_class, truncated
 from rita_demo.pipeline import rerun
-from rita_demo.plots.labels import reference_class, truncated
 from rita_demo.records import Run
 from rita_demo.ui.inside.crop_columns import fit_of
 from rita_demo.ui.inside.what_if import differing

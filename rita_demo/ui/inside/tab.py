@@ -11,8 +11,8 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from rita_demo import plots
-from rita_demo.plots.figure import Figure
+from rita_demo import figures
+from rita_demo.figures.figure import Figure
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import ENGINE_QUEUE, AppContext, immediate_event
@@ -211,7 +211,7 @@ def _number(view: int | None) -> int:
 def _costs(session: Session) -> Figure | None:
     run, at = session.displayed_run, session.selection
     along = () if session.inside.what_if.run else session.attacked_by_step
-    return None if run is None else plots.class_costs(run, at.k, along=along, most=MAX_CLASSES)
+    return None if run is None else figures.class_costs(run, at.k, along=along, most=MAX_CLASSES)
 
 
 def _plan(session: Session) -> Figure | None:
@@ -221,7 +221,7 @@ def _plan(session: Session) -> Figure | None:
     fit, names = fit_of(session, run), run.class_prompts.names
     order = np.argsort(fit.margins, kind="stable")
     ends = names[fit.rival], names[fit.reference]
-    return plots.plan_matrix(run, at.k, shown_view(session), at.atom, order=order, ends=ends)
+    return figures.plan_matrix(run, at.k, shown_view(session), at.atom, order=order, ends=ends)
 
 
 def _with_setting(name: str, value: JsonValue) -> Callable[[Session], dict[str, Any]]:

@@ -9,7 +9,7 @@ import gradio as gr
 import numpy as np
 from markupsafe import Markup
 
-from rita_demo import plots
+from rita_demo import figures
 from rita_demo.data.datasets import DATASETS
 from rita_demo.data.memory import MemoryTable, Moment, without_pictures
 from rita_demo.data.pictures import open_picture
@@ -17,7 +17,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, StreamRun
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
-from rita_demo.plots.figure import Figure
+from rita_demo.figures.figure import Figure
 from rita_demo.process.templates import html
 from rita_demo.records import CacheEvent, CacheState, Trace
 from rita_demo.records.errors import DemoError
@@ -127,7 +127,7 @@ def held_text(session: Session) -> str:
 
 
 def accuracy(shown: ShownStream) -> Figure:
-    return shown.captioned(plots.memory_accuracy(shown.trajectory, shown.t))
+    return shown.captioned(figures.memory_accuracy(shown.trajectory, shown.t))
 
 
 def film(shown: ShownStream) -> str:
@@ -140,7 +140,7 @@ def film(shown: ShownStream) -> str:
         k, answer = int(of.label[i]), int(of.answers["rita"][i])
         about = f"Picture {i + 1}: {of.names[k]}, {'attacked' if of.attacked[i] else 'clean'}; RITA answers {of.names[answer]}"
         image = shown.state.thumbnail(shown.folders, of.pictures[i])
-        pictures.append((i + 1, image, plots.class_style(k)[0], k == answer, about))
+        pictures.append((i + 1, image, figures.class_style(k)[0], k == answer, about))
     after = max(of.expected_pictures - before - len(pictures), 0) if long else 0
     places = FRAMES if long else of.expected_pictures
     return html("film", pictures=pictures, t=shown.t, places=places, before=before, after=after)
@@ -189,7 +189,7 @@ def shelf(session: Session, folders: DataFolders) -> str:
             about = f"Stored as {memory.names[k]}, true class {memory.truth[row] or 'unknown'}: "
             about += f"entropy {memory.entropy[row]:.3f} nats, from picture {memory.born[row] + 1}" + ", new" * new
             tiles.append((k, slot, image, _mark(memory, row), (k, slot) == chosen, (k, slot) == stop, new, about))
-        classes.append((memory.names[k], k == here, plots.class_style(k)[0], tiles))
+        classes.append((memory.names[k], k == here, figures.class_style(k)[0], tiles))
     shown = shown_stream(session, folders)
     says, note = "", Markup(f"At most {entry.slots} per class, the surest.")
     if shown is not None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.components import Component
 
-from rita_demo import plots
+from rita_demo import figures
 from rita_demo.data import memory_file
 from rita_demo.data.memory import IMPORTED, MAX_MOMENTS, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
@@ -138,7 +138,7 @@ class MemoryTab:
             aria = "How full and how pure the memory is"
             growth = PlotlyView(aria=aria, height=300, empty="No stream is on screen.", elem_id="memory-growth")
             self.growth = self._add_stream(
-                growth, lambda shown: shown.captioned(plots.cache_growth(shown.trajectory, shown.t)), None
+                growth, lambda shown: shown.captioned(figures.cache_growth(shown.trajectory, shown.t)), None
             )
         with build_fold("Who is right on which picture?", elem_id="memory-who") as who:
             self._add_stream(gr.HTML(elem_id="memory-standings"), answers.who_is_right)

@@ -8,8 +8,8 @@ from html import escape
 import gradio as gr
 
 from rita_demo.attacks import ATTACKS
+from rita_demo.figures.figure import Figure
 from rita_demo.pipeline.export import used_settings
-from rita_demo.plots.figure import Figure
 from rita_demo.settings import SETTINGS
 from rita_demo.ui.framework.panels import PanelRegistry
 from rita_demo.ui.session.session import Session

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rita_demo.plots.labels import truncated
+from rita_demo.figures.labels import truncated
 from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording

@@ -7,11 +7,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from rita_demo import analysis
-from rita_demo.analysis import CorrectCount
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.evaluation.report.measured import CorrectCount, attacker_table
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError
 from rita_demo.records.intervals import mcnemar, wilson
@@ -56,7 +55,7 @@ def measured() -> dict[str, Any]:
     tables = shipped_results.ARENA, shipped_results.CHOICE
     arena, choice = (_or_none(partial(shipped_results.read, path)) or () for path in tables)
     today, earlier = (
-        {tower: analysis.attacker_table(c for c in cells if c.backbone == tower) for tower in TOWERS}
+        {tower: attacker_table(c for c in cells if c.backbone == tower) for tower in TOWERS}
         for cells in ([c for c in arena if not c.by_earlier_attack], [c for c in arena if c.by_earlier_attack])
     )
     return {

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.analysis.crop_field import rival_class, small_transport
-from rita_demo.plots.labels import truncated
+from rita_demo.figures.analysis.crop_field import rival_class, small_transport
+from rita_demo.figures.labels import truncated
 from rita_demo.records import Run
 
 CROPS, SENTENCE_LENGTH = 3, 48

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from rita_demo.analysis import crop_field as positions
-from rita_demo.analysis.push_left import push_left
 from rita_demo.attacks import differentiated
 from rita_demo.data.pictures import picture_of
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.protocol import Engine
+from rita_demo.figures.analysis import crop_field as positions
+from rita_demo.figures.analysis.push_left import push_left
+from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.plots.labels import truncated
 from rita_demo.records import AttackTrace, ImageResult, Picture, Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.plan import small_plan

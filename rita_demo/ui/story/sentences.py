@@ -6,8 +6,8 @@ from rita_demo.attacks import ATTACKS, differentiated
 from rita_demo.attacks.contract import KNOWS_MODEL
 from rita_demo.data import vocabularies
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.outcome import outcome
-from rita_demo.plots.labels import truncated
 from rita_demo.records import Run
 from rita_demo.ui.story.checks import MEASURED
 from rita_demo.ui.widgets import wording

@@ -5,7 +5,7 @@ plotly.py does. :class:`PlotlyView` is a ``gr.HTML`` whose script calls ``Plotly
 with plotly.py, served by this server.
 
 A click reports the mark as ``{name: number}``, with the names that the figure gives the first numbers of ``customdata``
-(``marks`` of :func:`rita_demo.plots.theme.finalise`). Events are untrusted input: handlers pass them through
+(``marks`` of :func:`rita_demo.figures.theme.finalise`). Events are untrusted input: handlers pass them through
 :class:`rita_demo.ui.session.mark.Mark` or :func:`selected_points`, which never raise.
 """
 
@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import gradio as gr
 
-from rita_demo.plots.figure import FIT_SCRIPT, PLOTLY_JS, Figure
-from rita_demo.plots.theme import DARK_COLOURS
+from rita_demo.figures.figure import FIT_SCRIPT, PLOTLY_JS, Figure
+from rita_demo.figures.theme import DARK_COLOURS
 from rita_demo.records.json_value import JsonValue
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.html_buttons import event_data as event_data

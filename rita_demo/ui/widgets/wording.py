@@ -6,13 +6,13 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
-from rita_demo.analysis.crop_field import view_labels
 from rita_demo.attacks import get_attack
 from rita_demo.defences.registry import DEFENCES
+from rita_demo.figures.analysis.crop_field import view_labels
+from rita_demo.figures.labels import percent as percent  # the page writes shares like the figures
+from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.pipeline.outcome import Outcome, outcome
-from rita_demo.plots.labels import percent as percent  # the page writes shares like the figures
-from rita_demo.plots.labels import truncated
 from rita_demo.process import templates
 from rita_demo.records import ClassPrompts, ImageResult, Run, Verdict
 from rita_demo.records.errors import SettingError

@@ -8,11 +8,11 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from rita_demo import analysis
 from rita_demo.data import paper_results
 from rita_demo.data.samples import SAMPLES
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders
+from rita_demo.figures import analysis
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import MeasuredCell, Run
 from rita_demo.records.errors import DemoError
@@ -24,7 +24,7 @@ from rita_demo.ui.figures.tab import FiguresTab
 from rita_demo.ui.session.figures_state import FIGURES, selected_class
 from rita_demo.ui.session.session import STORY
 from rita_demo.ui.widgets import setting_controls
-from tests.plots.clouds import make_cloud
+from tests.figures.clouds import make_cloud
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import build_tab, chosen, drawn, open_room
 from tests.ui.memory_client import Event

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo import analysis, plots
+from rita_demo import figures
 from rita_demo.data.memory import MemoryTable
+from rita_demo.figures import analysis
 from rita_demo.pipeline import rerun
 from rita_demo.pipeline import run as run_module
 from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
@@ -234,5 +235,5 @@ def test_with_the_likelihood_cost_the_page_says_what_a_view_costs_and_draws_dist
     assert np.isnan(after.used).all()
     assert not np.isnan(before.used).any()
     names, shown = run.class_prompts.names, run_figures.shown_classes(run)
-    figure = plots.theorem_bounds({"attacked": after}, names, shown)
+    figure = figures.theorem_bounds({"attacked": after}, names, shown)
     assert "as decided by another cost" in figure.data[-1].customdata[0][1]

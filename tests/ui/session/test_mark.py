@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rita_demo import analysis
+from rita_demo.figures import analysis
 from rita_demo.ui.session.figures_state import selected_class
 from rita_demo.ui.session.mark import NUMBERS, SELECTION_TOPICS, Mark, select
 from rita_demo.ui.session.session import Selection, Session
-from tests.plots.clouds import make_cloud
+from tests.figures.clouds import make_cloud
 from tests.toy_model import ToyEngine
 
 

@@ -14,7 +14,7 @@ from rita_demo.evaluation.stored_views import COLUMNS, stored_views_csv
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
-from rita_demo.views.boxes import view_boxes
+from rita_demo.vlm.views.boxes import view_boxes
 
 NAMES, PICTURES = ("cup", "crab", "cat"), 6
 SETTINGS = RECOMMENDED.replace(views=6, tuning_steps=0, slots=2, max_entropy=9.0, views_per_image=0)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser
 
-from rita_demo.analysis.crop_field import rival_class
+from rita_demo.figures.analysis.crop_field import rival_class
 from rita_demo.method.sinkhorn import transport
 from rita_demo.records import Run
 from rita_demo.ui.story import plan

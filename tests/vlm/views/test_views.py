@@ -1,0 +1,118 @@
+"""Boxes, crops, AugMix and the views made of them."""
+
+import dataclasses
+
+import numpy as np
+import torch
+from PIL import Image
+from torchvision.transforms import RandomResizedCrop
+
+from rita_demo.settings import RECOMMENDED
+from rita_demo.vlm.views.augmix import augmix
+from rita_demo.vlm.views.boxes import draw_boxes
+from rita_demo.vlm.views.crops import make_views
+
+
+def picture(side: int, seed: int = 0) -> np.ndarray:
+    """(side, side, 3) uint8 from 64 to 191: smooth blobs with noise on top. Away from black and white, because PIL also
+    rounds and clips between its two passes."""
+    generator = np.random.default_rng(seed)
+    coarse = Image.fromarray(generator.integers(64, 192, (9, 9, 3), dtype=np.uint8))
+    smooth = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC), dtype=np.int64)
+    noisy = smooth + generator.integers(-40, 41, smooth.shape)
+    return noisy.clip(64, 191).astype(np.uint8)
+
+
+def tensor(pixels: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1).float() / 255
+
+
+def test_boxes_of_a_seed_never_change() -> None:
+    boxes, flipped = draw_boxes(4, seed=0)
+    golden = [
+        [0.0, 0.0, 1.0, 1.0],
+        [0.0096782, 0.00211604, 0.77347195, 0.8740854],
+        [0.00809417, 0.03802406, 0.9969986, 0.9680787],
+        [0.18165763, 0.02624169, 0.9712058, 0.9777771],
+    ]
+    np.testing.assert_allclose(boxes, golden, atol=1e-7)
+    assert flipped.tolist() == [False, False, False, True]
+    assert boxes.dtype == np.float32
+    assert flipped.dtype == bool
+
+
+def test_more_views_keep_the_first_ones() -> None:
+    few, many = draw_boxes(16, seed=5), draw_boxes(64, seed=5)
+    np.testing.assert_array_equal(few[0], many[0][:16])
+    np.testing.assert_array_equal(few[1], many[1][:16])
+
+
+def test_boxes_keep_the_limits_of_area_and_ratio() -> None:
+    boxes, flipped = draw_boxes(4000, seed=1)
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    assert boxes.min() >= 0
+    assert boxes.max() <= 1
+    area, ratio = width[1:] * height[1:], width[1:] / height[1:]
+    assert area.min() >= 0.08 - 1e-6
+    assert ratio.min() >= 3 / 4 - 1e-5
+    assert ratio.max() <= 4 / 3 + 1e-5
+    assert abs(flipped.mean() - 0.5) < 0.03
+
+
+def test_boxes_are_spread_as_torchvisions_are() -> None:
+    torch.manual_seed(0)
+    square = torch.empty(3, 1000, 1000)
+    drawn = [RandomResizedCrop.get_params(square, [0.08, 1.0], [3 / 4, 4 / 3]) for _ in range(4000)]
+    top, left, height, width = (torch.tensor(drawn).T / 1000).numpy()
+    boxes, _ = draw_boxes(4001, seed=1)
+    ours_width, ours_height = boxes[1:, 2] - boxes[1:, 0], boxes[1:, 3] - boxes[1:, 1]
+    pairs = [(width * height, ours_width * ours_height), (width / height, ours_width / ours_height)]
+    for theirs, ours in [*pairs, (left, boxes[1:, 0]), (top, boxes[1:, 1])]:
+        levels = np.linspace(0.05, 0.95, 10)
+        difference = np.quantile(theirs, levels) - np.quantile(ours, levels)
+        assert np.abs(difference).max() < 0.04
+
+
+def test_a_box_that_never_fits_becomes_the_whole_square() -> None:
+    boxes, _ = draw_boxes(3, 0, 1.0)
+    assert (boxes == [0, 0, 1, 1]).all()
+
+
+def test_views_are_deterministic_per_seed() -> None:
+    settings = RECOMMENDED.replace(views=6, views_augmix=True, view_seed=4)
+    one, two = (make_views(tensor(picture(80)), settings, 32) for _ in range(2))
+    torch.testing.assert_close(one.pixels, two.pixels, atol=0, rtol=0)
+    other = make_views(tensor(picture(80)), settings.replace(view_seed=5), 32)
+    assert not torch.equal(one.pixels[1:], other.pixels[1:])
+    assert torch.equal(one.pixels[0], other.pixels[0])
+
+
+def test_augmix_does_not_change_view_zero_and_stays_in_range() -> None:
+    settings = RECOMMENDED.replace(views=12)
+    plain = make_views(tensor(picture(80)), settings, 32)
+    mixed = make_views(tensor(picture(80)), settings.replace(views_augmix=True), 32)
+    assert torch.equal(plain.pixels[0], mixed.pixels[0])
+    assert (plain.pixels[1:] - mixed.pixels[1:]).abs().amax((1, 2, 3)).min() > 0.01
+    assert float(mixed.pixels.min()) >= 0
+    assert float(mixed.pixels.max()) <= 1
+    assert torch.equal(plain.boxes, mixed.boxes)
+
+
+def test_more_augmix_views_keep_the_first_ones() -> None:
+    views = np.stack([picture(24, seed) for seed in range(4)])
+    np.testing.assert_array_equal(augmix(views, 7)[:2], augmix(views[:2], 7))
+    np.testing.assert_array_equal(augmix(views, 7)[2:], augmix(views[2:], 7, first=2))
+
+
+def test_a_view_set_has_the_documented_shapes() -> None:
+    views = make_views(tensor(picture(40)), RECOMMENDED.replace(views=3), 16)
+    shapes = {f.name: getattr(getattr(views, f.name), "shape", None) for f in dataclasses.fields(views)}
+    assert shapes == {"boxes": (3, 4), "flipped": (3,), "seed": None, "pixels": (3, 3, 16, 16)}
+    assert views.boxes.dtype == torch.float32
+    assert views.flipped.dtype == torch.bool
+
+
+def test_without_augmix_the_views_pass_a_gradient_to_the_picture() -> None:
+    pixels = tensor(picture(40)).requires_grad_()
+    make_views(pixels, RECOMMENDED.replace(views=4), 16).pixels.sum().backward()
+    assert float(pixels.grad.abs().sum()) > 0
