@@ -1,8 +1,6 @@
-"""The benchmark: alternation, medians, peak memory, and the functions that are timed."""
+"""The benchmark: alternation, medians, and the functions that are timed."""
 
 import json
-import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +12,10 @@ from rita_demo.engine.engine import Engine
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.registry import load
 from tests.browser import find_browser
-from tests.ui.http_client import serve_toy_page
-from tools.bench import engine as jobs
-from tools.bench import gpu, page, server, stages, timing
+from tools.bench import gpu, page, stages, timing
 from tools.bench import run as bench
-from tools.bench.stages import BenchFixture, class_names
-from tools.bench.timing import medians, peak_bytes
+from tools.bench.stages import BenchFixture
+from tools.bench.timing import medians
 
 SETTINGS = bench.SETTINGS.replace(views=6, prompts=2)
 
@@ -47,21 +43,11 @@ def test_timed_functions_alternate_and_warm_up_is_excluded(monkeypatch: pytest.M
     assert found == {"a": 2, "b": 1}
 
 
-def test_peak_memory_is_measured_although_it_is_freed() -> None:
-    grown = peak_bytes(lambda: np.ones(1 << 24).sum())
-    if grown is None:
-        pytest.skip("no /proc here")
-    assert 100 << 20 < grown < 400 << 20
-
-
-def test_class_names_are_unique_and_as_many_as_requested() -> None:
-    assert [len(set(class_names(n))) for n in (1, 101, 1000)] == [1, 101, 1000]
-
-
 def test_the_image_stage_is_a_whole_decision_without_caching(bench_fixture: BenchFixture) -> None:
     other = replace(bench_fixture, classes=bench_fixture.classes + 1)  # shares the engine and its cached results
     keys = {one.new_picture().key for one in (bench_fixture, other, bench_fixture)}
     assert len(keys) == 3
+    assert len(set(replace(bench_fixture, classes=1000).names)) == 1000
     trace = bench_fixture.image()
     assert trace.tuning.loss.shape == (2,)
     assert (trace.cache.count == bench_fixture.settings.slots).all()
@@ -74,72 +60,18 @@ def test_the_reference_is_timed_on_the_same_input_with_the_same_answer(bench_fix
     np.testing.assert_allclose(total, bench_fixture.trace.total, atol=0.02)
 
 
-def test_whole_jobs_of_the_engine_take_time(backbone: Backbone, tiny_model_dir: Path) -> None:
-    small = SETTINGS.replace(**{"attack_views": 2, "adaptive.steps": 2, "adaptive.restarts": 1})
-    assert jobs.adaptive_seconds(Engine(backbone), small) > 0
-    assert jobs.stream_rate(Engine(backbone), "pgd", 1, views=4, prompts=1, steps=1) > 0
-    short = load(f"local-dir:{tiny_model_dir}", "cpu", "bfloat16")
-    seconds, ratios = jobs.larger_model(backbone, short, (3, 5), SETTINGS, 64, 1)
-    assert len(seconds) == 28
-    assert min(seconds.values()) > 0
-    assert (
-        ratios["vit_float32_k3_image_over_encoding"]
-        == seconds["vit_float32_k3: image"] / seconds["vit_float32_k3: encoding"]
-    )
-    assert 0 <= ratios["vit_bfloat16_k5_same_labels"] <= 1
-    assert 0 < ratios["vit_bfloat16_k5_largest_relative_gap"] < 1
-
-
-def test_more_cores_are_estimated_from_one_and_two_threads(bench_fixture: BenchFixture) -> None:
-    serial, halved = jobs.amdahl(2.0, 2.0), jobs.amdahl(2.0, 1.0)
-    assert (serial["serial share"], serial["16 cores"]) == (1, 2)
-    assert (halved["serial share"], halved["4 cores"], halved["16 cores"]) == (0, 0.5, 0.125)
-    assert jobs.amdahl(4.0, 3.0)["4 cores"] == pytest.approx(4 * (0.5 + 0.5 / 4))
-    found = jobs.cores(bench_fixture, 1)
-    assert {"encoding", "text backward", "image", "PGD-7"} <= set(found)
-    for step in found.values():
-        assert step["1 thread"] >= step["4 cores"] >= step["16 cores"] > 0
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_visitors_without_a_browser_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the page with the toy engine, in this process."""
-    small = {"vocabulary": "own", "own_names": "cup, crab, cat", "setting_views": 4, "setting_steps": 1}
-    for name, value in {"UPLOADS": 1, "VISITORS": 2}.items():
-        monkeypatch.setattr(server, name, value)
-    with serve_toy_page() as address:
-        taken = server.upload_seconds(address, **small)
-        clean, answer, whole = (taken[f"server: upload, {name}"] for name in (*server.TIMED_TEXTS, "whole story"))
-        assert 0 < clean < answer < whole
-        assert server.crowd_seconds(address, **small) > 0
-        held = server.visits_bytes(server.RunningServer(address, os.getpid(), 1), 1, **small)
-        assert held is None or held > 1 << 20
-
-
-def test_a_part_of_the_benchmark_alone(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"CLASSES": 3, "SIDE": 64, "SETTINGS": SETTINGS, "ROUNDS": 1}.items():
-        monkeypatch.setattr(bench, name, value)
-    report, notes = bench.run(backbone, "tiny", print, ["cores"])
-    assert "serial share" in bench.as_text(report, notes)
-    assert report["stages"] == {}
-
-
 @pytest.mark.slow
 def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "CLASSES": 6,
         "SIDE": 96,
-        "MANY_CLASSES": 9,
         "SETTINGS": SETTINGS.replace(views=5),
         "ROUNDS": 2,
         "SLOW_ROUNDS": 1,
-        "GROWTH_VALUES": {"N": (2, 5), "M": (1, 2), "K": (3, 9), "J": (1, 2), "side": (64, 96)},
     }.items():
         monkeypatch.setattr(bench, name, value)
-    monkeypatch.setattr(stages, "umap_layout", lambda scene: lambda: time.sleep(0.001))
     monkeypatch.setattr(page, "measure", lambda spec: ({}, ["No browser."]))
-    report, notes = bench.run(backbone, "tiny", print, ["stages", "growth", "page"])
+    report, notes = bench.run(backbone, "tiny", print, ["stages", "page"])
     written = json.loads(json.dumps(report, allow_nan=False))
     assert list(written) == ["machine", "config", "stages", "ratios"]
     found, ratios = written["stages"], written["ratios"]
@@ -148,8 +80,7 @@ def test_the_report_has_the_contracts_form(backbone: Backbone, monkeypatch: pyte
     assert ratios["decision_over_floor"] == pytest.approx(found["decision"] / found["floor"])
     assert ratios["image_over_floor"] == pytest.approx(found["image"] / found["floor"])
     assert ratios["plain_over_image"] > 0  # how much: the machine is busy with other tests
-    grown = found["image, K = 9"] / found["image, K = 3"]
-    assert ratios["image_growth_K_3_to_9"] == pytest.approx(grown)
+    assert ratios["rescore_over_150ms"] == pytest.approx(found["re-score"] / 0.150)
     assert "plain_over_image" in (text := bench.as_text(report, notes))
     assert text.endswith("\n\nNo browser.")
 
@@ -173,10 +104,9 @@ def test_the_page_is_timed_from_outside_on_a_real_server(monkeypatch: pytest.Mon
     monkeypatch.setattr(page, "ROUNDS", 1)
     with ThreadPoolExecutor(1) as elsewhere:  # the browser tests' loop runs in this thread
         found, notes = elsewhere.submit(page.measure, "embedded").result()
-    assert 0 < found["page: first GET"] < found["page: server start"]
-    in_browser = {f"page: {name}" for name in ("first paint", "worked example", "usable", "selection", "what-if")}
+    assert min(found.values()) > 0
     assert len(notes) == (path is None)
-    assert (in_browser <= set(found)) == (path is not None)
+    assert (len(found), len(bench.GOALS.keys() & found)) == ((9, 8) if path else (1, 1))
 
 
 @pytest.mark.slow
@@ -186,7 +116,7 @@ def test_a_batch_of_pictures_gets_the_same_answers_as_single_pictures(backbone: 
     pictures = gpu.shifted(scene.picture, 3)
     found = gpu.compare(*(gpu.stream(scene, pictures, group)() for group in (1, 3)))
     assert found["pictures"] == 3
-    assert found["same_labels"] == 1
+    assert found["other_labels"] == 0
     assert found["largest_relative_gap"] < 1e-3
 
 

@@ -6,13 +6,16 @@ eight visitors at once. Beside every row stand its goal and what takes the time;
 on the CPU.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
 
 from rita_demo.attacks.adaptive import AGAINST
 from rita_demo.data.pictures import picture_of
@@ -24,8 +27,7 @@ from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.backbone import Backbone
 from rita_demo.vlm.catalogue import BACKBONES
 from rita_demo.vlm.registry import load, untrained
-from tools.bench.profile import Profile, profiled
-from tools.bench.stages import BenchFixture, method_stages, model_stages
+from tools.bench.stages import BenchFixture, Work, method_stages, model_stages
 from tools.bench.timing import machine_of, medians, synchronise
 
 ARCHITECTURE, CLASSES, STEPS, VISITORS = "ViT-B-16", 47, 7, 8
@@ -35,38 +37,31 @@ GOALS = {"image": 0.040, "PGD-7": 0.060, "adaptive, one restart": 3.0, "eight vi
 STREAM_GOAL = 1 / 60
 COMPARED = 8  # pictures on which the answers are compared with float32 on the CPU
 CLEAR_MARGIN, COST_GOAL = 1e-3, 1e-3  # of the float32 answer; relative difference of a cost
-ROUNDS = 7
+ROUNDS, KERNELS = 7, 20  # kernels in a table
 ON_A_CPU: dict[str, Any] = {"groups": (1, 4), "rounds": 3, "compared": 2}  # else it takes a quarter of an hour
 SETTINGS = RECOMMENDED.replace(attack="pgd", steps=STEPS, square="model")
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Row:
-    """One thing that is timed. ``seconds``: median, wall; ``goal``: None without one; ``profile``: of one call, or of a
-    shorter one, of that many ``pictures``."""
+class Timed:
+    """What is timed: ``pictures`` of them in one ``call``; ``profiled``: a shorter call of the same kind, with
+    ``profiled_pictures``."""
 
     name: str
-    seconds: float
-    goal: float | None
-    profile: Profile
+    goal: float
+    call: Callable[[], Any]
     pictures: int = 1
+    profiled: Callable[[], Any] | None = None
+    profiled_pictures: int = 1
 
-    def in_the_way(self, device: str) -> str:
-        """What takes the time, as measured; "" where the goal is met."""
-        if self.goal is not None and self.seconds <= self.goal:
-            return "met"
-        if not self.profile.kernels:
-            return "a CPU's profiler sees one thread only"
-        busy, dearest = self.profile.busy / self.pictures, self.profile.kernels[0]
-        share = f"{dearest.name[:48]} {1000 * dearest.seconds / self.pictures:.1f} ms"
-        if device != "cuda":
-            return share
-        waits = max(self.profile.wall / self.pictures - busy, 0.0)
-        launched = (
-            f"{self.profile.launched / self.pictures:.0f} kernels, {self.profile.copies / self.pictures:.0f} copies"
-        )
-        return f"{launched} run for {1000 * busy:.1f} ms, the card waits {1000 * waits:.1f} ms; dearest: {share}"
+
+def run(name: str, device: str | None, on_progress: Progress) -> dict[str, Any]:
+    """:func:`measure` of a model, by its name or by an architecture's, which gets random weights; ``device``: None: the
+    fastest here."""
+    make = load if ":" in name or name in BACKBONES else untrained
+    backbone, exact = make(name, device), make(name, "cpu", "float32")
+    return measure(backbone, exact, on_progress, **(ON_A_CPU if backbone.device.type == "cpu" else {}))
 
 
 def measure(
@@ -86,22 +81,21 @@ def measure(
         rounds: calls whose median is taken. compared: pictures whose answers are compared.
 
     Returns:
-        ``machine``, ``config``; ``stages``: seconds of each by the device's events and by the wall clock; ``rows``: see
-        :class:`Row`; ``agreement``: with ``exact``; ``peak_bytes`` of the device's memory (None on a CPU)."""
+        ``machine``, ``config``; ``stages``: seconds of each; ``rows``: see :func:`row_of`; ``agreement``: with ``exact``;
+        ``peak_bytes`` of the device's memory (None on a CPU)."""
     scene = BenchFixture(backbone, Engine(backbone), settings, CLASSES, backbone.side)
     device = backbone.device
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    parts = {**model_stages(scene), **method_stages(scene), "prompt update": prompt_update(scene)}
-    wall = medians(parts, rounds, warm_up=2, device=device)
-    events = event_medians(parts, rounds, device) if device.type == "cuda" else wall
-    for name in parts:
-        on_progress(f"{name}: {_ms(wall[name])} ms, {_ms(events[name])} by the device's events")
+    parts = {**model_stages(scene), **method_stages(scene)}
+    parts["prompt update"] = lambda: scene.engine.tune(scene.encoded_views, scene.class_prompts, settings)
+    stages = medians(parts, rounds, warm_up=2, device=device)
+    for name, seconds in stages.items():
+        on_progress(f"{name}: {_ms(seconds)} ms")
     rows = []
     for work in timed_work(scene, groups):
-        rows.append(row_of(work, rounds, device))
-        met = rows[-1].in_the_way(device.type)
-        on_progress(f"{work.name}: {_ms(rows[-1].seconds)} ms, goal {_ms(work.goal)}; {met}")
+        rows.append(row := row_of(work, rounds, device))
+        on_progress(f"{work.name}: {_ms(row['seconds'])} ms, goal {_ms(work.goal)}; {row['in_the_way']}")
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     return {
         "machine": machine_of(device),
@@ -113,37 +107,30 @@ def measure(
             "rounds": rounds,
             "settings": settings.as_dict(),
         },
-        "stages": {name: {"events": events[name], "wall": wall[name]} for name in parts},
-        "rows": [asdict(row) | {"in_the_way": row.in_the_way(device.type)} for row in rows],
+        "stages": stages,
+        "rows": rows,
         "agreement": agreement(scene, replace(scene, backbone=exact, engine=Engine(exact)), compared),
         "peak_bytes": peak,
     }
-
-
-@dataclass(frozen=True)
-class Timed:
-    """What is timed: ``pictures`` of them in one ``call``; ``profiled``: a shorter call of the same kind, with
-    ``profiled_pictures``."""
-
-    name: str
-    goal: float
-    call: Callable[[], Any]
-    pictures: int = 1
-    profiled: Callable[[], Any] | None = None
-    profiled_pictures: int = 1
 
 
 def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
     """Everything that is timed, in the order of the table."""
     engine, prompts, settings = scene.engine, scene.class_prompts, scene.settings
     knows = settings.replace(attack="adaptive", **{AGAINST: "rita", "adaptive.restarts": 1})
-    pool = ThreadPoolExecutor(VISITORS)  # kept, as a server keeps its threads
     briefly = knows.replace(**{"adaptive.steps": 2})
-    calls = {
+    pool = ThreadPoolExecutor(VISITORS)  # kept, as a server keeps its threads
+
+    def visitors() -> None:
+        """An image of each visitor at the same time, until the last one is decided."""
+        for waiting in [pool.submit(scene.image) for _ in range(VISITORS)]:
+            waiting.result()
+
+    calls: Work = {
         "image": scene.image,
         "PGD-7": lambda: engine.attack(scene.picture, prompts, settings, 0),
         "adaptive, one restart": lambda: engine.attack(scene.picture, prompts, knows, 0),
-        "eight visitors, an image each": lambda: at_once(scene, pool),
+        "eight visitors, an image each": visitors,
     }
     found = [Timed(name, GOALS[name], call) for name, call in calls.items()]
     found[2] = replace(found[2], profiled=lambda: engine.attack(scene.picture, prompts, briefly, 0))
@@ -155,24 +142,51 @@ def timed_work(scene: BenchFixture, groups: Sequence[int]) -> list[Timed]:
     return found
 
 
-def row_of(work: Timed, rounds: int, device: torch.device) -> Row:
-    """``work`` timed and profiled; a long one is called twice only, on a CPU once."""
+def row_of(work: Timed, rounds: int, device: torch.device) -> dict[str, Any]:
+    """``work`` timed and profiled: its ``name``, ``seconds`` of a picture (median, wall), ``goal``, ``profile`` of one call, or
+    of a shorter one, of that many ``pictures``, and what stands ``in_the_way``. A long one is called twice only, on a CPU once.
+    """
     long = work.pictures > 1 or work.goal == GOALS["adaptive, one restart"]
     turns = {"rounds": 1, "warm_up": int(device.type != "cpu")} if long else {"rounds": rounds, "warm_up": 2}
     seconds = medians({work.name: work.call}, device=device, **turns)[work.name] / work.pictures
-    profile = profiled(work.profiled or work.call, device, 1)
-    return Row(work.name, seconds, work.goal, profile, work.profiled_pictures)
+    seen, pictures = profiled(work.profiled or work.call, device), work.profiled_pictures
+    if seconds <= work.goal:
+        way = "met"
+    elif not seen["kernels"]:
+        way = "a CPU's profiler sees one thread only"
+    else:
+        dearest = seen["kernels"][0]
+        way = f"dearest: {dearest['name'][:48]} {_ms(dearest['seconds'] / pictures)} ms"
+    if way != "met" and device.type == "cuda":
+        busy, wall = seen["busy"] / pictures, seen["wall"] / pictures
+        launched = f"{seen['launched'] / pictures:.0f} kernels, {seen['copies'] / pictures:.0f} copies"
+        way = f"{launched} run for {_ms(busy)} ms, the card waits {_ms(max(wall - busy, 0))} ms; {way}"
+    row = {"name": work.name, "seconds": seconds, "goal": work.goal, "profile": seen, "pictures": pictures}
+    return row | {"in_the_way": way}
 
 
-def prompt_update(scene: BenchFixture) -> Callable[[], Any]:
-    """The whole prompt update of a picture: a step of AdamW and the features after it."""
-    return lambda: scene.engine.tune(scene.encoded_views, scene.class_prompts, scene.settings)
-
-
-def at_once(scene: BenchFixture, pool: ThreadPoolExecutor) -> None:
-    """An image of each visitor at the same time, until the last one is decided."""
-    for waiting in [pool.submit(scene.image) for _ in range(VISITORS)]:
-        waiting.result()
+def profiled(work: Callable[[], Any], device: torch.device) -> dict[str, Any]:
+    """One call, after one that is not counted: ``wall``, its seconds without the profiler; ``busy``, those of all kernels (on a
+    CPU: operators, each with those that it calls); ``launched`` kernels; ``copies`` between device and host; the dearest
+    ``kernels``, dearest first."""
+    cuda = device.type == "cuda"
+    wall = medians({"": work}, 1, device=device)[""]
+    with profile(activities=[ProfilerActivity.CUDA if cuda else ProfilerActivity.CPU]) as recorded:
+        work()
+        synchronise(device)
+    results: Any = recorded.profiler  # torch's own list of events takes minutes for what a stream starts
+    events = [e for e in results.kineto_results.events() if (e.device_type() == DeviceType.CUDA) == cuda]
+    total, calls = dict[str, float](), Counter(event.name() for event in events)
+    for event in events:
+        total[event.name()] = total.get(event.name(), 0) + event.duration_ns() / 1e9
+    dearest = sorted(total, key=lambda name: -total[name])[:KERNELS]
+    return {
+        "wall": wall,
+        "busy": sum(total.values()),
+        "launched": len(events),
+        "copies": sum(count for name, count in calls.items() if "Memcpy" in name and "DtoD" not in name),
+        "kernels": [{"name": name[:90], "seconds": total[name], "calls": calls[name]} for name in dearest],
+    }
 
 
 def shifted(picture: Picture, count: int) -> list[Picture]:
@@ -233,63 +247,32 @@ def agreement(scene: BenchFixture, exact: BenchFixture, count: int) -> dict[str,
 
 def compare(exact: Sequence[Trace], fast: Sequence[Trace]) -> dict[str, float]:
     """``pictures``; ``other_labels`` where the margin of ``exact`` is at least 1e-3, and ``unclear`` ones, where it is
-    not; ``same_labels``: the share of equal labels among all; ``largest_relative_gap`` of a total cost."""
+    not; ``largest_relative_gap`` of a total cost."""
     same = np.array([a.verdict.label == b.verdict.label for a, b in zip(exact, fast)])
     clear = np.array([a.verdict.margin >= CLEAR_MARGIN for a in exact])
     gap = max(float(np.max(np.abs(a.total - b.total) / np.abs(a.total))) for a, b in zip(exact, fast))
-    return {
-        "pictures": len(same),
-        "other_labels": int((clear & ~same).sum()),
-        "unclear": int((~clear).sum()),
-        "same_labels": float(same.mean()),
-        "largest_relative_gap": gap,
-    }
-
-
-def event_medians(work: dict[str, Callable[[], Any]], rounds: int, device: torch.device) -> dict[str, float]:
-    """Median seconds between two events of the device's stream around each call."""
-    taken: dict[str, list[float]] = {name: [] for name in work}
-    for _ in range(rounds):
-        for name, call in work.items():
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            call()
-            end.record()
-            synchronise(device)
-            taken[name].append(begin.elapsed_time(end) / 1000)
-    return {name: float(np.median(seconds)) for name, seconds in taken.items()}
-
-
-def run(name: str, device: str | None, on_progress: Progress) -> dict[str, Any]:
-    """:func:`measure` of a model, by its name or by an architecture's, which gets random weights; ``device``: None: the
-    fastest here."""
-    make = load if ":" in name or name in BACKBONES else untrained
-    backbone, exact = make(name, device), make(name, "cpu", "float32")
-    return measure(backbone, exact, on_progress, **(ON_A_CPU if backbone.device.type == "cpu" else {}))
+    found = {"pictures": len(same), "other_labels": int((clear & ~same).sum()), "unclear": int((~clear).sum())}
+    return found | {"largest_relative_gap": gap}
 
 
 def as_text(found: dict[str, Any]) -> str:
     """The tables of ``bench gpu``: stages; rows with goals and what stands in the way; the kernels of two rows."""
     machine, agree, peak = found["machine"], found["agreement"], found["peak_bytes"]
-    stages = [["stage", "ms (events)", "ms (wall)"]]
-    stages += [[name, _ms(both["events"]), _ms(both["wall"])] for name, both in found["stages"].items()]
-    rows = [["row", "ms", "goal", "in the way"]]
-    rows += [[row["name"], _ms(row["seconds"]), _ms(row["goal"]), row["in_the_way"]] for row in found["rows"]]
-    lines = [f"{found['config']['backbone']} on {machine['gpu'] or machine['processor']}, torch {machine['torch']}", ""]
-    lines += [*align_columns(stages), "", *align_columns(rows), ""]
-    lines.append(
-        f"Beside float32 on the CPU, {agree['pictures']} pictures: {agree['other_labels']} other labels where the margin is "
-        f"at least {CLEAR_MARGIN:g} ({agree['unclear']} have a smaller one), largest relative gap of a cost "
-        f"{agree['largest_relative_gap']:.1e} (goal {COST_GOAL:g})."
-    )
-    if peak is not None:
-        lines.append(f"Peak memory of the device: {peak / (1 << 30):.2f} GiB.")
+    tables = [[["stage", "ms"]], [["row", "ms", "goal", "in the way"]]]
+    tables[0] += [[name, _ms(seconds)] for name, seconds in found["stages"].items()]
+    tables[1] += [[row["name"], _ms(row["seconds"]), _ms(row["goal"]), row["in_the_way"]] for row in found["rows"]]
     for row in found["rows"][:2]:
-        table = [["dearest of: " + row["name"], "ms", "calls"]]
-        table += [[one["name"], _ms(one["seconds"]), str(one["calls"])] for one in row["profile"]["kernels"]]
+        kernels = [[one["name"], _ms(one["seconds"]), str(one["calls"])] for one in row["profile"]["kernels"]]
+        tables.append([["dearest of: " + row["name"], "ms", "calls"], *kernels])
+    lines = [f"{found['config']['backbone']} on {machine['gpu'] or machine['processor']}, torch {machine['torch']}"]
+    for table in tables:
         lines += ["", *align_columns(table)]
+    lines += ["", f"Beside float32 on the CPU, {agree['pictures']} pictures: {agree['other_labels']} other labels"]
+    lines[-1] += f" where the margin is at least {CLEAR_MARGIN:g} ({agree['unclear']} have a smaller one),"
+    lines[-1] += f" largest relative gap of a cost {agree['largest_relative_gap']:.1e} (goal {COST_GOAL:g})."
+    lines += [f"Peak memory of the device: {peak / (1 << 30):.2f} GiB."] if peak is not None else []
     return "\n".join(lines)
 
 
-def _ms(seconds: float | None) -> str:
-    return "" if seconds is None else f"{1000 * seconds:.2f}"
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.2f}"

@@ -2,20 +2,23 @@
 
 import importlib.util
 import itertools
-from collections.abc import Callable
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from rita_demo.process.chromium import FLAGS, find_chromium
-from tools.bench.server import TIMEOUT_SECONDS, get_seconds, start_server
 
 VIEWPORT: Any = {"width": 1440, "height": 900}
 ROUNDS = 5  # of each measurement
-FIRST_PAINT_JS = """() => new Promise(done => {
-  const paint = () => performance.getEntriesByName('first-contentful-paint')[0];
-  const wait = () => paint() ? done(paint().startTime / 1000) : setTimeout(wait, 20);
-  wait();
-})"""
+TIMEOUT_SECONDS = 180.0  # until the server or the page must answer
 _SEEN_JS = """() => new Promise(done => {
   const look = () => READY ? requestAnimationFrame(() => done(performance.now() / 1000)) : requestAnimationFrame(look);
   look();
@@ -58,21 +61,46 @@ def measure(backbone: str) -> tuple[dict[str, float], list[str]]:
 
     ``backbone``: the name of the server's model.
     """
-    with start_server(backbone) as server:
-        found = {"page: server start": server.start_seconds}
-        found["page: first GET"] = _median_of(lambda: get_seconds(server.address))
+    with start_server(backbone) as (address, seconds):
+        found = {"page: server start": seconds}
         path = find_chromium()
         if path is None or importlib.util.find_spec("playwright") is None:
-            return found, ["First paint and selection need Chromium and the package playwright."]
-        return found | _in_browser(path, server.address), []
+            return found, ["The other rows need Chromium and the package playwright."]
+        return found | _in_browser(path, address), []
+
+
+@contextmanager
+def start_server(backbone: str) -> Iterator[tuple[str, float]]:
+    """``python -m rita_demo serve`` on a free port until the end of the block: its address, and the seconds from its start to
+    the first answer. Raises RuntimeError: it has ended, or takes too long to answer."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"http://127.0.0.1:{port}/"
+    words = ["-m", "rita_demo", "serve", "--port", str(port), "--backbone", backbone]
+    surroundings, quiet = os.environ | {"HF_HUB_OFFLINE": "1", "RITA_HOST": "127.0.0.1"}, subprocess.DEVNULL
+    root, begin = Path(__file__).resolve().parents[2], time.perf_counter()
+    served = subprocess.Popen([sys.executable, *words], cwd=root, env=surroundings, stdout=quiet, stderr=quiet)
+    try:
+        while True:
+            with suppress(OSError):
+                urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30).read()
+                break
+            if served.poll() is not None or time.perf_counter() > begin + TIMEOUT_SECONDS:
+                raise RuntimeError(f"The server does not answer; its status is {served.poll()} (None: it runs).")
+            time.sleep(0.05)
+        yield address, time.perf_counter() - begin
+    finally:
+        served.terminate()
+        served.wait(30)
 
 
 def _in_browser(path: str, address: str) -> dict[str, float]:
+    """The rows of a browser, each after its page is idle."""
     from playwright.sync_api import sync_playwright
 
     found = {}
     with sync_playwright() as driver, driver.chromium.launch(executable_path=path, args=list(FLAGS)) as chromium:
-        found["page: first paint"] = _median_of(lambda: _opening(chromium, address, FIRST_PAINT_JS))
         found["page: worked example"] = _median_of(lambda: _opening(chromium, address, EXAMPLE_JS))
         found["page: usable"] = _median_of(lambda: _opening(chromium, address, USABLE_JS))
         page = chromium.new_page(viewport=VIEWPORT)

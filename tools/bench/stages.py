@@ -6,7 +6,6 @@ from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn import functional as F
 
@@ -30,12 +29,6 @@ Work = dict[str, Callable[[], Any]]
 _NUMBER = count()  # shared by all fixtures, which share the engine and its cached results
 
 
-def class_names(count: int) -> tuple[str, ...]:
-    """The first names of Caltech101 and ImageNet together, each once."""
-    both = dict.fromkeys([*vocabulary("caltech101").names, *vocabulary("imagenet").names])
-    return tuple(both)[:count]
-
-
 @dataclass(frozen=True)
 class BenchFixture:
     """One configuration: ``backbone`` is the engine's own model, ``side`` the side of the square in pixels."""
@@ -52,7 +45,9 @@ class BenchFixture:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        return class_names(self.classes)
+        """The first names of Caltech101 and ImageNet together, each once."""
+        both = dict.fromkeys([*vocabulary("caltech101").names, *vocabulary("imagenet").names])
+        return tuple(both)[: self.classes]
 
     @cached_property
     def class_prompts(self) -> ClassPrompts:
@@ -185,14 +180,6 @@ def attack_step(scene: BenchFixture) -> Callable[[], Any]:
     steps = scene.engine.attack_steps(scene.picture, scene.class_prompts, settings, 0)
     next(steps)  # the first one also evaluates the clean picture and the start
     return lambda: next(steps)
-
-
-def umap_layout(scene: BenchFixture) -> Callable[[], Any]:
-    from umap import UMAP
-
-    z = scene.trace.prompt_features
-    points = np.concatenate([scene.encoded_views.features, z.reshape(-1, z.shape[-1])])
-    return lambda: UMAP(metric="cosine").fit_transform(points)
 
 
 def algorithm1_reading(scene: BenchFixture) -> Callable[[], Any]:

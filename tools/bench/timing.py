@@ -1,15 +1,11 @@
-"""Medians after a warm-up, memory, and the machine. The functions to compare alternate, so that a busy machine slows
-all of them alike."""
+"""Medians after a warm-up, and the machine. The functions to compare alternate, so that a busy machine slows all of them
+alike."""
 
-import ctypes
-import gc
 import os
 import platform
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -35,21 +31,6 @@ def medians(
     return {name: median(seconds) for name, seconds in taken.items()}
 
 
-def peak_bytes(work: Callable[[], Any]) -> int | None:
-    """Largest growth of the process's resident memory during ``work``, in bytes; None without Linux's ``/proc``."""
-    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-    try:
-        gc.collect()  # return freed memory to the system: its reuse would hide memory that the work needs
-        with suppress(OSError, AttributeError):  # another C library: the number may be too low
-            ctypes.CDLL("libc.so.6").malloc_trim(0)
-        reset.write_text("5")  # reset the peak to the current resident size
-    except OSError:
-        return None
-    before = _field(status, "VmRSS")
-    work()
-    return _field(status, "VmHWM") - before
-
-
 def machine_of(device: torch.device) -> dict[str, Any]:
     """Hardware and libraries; ``load``: the machine's load average before the benchmark."""
     processor = platform.processor()
@@ -68,19 +49,6 @@ def machine_of(device: torch.device) -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
-
-
-def resident_bytes(process: int) -> int | None:
-    """Resident memory of a process; None without Linux's ``/proc``."""
-    try:
-        return _field(Path(f"/proc/{process}/status"), "VmRSS")
-    except OSError:
-        return None
-
-
-def _field(status: Path, name: str) -> int:
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{name}:"))
-    return int(line.split()[1]) * 1024
 
 
 def synchronise(device: torch.device | None) -> None:
