@@ -1,10 +1,14 @@
-"""A hub cache in the hub's layout, small models under real names for it, and the stand-in of the hub as the only one."""
+"""A hub cache in the hub's layout, small models under real names for it, and a local stand-in of the hub as the only one: it
+speaks the part of its protocol that downloads files, also slow, cut and damaged."""
 
 import hashlib
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +19,112 @@ import torch
 from open_clip.pretrained import get_pretrained_cfg
 
 from tests.conftest import TINY_CONFIG
-from tools.stand_in_hub import StandInHub
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+CHUNK = 1 << 16
+XET_ROUTE = "/api/xet-read-token"  # not served: who asks for it does not get the file
+WEB_PAGE = b"<html><title>Log in to this network</title></html>"
 VISION = {"image_size": 64, "layers": 2, "width": 64, "patch_size": 32}
+
+
+@dataclass(frozen=True)
+class Faults:
+    """``bytes_per_second``: 0 for no limit. ``cut``: bytes after which every connection is closed, 0 for never.
+    ``damaged``: the content is another one than its checksum says. ``web_page``: every answer is a page, as a proxy sends
+    one. ``web_page_in_content``: the same for the content alone. ``status``: of every answer, 0 for the right one."""
+
+    bytes_per_second: float = 0.0
+    cut: int = 0
+    damaged: bool = False
+    web_page: bool = False
+    web_page_in_content: bool = False
+    status: int = 0
+
+
+class StandInHub(ThreadingHTTPServer):
+    """The server. ``files``: "organisation/name/file" -> its place; ``ranges``: the Range header of every GET of one, "" for none."""
+
+    daemon_threads = True
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.files, self.faults, self.ranges = dict(files), Faults(), list[str]()
+        self.checksums = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self.files.items()}
+
+    @property
+    def endpoint(self) -> str:
+        """The value of ``HF_ENDPOINT``."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """``/organisation/name/resolve/REVISION/FILE``: HEAD for size and checksum, GET for the content or a range of it."""
+
+    protocol_version = "HTTP/1.1"
+    server: StandInHub
+
+    def do_HEAD(self) -> None:
+        self._answer(content=False)
+
+    def do_GET(self) -> None:
+        self._answer(content=True)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+    def _answer(self, content: bool) -> None:
+        faults = self.server.faults
+        if content and "/resolve/" in self.path:
+            self.server.ranges.append(self.headers.get("Range", ""))
+        if faults.status:
+            return self._send(faults.status, b"", {}, content)
+        if faults.web_page or (faults.web_page_in_content and content):
+            return self._send(200, WEB_PAGE, {"Content-Type": "text/html"}, content)
+        repository, _, rest = self.path.strip("/").partition("/resolve/")
+        name = f"{repository}/{rest.partition('/')[2]}"
+        if name not in self.server.files:
+            code = "EntryNotFound" if any(n.startswith(f"{repository}/") for n in self.server.files) else "RepoNotFound"
+            return self._send(404, b"", {"X-Error-Code": code, "X-Repo-Commit": COMMIT}, content)
+        return self._send_file(name, content)
+
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str], content: bool) -> None:
+        self.send_response(status)
+        for key, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        if content:
+            self.wfile.write(body)
+
+    def _send_file(self, name: str, content: bool) -> None:
+        path, faults = self.server.files[name], self.server.faults
+        size, first = path.stat().st_size, 0
+        if content and (asked := self.headers.get("Range", "")):
+            first = int(asked.removeprefix("bytes=").partition("-")[0])
+        self.send_response(206 if first else 200)
+        checksum = self.server.checksums[name]
+        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{checksum}"', "X-Linked-Etag": f'"{checksum}"'}
+        headers |= {"X-Linked-Size": str(size), "Accept-Ranges": "bytes", "Content-Length": str(size - first)}
+        headers |= {
+            "X-Xet-Hash": checksum,
+            "X-Xet-Refresh-Route": XET_ROUTE,
+        }  # the hub offers it for every file of weights
+        if first:
+            headers["Content-Range"] = f"bytes {first}-{size - 1}/{size}"
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()
+        if not content:
+            return
+        self.close_connection, sent = True, 0
+        with path.open("rb") as file, suppress(ConnectionError):  # the client may go away
+            file.seek(first)
+            while chunk := file.read(CHUNK if not faults.cut else min(CHUNK, faults.cut - sent)):
+                if faults.damaged and file.tell() == size:
+                    chunk = chunk[:-1] + bytes([chunk[-1] ^ 1])
+                self.wfile.write(chunk)
+                sent += len(chunk)
+                if faults.bytes_per_second:
+                    time.sleep(len(chunk) / faults.bytes_per_second)
 
 
 def shrink(monkeypatch: pytest.MonkeyPatch, architecture: str) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from rita_demo.vlm.catalogue import hub_files, model_status
 from rita_demo.vlm.hub_download import PROGRESS, STOPPED, Stopped, fetch
 from rita_demo.vlm.registry import load
 from tests.live_server import wait_until
-from tests.vlm.hub import only_hub, random_model, shrink
-from tools.stand_in_hub import Faults, StandInHub
+from tests.vlm.hub import Faults, StandInHub, only_hub, random_model, shrink
 
 MODEL = "ViT-B-32-quickgelu:openai"
 REPOSITORY, NAMES = hub_files("timm/vit_base_patch32_clip_224.openai/")

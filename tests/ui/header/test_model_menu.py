@@ -20,9 +20,8 @@ from rita_demo.vlm.hub_download import PROGRESS
 from tests.live_server import wait_until
 from tests.toy_model import ToyEngine
 from tests.ui.http_client import serve_toy_page
-from tests.vlm.hub import only_hub, random_model, shrink
+from tests.vlm.hub import Faults, only_hub, random_model, shrink
 from tools.bench.http_client import HttpClient
-from tools.stand_in_hub import Faults
 
 NAME = "ViT-B-32-quickgelu:openai"
 FILE = "timm/vit_base_patch32_clip_224.openai/open_clip_model.safetensors"
