@@ -1,12 +1,9 @@
 """A tiny data folder in the layouts of Caltech101, DTD and an extra set, drawn from a seed."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image
 
 SHAPES = ("anchor", "lamp", "pizza")
@@ -46,17 +43,6 @@ def draw_data(root: Path) -> Path:
     caption = 'file,caption\nimages/0.png,"A wave , seen from afar ."\n'
     (root / "extra" / "captioned" / "captions.csv").write_text(caption)
     return root
-
-
-@contextmanager
-def single_threaded() -> Iterator[None]:
-    """Sums in one order: a run is reproducible bit by bit."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 TINY = {

@@ -9,10 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from rita_demo.process.cpu_threads import single_threaded
 from rita_demo.records.errors import DemoError
-from tests.tools.drawn_data import TINY, draw_data, single_threaded
-from tools.train import Recipe, RobustRecipe, train, train_robust
+from tests.tools.drawn_data import TINY, draw_data
+from tools.train.loop import train
 from tools.train.model_config import build_model, export
+from tools.train.recipe import Recipe
+from tools.train.robust import RobustRecipe, train_robust
 
 SIZES = ((0.0, 64), (0.6, 96))
 

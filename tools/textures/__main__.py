@@ -27,16 +27,15 @@ SIDE = 128  # the embedded model's
 QUALITY = 85  # of JPEG
 
 
-def sample_pictures() -> frozenset[str]:
-    """Class and seed of the samples that are drawn."""
-    return frozenset(one.file.removesuffix(".png") for one in SAMPLES.values() if not one.place[0])
+#: Class and seed of the samples that are drawn.
+DRAWN_SAMPLES = frozenset(one.file.removesuffix(".png") for one in SAMPLES.values() if not one.place[0])
 
 
 def exact_pictures() -> frozenset[str]:
     """Class and seed of the pictures that are stored without loss."""
-    found = {*sample_pictures(), *shipped_cloud(DataFolders(), "textures").cloud.ids}
+    found = {*DRAWN_SAMPLES, *shipped_cloud(DataFolders(), "textures").cloud.ids}
     for split, count in PER_CLASS.items():
-        seeds = textures.seeds(split)[:count]
+        seeds = textures.SEEDS[split][:count]
         items = [DatasetItem(f"{name}/{seed}", k) for k, name in enumerate(textures.CLASSES) for seed in seeds]
         found |= {item.id for item in spread_over_classes(items, MEASURED, by_class=True)}
     return frozenset(found)
@@ -44,19 +43,16 @@ def exact_pictures() -> frozenset[str]:
 
 def files() -> Iterator[tuple[str, bytes]]:
     """(path below the folder, content) of every picture."""
-    exact, samples = exact_pictures(), sample_pictures()
+    exact = exact_pictures()
     for split, count in PER_CLASS.items():
         for name in textures.CLASSES:
-            for seed in textures.seeds(split)[:count]:
+            for seed in textures.SEEDS[split][:count]:
                 picture, buffer, pixels = f"{name}/{seed}", io.BytesIO(), textures.draw(name, seed)
-                if picture not in samples:
+                if picture not in DRAWN_SAMPLES:
                     pixels = open_picture(pixels, square="model", side=SIDE).pixels
-                if picture in exact:
-                    Image.fromarray(pixels).save(buffer, "PNG", optimize=True)
-                    yield f"{split}/{picture}.png", buffer.getvalue()
-                else:
-                    Image.fromarray(pixels).save(buffer, "JPEG", quality=QUALITY, optimize=True)
-                    yield f"{split}/{picture}.jpg", buffer.getvalue()
+                kind, end = ("PNG", "png") if picture in exact else ("JPEG", "jpg")
+                Image.fromarray(pixels).save(buffer, kind, quality=QUALITY, optimize=True)
+                yield f"{split}/{picture}.{end}", buffer.getvalue()
 
 
 def main() -> None:

@@ -25,14 +25,6 @@ class Surface:
     ambient: float = 0.35  # ambient light
 
 
-def _lamp(rng: Generator) -> tuple[float, float, float]:
-    """Unit vector towards the light: mostly from above, 30 to 65 degrees high."""
-    azimuth = rng.normal(-math.pi / 2, 0.9)
-    height = math.radians(rng.uniform(30, 65))
-    flat = math.cos(height)
-    return flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(height)
-
-
 def _cast_shadow(height: Array, lamp: tuple[float, float, float], scale: float) -> Array:
     """(S, S) in [0, 1]: strength of the shadow that higher parts towards the lamp cast."""
     norm = math.hypot(lamp[0], lamp[1])
@@ -50,7 +42,9 @@ def shade(rng: Generator, surface: Surface) -> Array:
     """Linear light (S, S, 3): lambert and Blinn-Phong on the height's normals, soft shadows."""
     albedo = np.clip(surface.colour, 0, 1)
     albedo *= albedo
-    lamp = _lamp(rng)
+    azimuth = rng.normal(-math.pi / 2, 0.9)  # the light comes mostly from above, 30 to 65 degrees high
+    high = math.radians(rng.uniform(30, 65))
+    lamp = (math.cos(high) * math.cos(azimuth), math.cos(high) * math.sin(azimuth), math.sin(high))
     if surface.height is None:
         return albedo
     height = surface.height

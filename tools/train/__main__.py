@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rita_demo.cli.terminal import Parser, run_command
 from rita_demo.records.errors import DataError
-from tools.train import train, train_robust
+from tools.train.loop import train
+from tools.train.robust import train_robust
 
 
 def build_parser() -> Parser:

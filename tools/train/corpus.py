@@ -61,11 +61,6 @@ class Corpus:
     imagenet: np.ndarray  # (1000,) int64: the class of each ImageNet class; (0,) if some are missing
 
     @property
-    def shown_names(self) -> list[str]:
-        """The names of all classes with pictures."""
-        return [name for names in self.names[: self.classes] for name in names]
-
-    @property
     def classes(self) -> int:
         """C, the number of classes with pictures."""
         return int(self.label.max()) + 1
@@ -98,7 +93,13 @@ def sources(data: Path) -> list[Source]:
     """Every training picture under `data`, in a fixed order."""
     sets = ("caltech101", "dtd")
     found = [Source(path, group, (name,)) for group in sets for path, name in coop_split(data, group, "train")]
-    found += imagenet_pictures(data / "imagenet-one-per-class")
+    files, official = pictures_below(data / "imagenet-one-per-class"), open_clip.IMAGENET_CLASSNAMES
+    for number, path in enumerate(
+        files
+    ):  # n01440764_tench.jpg; with all 1,000 also open_clip's names, in the same order
+        names = [official[number].lower()] if len(files) == len(official) else []
+        names.append(display_name(path.stem.partition("_")[2]))
+        found.append(Source(path, "imagenet", tuple(dict.fromkeys(names))))
     for path in pictures_below(data / "oxford-pets-sample"):
         breed = display_name(path.stem.rpartition("_")[0])
         found.append(Source(path, "pets", (breed, f"{breed} {path.parent.name.rstrip('s').lower()}")))
@@ -115,31 +116,12 @@ def sources(data: Path) -> list[Source]:
     return found
 
 
-def imagenet_pictures(folder: Path) -> list[Source]:
-    """`n01440764_tench.jpg` files; with all 1,000 present, open_clip's names are added (same order)."""
-    files, official, found = pictures_below(folder), open_clip.IMAGENET_CLASSNAMES, []
-    for number, path in enumerate(files):
-        names = [display_name(path.stem.partition("_")[2])]
-        if len(files) == len(official):
-            names.insert(0, official[number].lower())
-        found.append(Source(path, "imagenet", tuple(dict.fromkeys(names))))
-    return found
-
-
 def seen_words(names: Iterable[str], tokens: Collection[int]) -> bytes:
     """The file seen_words.json: the words of these class names of which all tokens are in `tokens`, those met in training.
     A short training does not meet every name."""
     encode, met = open_clip.SimpleTokenizer().encode, frozenset(tokens)
     words = [word for word in word_list(names) if met.issuperset(encode(word))]
     return json.dumps(words, ensure_ascii=False).encode() + b"\n"
-
-
-def write_seen_words(data: Path, model: Path) -> None:
-    """Write seen_words.json beside seen_tokens.json of a model that was trained with the pictures under `data` and with drawn
-    textures."""
-    names = [*DTD_NAMES, *(name for source in sources(data) for name in source.names)]
-    tokens = json.loads(read_text(model / "seen_tokens.json"))
-    (model / "seen_words.json").write_bytes(seen_words(names, tokens))
 
 
 def captioned_pictures(folder: Path) -> list[Source]:
@@ -156,7 +138,7 @@ def captioned_pictures(folder: Path) -> list[Source]:
 
 def load_corpus(data: Path, cache: Path, drawn: int = 0) -> Corpus:
     """Index the training pictures under `data` and `drawn` textures per class; decode them once into `cache`."""
-    found, seeds = sources(data), textures.seeds("train")[:drawn]
+    found, seeds = sources(data), textures.SEEDS["train"][:drawn]
     found += [Source((name, seed), "textures", (name,)) for seed in seeds for name in DTD_NAMES]
     pixels, begin, size = decode_pictures(found, cache)
     names: list[tuple[str, ...]] = []

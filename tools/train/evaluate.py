@@ -19,7 +19,6 @@ from tools.train.corpus import DTD_NAMES, coop_split
 from tools.train.model_config import device_of, encode_image, encode_text, normalised
 
 BATCH = 128
-CARD_NAMES = {"DTD": "DTD, names present", "DTD among 47": "DTD, all 47 names"}
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,15 @@ def zero_shot_splits(
     splits = {name: load_split(found, size) for name, found in rows.items() if found}
     if "DTD" in splits:
         splits["DTD among 47"] = load_split(rows["DTD"], size, DTD_NAMES)
-    splits["drawn textures"] = drawn_split(part, drawn_per_class, size)
-    if most is None:
-        return splits
-    chosen = {name: torch.linspace(0, len(s.label) - 1, min(most, len(s.label))).long() for name, s in splits.items()}
-    return {name: Split(s.pixels[chosen[name]], s.label[chosen[name]], s.names) for name, s in splits.items()}
+    square = v2.Resize(size, interpolation=v2.InterpolationMode.BICUBIC)
+    drawn = [textures.draw(k, seed) for seed in textures.SEEDS[part][:drawn_per_class] for k in textures.CLASSES]
+    pixels = torch.stack([square(torch.from_numpy(one).permute(2, 0, 1)) for one in drawn])
+    label = torch.arange(len(textures.CLASSES)).repeat(drawn_per_class)
+    splits["drawn textures"] = Split(pixels, label, textures.CLASSES)
+    for name, split in splits.items() if most else ():
+        chosen = torch.linspace(0, len(split.label) - 1, min(most, len(split.label))).long()
+        splits[name] = Split(split.pixels[chosen], split.label[chosen], split.names)
+    return splits
 
 
 def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] = ()) -> Split:
@@ -56,14 +59,6 @@ def load_split(rows: list[tuple[Path, str]], size: int, names: tuple[str, ...] =
         with Image.open(path) as opened:
             pixels.append(v2.functional.pil_to_tensor(square(opened.convert("RGB"))))
     return Split(torch.stack(pixels), torch.tensor([vocabulary.index(name) for _, name in rows]), vocabulary)
-
-
-def drawn_split(part: str, per_class: int, size: int) -> Split:
-    """The first `per_class` drawn textures of every class of a split."""
-    square = v2.Resize(size, interpolation=v2.InterpolationMode.BICUBIC)
-    drawn = [textures.draw(name, seed) for seed in textures.seeds(part)[:per_class] for name in textures.CLASSES]
-    pixels = [square(torch.from_numpy(one).permute(2, 0, 1)) for one in drawn]
-    return Split(torch.stack(pixels), torch.arange(len(textures.CLASSES)).repeat(per_class), textures.CLASSES)
 
 
 def class_features(model: CLIP, names: tuple[str, ...]) -> Tensor:
@@ -96,12 +91,9 @@ def calibrated_scale(scored: list[tuple[Tensor, Split]], highest: float) -> floa
     Label smoothing and crops make a trained model less confident than it should be on whole pictures. One number
     corrects that (temperature scaling, Guo et al. 2017) and changes no answer. ``scored``: (cosines (P, K), split) pairs.
     """
-    scales = torch.logspace(0.5, torch.tensor(highest).log10().item(), 200).tolist()
-
-    def log_loss(scale: float) -> float:
-        return torch.stack([cross_entropy(scale * cosine, split.label) for cosine, split in scored]).mean().item()
-
-    return min(scales, key=log_loss)
+    scales = torch.logspace(0.5, torch.tensor(highest).log10().item(), 200)
+    losses = torch.stack([torch.stack([cross_entropy(at * c, s.label) for at in scales]) for c, s in scored]).mean(0)
+    return scales[losses.argmin()].item()
 
 
 def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str], None] = print) -> None:
@@ -115,4 +107,4 @@ def report(model: Path, data: Path, part: str = "val", print_line: Callable[[str
         percent, count = accuracy(cosines(loaded, split), split), len(split.label)
         low, high = (100 * end for end in wilson(percent / 100 * count, count))
         result = f"{percent:.1f} % (n = {count}, {low:.1f} to {high:.1f})"
-        print_line(f"{part}, {CARD_NAMES.get(name, name)} ({len(split.names)} prompts): {result}")
+        print_line(f"{part}, {name} ({len(split.names)} prompts): {result}")

@@ -1,5 +1,6 @@
 """`train`, and the loop of both trainings: batches drawn ahead, running average, log and checkpoints."""
 
+import copy
 import math
 import shutil
 import time
@@ -19,16 +20,7 @@ from tools.train.batches import Batch, Sampler
 from tools.train.corpus import load_corpus, seen_words
 from tools.train.model_config import build_model, export
 from tools.train.recipe import Recipe, picture_size
-from tools.train.steps import (
-    FILE,
-    State,
-    averaged_model,
-    batch_losses,
-    parameter_groups,
-    resume_training,
-    save_training,
-    update,
-)
+from tools.train.steps import FILE, State, batch_losses, parameter_groups, resume_training, save_training, update
 
 DRAWN_PER_CLASS = 5  # drawn textures of each class in the validation
 SAVE_EVERY = 180.0  # seconds between checkpoints
@@ -95,8 +87,9 @@ class Run:
 
         def save() -> None:
             save_training(self.out, model, optimizer, state)
-            said = report(averaged_model(model, state))
-            self.log(f"step {state.step} saved after {state.seconds / 60:.1f} min; {said}")
+            average = copy.deepcopy(model)
+            average.load_state_dict(state.average, strict=False)
+            self.log(f"step {state.step} saved after {state.seconds / 60:.1f} min; {report(average.eval())}")
 
         with ThreadPoolExecutor(1) as pool:
             progress = progress_at(state.step)
@@ -110,28 +103,21 @@ class Run:
                 state.step += 1
                 state.seconds = time.monotonic() - clock
                 if state.step % 20 == 0:
-                    self.log(progress_line(state, before, losses, now, recipe, model))
+                    longest = max(map(len, losses))  # steps without texts have fewer losses
+                    mean = torch.stack([parts for parts in losses if len(parts) == longest]).mean(0).tolist()
+                    speed = (state.step - before[0]) * recipe.batch / (state.seconds - before[1])
+                    left = (state.seconds / max(now, 1e-9) - state.seconds) / 60
+                    self.log(
+                        f"step {state.step} {100 * now:.1f} % {picture_size(recipe, now)} px "
+                        f"loss {' + '.join(f'{part:.2f}' for part in mean)} "
+                        f"scale {model.logit_scale.exp().item():.0f} {speed:.0f} images/s {left:.1f} min left"
+                    )
                     before, losses = (state.step, state.seconds), []
                 due = self.save_every_steps and state.step % self.save_every_steps == 0
                 if due or state.seconds - saved_at > SAVE_EVERY:
                     save()
                     saved_at = state.seconds
         save()
-
-
-def progress_line(
-    state: State, before: tuple[int, float], losses: list[Tensor], progress: float, recipe: Recipe, model: CLIP
-) -> str:
-    """Mean losses, logit scale, speed since `before` (step, seconds) and minutes left."""
-    speed = (state.step - before[0]) * recipe.batch / (state.seconds - before[1])
-    left = (state.seconds / max(progress, 1e-9) - state.seconds) / 60
-    longest = max(map(len, losses))  # steps without texts have fewer losses
-    mean = torch.stack([parts for parts in losses if len(parts) == longest]).mean(0)
-    return (
-        f"step {state.step} {100 * progress:.1f} % {picture_size(recipe, progress)} px "
-        f"loss {' + '.join(f'{part:.2f}' for part in mean.tolist())} "
-        f"scale {model.logit_scale.exp().item():.0f} {speed:.0f} images/s {left:.1f} min left"
-    )
 
 
 def train(
@@ -190,7 +176,7 @@ def train(
         """Write `out/model`; returns its accuracies."""
         scored = {name: (evaluate.cosines(average, split), split) for name, split in splits.items()}
         average.logit_scale.data.fill_(math.log(evaluate.calibrated_scale(list(scored.values()), recipe.last_scale)))
-        words = seen_words(pictures.shown_names, state.seen)
+        words = seen_words((name for names in pictures.names[: pictures.classes] for name in names), state.seen)
         export(average.state_dict(), recipe.model_cfg, sorted(state.seen), words, out / "model")
         right = [f"{name} {evaluate.accuracy(cosine, split):.1f} %" for name, (cosine, split) in scored.items()]
         return "accuracy on val: " + " ".join(right)

@@ -26,7 +26,7 @@ from rita_demo.records.errors import DemoError
 from rita_demo.vlm.catalogue import EMBEDDED_DIR
 from tools.train import evaluate
 from tools.train.batches import Sampler
-from tools.train.corpus import Corpus, load_corpus
+from tools.train.corpus import load_corpus
 from tools.train.loop import DRAWN_PER_CLASS, Log, Run
 from tools.train.model_config import encode_image, normalised, save_half
 from tools.train.recipe import Recipe
@@ -34,15 +34,8 @@ from tools.train.steps import parameter_groups
 
 VALIDATED = 100  # pictures of each set
 PGD_STEPS = 7
-ROBUST_WEIGHTS = {
-    "caltech101": 40.0,
-    "dtd": 20.0,
-    "imagenet": 12.0,
-    "pets": 5.0,
-    "mini_imagenet": 12.0,
-    "textures": 3.0,
-}
-ROBUST_WEIGHTS |= {"office31_amazon": 2.0, "flowers5": 2.0, "food101_64px": 2.0, "flickr8k_1k": 2.0}
+ROBUST_WEIGHTS = {"caltech101": 40.0, "dtd": 20.0, "imagenet": 12.0, "pets": 5.0, "mini_imagenet": 12.0}
+ROBUST_WEIGHTS |= {"textures": 3.0, "office31_amazon": 2.0, "flowers5": 2.0, "food101_64px": 2.0, "flickr8k_1k": 2.0}
 
 
 @dataclass(frozen=True)
@@ -66,8 +59,7 @@ class RobustRecipe(Recipe):
     budget: float = 4 / 255  # of the inner attack, at the end of its growth
     first_budget: float = 0.1  # share of the budget at the start
     growth: float = 0.25  # share of the run in which the budget grows
-    inner_steps: int = 1
-    step_size: float = 1.25  # of the inner attack, in budgets over its steps
+    step_size: float = 1.25  # of the inner attack's one step, in budgets
     tecoa: float = 1.0  # weight of the cross-entropy
     fare: float = 2.0  # weight of 1 - cosine to the old tower's clean feature
 
@@ -95,20 +87,15 @@ class Towers:
         named = F.cross_entropy(logits, label.clamp(min=0), reduction="none", label_smoothing=self.recipe.smoothing)
         return total + self.recipe.tecoa * torch.where(label >= 0, named, torch.zeros_like(named))
 
-    def attacked(self, pixels: Tensor, label: Tensor, clean: Tensor, progress: float, seed: int) -> Tensor:
-        """Pixels within the budget of this moment that raise the loss."""
-        recipe = self.recipe
-        grown = min(1.0, recipe.first_budget + (1 - recipe.first_budget) * progress / recipe.growth)
-        budget = recipe.budget * grown
-        step_size = recipe.step_size / recipe.inner_steps * budget
-        return pgd(lambda at: self.loss(at, label, clean), pixels, budget, step_size, recipe.inner_steps, seed)
-
     def attacked_loss(self, pixels: Tensor, label: Tensor, progress: float, seed: int) -> Tensor:
-        """The mean loss (1,) of the attacked pictures."""
-        pixels = pixels.contiguous(memory_format=torch.channels_last)
+        """The mean loss (1,) of the pictures attacked within the budget of this moment."""
+        pixels, recipe = pixels.contiguous(memory_format=torch.channels_last), self.recipe
         with torch.no_grad():
             clean = encode_image(self.old, normalised(pixels))
-        return self.loss(self.attacked(pixels, label, clean, progress, seed), label, clean).mean()[None]
+        grown = min(1.0, recipe.first_budget + (1 - recipe.first_budget) * progress / recipe.growth)
+        budget = recipe.budget * grown
+        attacked = pgd(lambda at: self.loss(at, label, clean), pixels, budget, recipe.step_size * budget, 1, seed)
+        return self.loss(attacked, label, clean).mean()[None]
 
 
 def pgd(
@@ -138,7 +125,7 @@ def train_robust(
 ) -> Path:
     """Fine-tune the vision tower of the model in `start`; returns `out/vision.safetensors` (half precision).
 
-    The arguments are those of :func:`tools.train.train`; by `steps` a run is reproducible bit by bit.
+    The arguments are those of :func:`tools.train.loop.train`; by `steps` a run is reproducible bit by bit.
 
     Raises:
         DemoError: no pictures of Caltech101 or DTD, minutes not positive, or a checkpoint of another seed.
@@ -157,7 +144,12 @@ def train_robust(
     optimizer = torch.optim.AdamW(parameter_groups(model, recipe), fused=True)
     state = run.first_state(model, optimizer, seed, resume)
     run.log(f"{len(sets.label)} pictures, {len(names)} class sentences, step {state.step}")
-    sampler, sentence = Sampler(sets, recipe, seed), class_sentences(sets, names, recipe.focus_groups)
+    sampler = Sampler(sets, recipe, seed)
+    # of each picture the number of its class in `names`; -1 outside of the two target sets
+    number = np.array([names.index(entry[0]) if entry[0] in names else -1 for entry in sets.names])
+    focused = np.concatenate([sets.groups[group] for group in recipe.focus_groups if group in sets.groups])
+    sentence = np.full(len(sets.label), -1)
+    sentence[focused] = number[sets.label[focused]]
 
     def draw(step: int, progress: float) -> tuple[Tensor, Tensor]:
         chosen, pixels = sampler.crops(progress, np.random.default_rng([seed, step]))
@@ -177,15 +169,6 @@ def train_robust(
 
     run.loop(model, optimizer, state, recipe, draw, losses_of, report)
     return out / "vision.safetensors"
-
-
-def class_sentences(corpus: Corpus, names: tuple[str, ...], groups: tuple[str, ...]) -> np.ndarray:
-    """(P,) the number in `names` of each picture's class; -1 for pictures outside of the groups."""
-    number = np.array([names.index(entry[0]) if entry[0] in names else -1 for entry in corpus.names])
-    chosen = np.concatenate([corpus.groups[group] for group in groups if group in corpus.groups])
-    sentence = np.full(len(corpus.label), -1)
-    sentence[chosen] = number[corpus.label[chosen]]
-    return sentence
 
 
 def pgd_accuracy(model: CLIP, split: evaluate.Split, budget: float = 4 / 255) -> float:

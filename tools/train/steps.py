@@ -1,6 +1,8 @@
-"""The parts of a training step: losses, update, running average of the weights, checkpoint."""
+"""A training step: the losses, the update, the running average of the weights, and the checkpoint.
 
-import copy
+The contrastive loss is InfoNCE of CLIP, with all pictures of a class as positives.
+"""
+
 import math
 import os
 from dataclasses import dataclass, field, replace
@@ -10,10 +12,10 @@ from typing import Any
 import torch
 from open_clip import CLIP
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from rita_demo.records.errors import DemoError
 from tools.train.batches import Batch
-from tools.train.loss import anchor_loss, contrastive_loss, teacher_loss
 from tools.train.model_config import ANCHORS, device_of, encode_image, encode_text
 from tools.train.recipe import Recipe, learning_rate
 
@@ -57,26 +59,78 @@ def batch_losses(
     model: CLIP, batch: Batch, recipe: Recipe, ambiguous: Tensor, imagenet: Tensor, with_text: bool
 ) -> Tensor:
     """The losses of a batch (4,): anchors of pictures, the teacher's answers, anchors of prompts, contrastive; without
-    texts the first two."""
-    device = device_of(model)
+    texts the first two.
+
+    An untrained text tower gives all sentences nearly the same feature (cosine 0.99), so that the image tower learns
+    slowly from it. Free vectors ("anchors", the weights of a cosine classifier) differ from the first step; pictures
+    and prompts both move to the anchor of their class. The exported model has no anchors.
+
+    Args:
+        ambiguous: (C, C) bool: pairs of classes with similar meaning. imagenet: (1000,) the anchor of each ImageNet class,
+            (0,) without a teacher.
+    """
+    device, smoothing = device_of(model), recipe.smoothing
     batch = replace(batch, **{name: part.to(device) for name, part in vars(batch).items() if name != "seen"})
     pixels = batch.pixels.contiguous(memory_format=torch.channels_last)
     # On a CPU the backward pass of depthwise convolutions takes twice as long in bfloat16.
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         images = encode_image(model, pixels)
-    losses = [anchor_loss(images, batch.label, model, ambiguous, recipe.smoothing)]
-    known = batch.teacher_probabilities.shape[1] == len(imagenet) > 0
-    losses += [teacher_loss(images, batch.teacher_probabilities, model, imagenet) if known else 0 * losses[0]]
+    scale, anchors = model.logit_scale.exp(), F.normalize(getattr(model, ANCHORS), dim=-1)
+    label = batch.label[batch.label >= 0]
+    logits = scale * images[batch.label >= 0] @ anchors.T
+    losses = [smoothed_cross_entropy(logits, label, ambiguous[label], smoothing)]
+    answers = batch.teacher_probabilities  # rows of zeros do not count
+    if answers.shape[1] == len(imagenet) > 0:
+        share = (scale * images @ anchors[imagenet].T).log_softmax(dim=1)
+        losses.append(-(answers * share).sum() / answers.sum().clamp(min=1))
+    else:
+        losses.append(0 * losses[0])
     if with_text:
         with torch.autocast(device.type, torch.bfloat16):
             prompts = texts = encode_text(model, batch.prompts)
             if len(batch.captions):
                 texts = torch.cat([texts, encode_text(model, batch.captions)])
         named = batch.prompt_label < len(ambiguous)
-        losses += [anchor_loss(prompts[named], batch.prompt_label[named], model, ambiguous, 0.0, fixed=True)]
-        scale, weights = model.logit_scale.exp(), (recipe.smoothing, recipe.text_to_image)
-        losses += [contrastive_loss(images, texts, scale, batch.target, batch.ignored, *weights)]
+        label = batch.prompt_label[named]
+        logits = scale * prompts[named] @ anchors.detach().T  # prompts do not move the anchors
+        losses.append(smoothed_cross_entropy(logits, label, ambiguous[label], 0.0))
+        weights = (smoothing, recipe.text_to_image)
+        losses.append(contrastive_loss(images, texts, scale, batch.target, batch.ignored, *weights))
     return torch.stack(losses)
+
+
+def contrastive_loss(
+    images: Tensor,
+    texts: Tensor,
+    scale: Tensor,
+    target: Tensor,
+    ignored: Tensor,
+    smoothing: float,
+    text_to_image: float,
+) -> Tensor:
+    """Cross-entropy of pictures over texts, plus `text_to_image` times texts over pictures.
+
+    Args:
+        images, texts: unit features (B, D) and (T, D). scale: the inverse temperature, a scalar.
+        target: (B,) the text of each picture. ignored: (B, T) bool: pairs that are neither positive nor negative.
+        smoothing: mass spread over the texts that are not ignored. text_to_image: weight of the second direction
+            (supervised contrastive, Khosla et al. 2020: the mean over a text's own pictures of -log softmax over all).
+    """
+    logits = scale * images @ texts.T
+    forward = smoothed_cross_entropy(logits, target, ignored, smoothing)
+    own = F.one_hot(target, len(texts)).T.float()
+    count = own.sum(1)
+    backward_share = logits.masked_fill(ignored, -1e4).T.log_softmax(dim=1)
+    per_text = -(own * backward_share).sum(1) / count.clamp(min=1)
+    return forward + text_to_image * per_text.sum() / (count > 0).sum()
+
+
+def smoothed_cross_entropy(logits: Tensor, target: Tensor, ignored: Tensor, smoothing: float) -> Tensor:
+    """Mean cross-entropy of logits (B, T) with label smoothing; pairs that are ignored (B, T) do not count."""
+    share = logits.masked_fill(ignored, -1e4).log_softmax(dim=1)
+    right = share.gather(1, target[:, None])[:, 0]
+    spread = share.masked_fill(ignored, 0).sum(1) / (~ignored).sum(1)
+    return -((1 - smoothing) * right + smoothing * spread).mean()
 
 
 def update(
@@ -97,17 +151,8 @@ def update(
         if not state.average:
             state.average = {name: current[name].clone() for name in names}
         average, weights = [state.average[name] for name in names], [current[name] for name in names]
-        rate = min(
-            recipe.average, (1 + state.step) / (10 + state.step)
-        )  # smaller at the start: the weights change fast
+        rate = min(recipe.average, (1 + state.step) / (10 + state.step))  # at the start the weights change fast
         torch._foreach_lerp_(average, weights, 1 - rate)
-
-
-def averaged_model(model: CLIP, state: State) -> CLIP:
-    """A copy of the model with the averaged weights, in evaluation mode."""
-    copied = copy.deepcopy(model)
-    copied.load_state_dict(state.average, strict=False)
-    return copied.eval()
 
 
 def parameter_groups(model: CLIP, recipe: Recipe) -> list[dict]:

