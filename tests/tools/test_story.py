@@ -11,7 +11,7 @@ from tools.story import lab, samples, site
 from tools.story import lecture as command
 
 
-def test_the_lecture_has_seven_slides_and_takes_thirteen_of_its_fifteen_minutes() -> None:
+def test_the_lecture_has_seven_slides_in_the_order_of_the_page_and_thirteen_of_its_fifteen_minutes() -> None:
     assert len(lecture()) == 7
     for note in lecture():
         deeds = sum(int(spent) for spent in re.findall(r"\((\d+) s\)", note.does))
@@ -19,9 +19,6 @@ def test_the_lecture_has_seven_slides_and_takes_thirteen_of_its_fifteen_minutes(
         assert ("reveal" in note.does) == ("reveal" in note.says), "the hands are asked where the words say so"
     assert 12.5 * 60 <= sum(note.seconds for note in lecture()) <= 13.5 * 60
     assert [len(note.shows) for note in lecture()] == [0] * 6 + [3], "three sentences to take home"
-
-
-def test_notes_stand_in_the_order_of_the_sections_that_they_are_of() -> None:
     sections = re.findall(r'<section class="[^"]+" data-slide>\s*<h2>([^<]+)</h2>', TEMPLATE)
     noted = [note.title for note in lecture() if note.title in sections]
     assert noted == [title for title in sections if title in noted]
@@ -45,9 +42,7 @@ def test_the_plan_says_when_each_slide_ends(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("module", [command, samples, site, lab])
-def test_a_command_explains_itself_and_does_nothing_else(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_explains_itself(module: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setattr("sys.argv", ["command", "--help"])
     with pytest.raises(SystemExit) as end:
         module.main() if module is lab else module.main(["--help"])

@@ -10,8 +10,6 @@ from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from rita_demo.defences.registry import compared
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation import page as evaluation_page
@@ -24,7 +22,7 @@ from rita_demo.figures import analysis
 from rita_demo.pipeline import arena, arena_file, example
 from rita_demo.process.environment import data_folder
 from rita_demo.process.generators import run_to_end
-from rita_demo.records.measurement import FeatureCloud, PlacedCloud
+from rita_demo.records.measurement import PlacedCloud
 from rita_demo.settings import RECOMMENDED
 from rita_demo.vlm.catalogue import EMBEDDED
 
@@ -52,20 +50,13 @@ def stream_request(dataset: str, root: Path | None, out: Path) -> Request:
     )
 
 
-def measure_stream(engine: Engine, dataset: str, root: Path | None) -> None:
-    """Stream 40 pictures, and keep the rows and the features of the memory alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / dataset
-        deque(evaluate_steps(stream_request(dataset, root, out), engine), maxlen=0)
-        (examples.STREAMS / dataset).mkdir(parents=True, exist_ok=True)
-        shutil.copy(out / FILE, examples.STREAMS / dataset / FILE)
-
-
 def measure_cloud(engine: Engine, dataset: str, root: Path | None) -> PlacedCloud:
     """The cloud that the page collects at first, placed and measured, from features in half precision."""
     settings = RECOMMENDED.replace(square="model", views=32)
     pictures = evaluation_page.live_set(DataFolders(root or Path()), dataset, CLASSES, EACH)
-    cloud = half_precision(run_to_end(evaluation_page.collect_steps(engine, pictures, settings)))
+    cloud = run_to_end(evaluation_page.collect_steps(engine, pictures, settings))
+    kinds = {name: getattr(cloud, name) for name in ("clean", "attacked", "views")}  # stored in half precision
+    cloud = replace(cloud, **{name: features_of(features_data(x), x.shape) for name, x in kinds.items()})
     if dataset != evaluation_page.TEXTURES:  # no photograph of a dataset comes with this project
         cloud = replace(cloud, thumbs=None)
     placed = analysis.placed_cloud(cloud, engine.kl_to_one_hot)
@@ -78,21 +69,6 @@ def measure_cloud(engine: Engine, dataset: str, root: Path | None) -> PlacedClou
     )
 
 
-def half_precision(cloud: FeatureCloud) -> FeatureCloud:
-    """The cloud with features of pictures and views that half precision can hold, of unit length again."""
-
-    def rounded(features: np.ndarray) -> np.ndarray:
-        return features_of(features_data(features), features.shape)
-
-    return replace(cloud, clean=rounded(cloud.clean), attacked=rounded(cloud.attacked), views=rounded(cloud.views))
-
-
-def measure_arena(engines: list[Engine]) -> arena.ArenaTable:
-    """Every defence against every attacker on the worked example, on both embedded towers."""
-    _, run = example.stored()
-    return run_to_end(arena.arena_steps(engines, run, compared()), lambda at: print(at.sentence, flush=True))
-
-
 def main() -> None:
     """Measure one part and store it."""
     parser = argparse.ArgumentParser(prog="python -m tools.story.lab", description=__doc__)
@@ -100,19 +76,22 @@ def main() -> None:
     parser.add_argument("--data-root", metavar="DIR", type=Path, default=data_folder())
     asked = parser.parse_args()
     engine = Engine(EMBEDDED)
-    if asked.part == "arena":
-        arena_file.STORED.parent.mkdir(parents=True, exist_ok=True)
-        arena_file.STORED.write_bytes(arena_file.pack(measure_arena([engine, Engine(arena.TOWERS[1])])))
+    if asked.part == "arena":  # every defence against every attacker on the worked example, on both embedded towers
+        _, run = example.stored()
+        steps = arena.arena_steps([engine, Engine(arena.TOWERS[1])], run, compared())
+        arena_file.STORED.write_bytes(arena_file.pack(run_to_end(steps, lambda at: print(at.sentence, flush=True))))
         return
     here = {row.name for row in evaluation_page.available(DataFolders(asked.data_root or Path()))}
     for dataset in (name for name in examples.EXAMPLES if name in here):
         print(f"{asked.part}: {dataset}", flush=True)
-        if asked.part == "streams":
-            measure_stream(engine, dataset, asked.data_root)
-        else:
-            examples.CLOUDS.mkdir(parents=True, exist_ok=True)
+        if asked.part == "clouds":
             placed = measure_cloud(engine, dataset, asked.data_root)
             examples.cloud_path(dataset).write_bytes(examples.pack_cloud(placed))
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / dataset
+            deque(evaluate_steps(stream_request(dataset, asked.data_root, out), engine), maxlen=0)
+            shutil.copy(out / FILE, examples.STREAMS / dataset / FILE)
 
 
 if __name__ == "__main__":

@@ -8,19 +8,13 @@ from itertools import accumulate
 from rita_demo.ui.story.notes import clock, lecture
 
 
-def plan() -> str:
+def main(args: Sequence[str]) -> None:
     """A row for each slide: how long it takes, when it ends, what is done."""
+    argparse.ArgumentParser(prog="python -m tools.story.lecture", description=__doc__).parse_args(args)
     ends = accumulate(note.seconds for note in lecture())
     rows = [(note.title, clock(note.seconds), clock(end), note.does) for note, end in zip(lecture(), ends, strict=True)]
-    return "\n".join(
-        f"{title:40}{time:>6}{end:>8}  {does}" for title, time, end, does in [("slide", "time", "ends", "do"), *rows]
-    )
-
-
-def main(args: Sequence[str]) -> None:
-    """Print it."""
-    argparse.ArgumentParser(prog="python -m tools.story.lecture", description=__doc__).parse_args(args)
-    print(plan())
+    for title, time, end, does in [("slide", "time", "ends", "do"), *rows]:
+        print(f"{title:40}{time:>6}{end:>8}  {does}")
 
 
 if __name__ == "__main__":

@@ -47,10 +47,7 @@ def main(args: Sequence[str]) -> None:
     found = [measure_sample(engine, key) for key in samples.available()]
     shipped_results.write_records(shipped_results.EXAMPLES, found)
     for one in found:
-        print(
-            f"{one.sample}: {one.kind}. CLIP {one.clip_clean}, attacked {one.clip_attacked}; "
-            f"Ensemble {one.ensemble_attacked}; RITA {one.rita_attacked} ({one.rita_margin:.4f})"
-        )
+        print(one.kind, one)
     chosen = run_to_end(example.choose_steps(engine))
     assert chosen is not None
     key, run = chosen
