@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.live_server import ROOT
+from tests.page_client import HttpClient
 from tests.process.test_shutdown import REAL_APP, TOY_APP, ServerProcess, server_process
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 #: Loaded by Python at its start, before anything else. Names are looked up before they are connected to.

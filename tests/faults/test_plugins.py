@@ -18,9 +18,9 @@ from rita_demo.process.generators import EndedError, contained, contained_steps
 from rita_demo.process.plugin_file import PluginError, plugin_errors
 from rita_demo.records import Picture
 from rita_demo.settings import RECOMMENDED
+from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
 from tests.ui.http_client import ENGINE, build_toy_page, launch_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.usefixtures("no_plugins_afterwards")
 DEFENCE = """\

@@ -15,8 +15,8 @@ import httpx
 
 from tests.fuzz import corpus, mutate
 from tests.fuzz.targets import TARGETS
+from tests.page_client import HttpClient
 from tests.ui.addresses import filled
-from tools.bench.http_client import HttpClient
 
 EVENTS_PER_ROUND = 30
 TIMEOUT = 2.0  # seconds until the visitor leaves in the middle of an answer

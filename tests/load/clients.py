@@ -18,7 +18,7 @@ from rita_demo.pipeline import run as run_module
 from rita_demo.records import CacheEvent, Run
 from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import encoded, photo
-from tools.bench.http_client import HttpClient
+from tests.page_client import HttpClient
 
 FAST_SETTINGS = {"views": 16, "steps": 2, "prompts": 2}  # so that twenty take a minute
 SETTINGS = RECOMMENDED.replace(**FAST_SETTINGS)

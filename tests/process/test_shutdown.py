@@ -23,7 +23,7 @@ from rita_demo.evaluation.frames import read
 from rita_demo.evaluation.rows import FILE
 from rita_demo.records.errors import DataError
 from tests.live_server import ROOT, free_port, wait_until
-from tools.bench.http_client import HttpClient
+from tests.page_client import HttpClient
 
 REAL_APP, TOY_APP = ("app.py",), ("-m", "tests.server.toy_server")
 BACKGROUND = ThreadPoolExecutor(2)

@@ -13,8 +13,8 @@ import pytest
 
 from rita_demo.server import connections
 from tests.live_server import ROOT, wait_until
+from tests.page_client import HttpClient
 from tests.ui.http_client import build_toy_page, launch_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-More: "

@@ -12,8 +12,8 @@ import pytest
 
 from rita_demo.server import events
 from tests.data.hostile import encoded, photo
+from tests.page_client import HttpClient
 from tests.ui.http_client import build_toy_page, launch_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 FILE_INPUTS = {"uploadbutton", "file", "image"}

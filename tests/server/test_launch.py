@@ -18,9 +18,9 @@ from rita_demo.server.request_limits import body_limit
 from rita_demo.ui.page import MAX_UPLOAD_SIZE, opening_html
 from tests.data.hostile import png_header
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import ENGINE, build_toy_page, launch_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 ACCOUNTS = (("me", "one:two"), ("you", "three"))

@@ -14,8 +14,8 @@ from rita_demo.server import pages
 from rita_demo.server.pages import Pages
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.ui.http_client import build_toy_page, launch_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 SESSIONS = Sessions()

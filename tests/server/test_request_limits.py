@@ -18,9 +18,9 @@ from starlette.testclient import TestClient
 
 from rita_demo.server import cleanup, events, request_limits
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.ui.addresses import addresses, filled
 from tests.ui.http_client import build_toy_page, launch_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 API = "/gradio_api"

@@ -17,9 +17,9 @@ from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.framework.context import ModelPool
 from rita_demo.vlm.catalogue import BACKBONES
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
 from tests.ui.http_client import serve_toy_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 

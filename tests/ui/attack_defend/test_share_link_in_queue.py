@@ -13,8 +13,8 @@ import pytest
 from rita_demo.ui.attack_defend.tab import AttackDefendTab
 from rita_demo.ui.framework.stoppable import STOPPING
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.ui.http_client import ENGINE, serve_toy_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 STEP_SECONDS = 0.15  # seconds of every step of an attack

@@ -15,10 +15,10 @@ from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.page import build
 from rita_demo.ui.session.store import Sessions
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 from tests.ui.http_client import served
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 

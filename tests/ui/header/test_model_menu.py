@@ -18,10 +18,10 @@ from rita_demo.ui.session.store import Sessions
 from rita_demo.vlm.catalogue import BACKBONES
 from rita_demo.vlm.hub_download import PROGRESS
 from tests.live_server import wait_until
+from tests.page_client import HttpClient
 from tests.toy_model import ToyEngine
 from tests.ui.http_client import serve_toy_page
 from tests.vlm.hub import Faults, only_hub, random_model, shrink
-from tools.bench.http_client import HttpClient
 
 NAME = "ViT-B-32-quickgelu:openai"
 FILE = "timm/vit_base_patch32_clip_224.openai/open_clip_model.safetensors"

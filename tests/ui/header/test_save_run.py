@@ -20,12 +20,12 @@ from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.header.save_run import MAX_FIGURE_LENGTH, MAX_FIGURES, MAX_TOTAL_LENGTH, posted_figures, run_zip
 from rita_demo.ui.session.run_request import form_values, parse_request
 from rita_demo.ui.session.session import Session
+from tests.page_client import HttpClient
 from tests.pipeline.test_memory_file import with_changes
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES
 from tests.ui.http_client import serve_toy_page
 from tests.ui.memory_client import Event
-from tools.bench.http_client import HttpClient
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.page_client import HttpClient
 from tests.pipeline.test_memory_file import with_changes
 from tests.ui.http_client import serve_toy_page
-from tools.bench.http_client import HttpClient
 
 pytestmark = pytest.mark.slow
 
