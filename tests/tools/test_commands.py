@@ -1,7 +1,7 @@
 """``python -m tools.bench`` and ``python -m tools.train``: what they are asked is what is measured and trained."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,8 +11,6 @@ import pytest
 from rita_demo.cli.terminal import run_command
 from tools.bench import __main__ as bench
 from tools.train import __main__ as train
-
-REPORT: dict[str, Any] = {"machine": {}, "config": {}, "stages": {}, "ratios": {}}
 
 
 def test_the_training_gets_the_options_of_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,33 +27,31 @@ def test_the_training_gets_the_options_of_its_command(tmp_path: Path, monkeypatc
 def test_the_benchmark_measures_what_was_asked_and_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    calls: list[tuple] = []
-    monkeypatch.setattr(bench, "load", lambda name: f"model {name}")
-    monkeypatch.setattr(bench, "run", lambda *asked: calls.append(asked) or (REPORT, []))
-    monkeypatch.setattr(bench, "as_text", lambda report, notes: "the tables")
-    file = tmp_path / "bench.json"
-    assert run_command(bench.build_parser, ["--backbone", "A:b", "--json", str(file)]) == 0
-    assert run_command(bench.build_parser, ["--only", "page"]) == 0
-    assert [(model, spec, list(only)) for model, spec, _, only in calls] == [
-        ("model A:b", "A:b", ["stages", "page"]),
-        ("model embedded", "embedded", ["page"]),
-    ]
-    assert json.loads(file.read_text()) == REPORT
-    assert capsys.readouterr().out == "the tables\n" * 2
-
-
-def test_the_rows_of_a_gpu_are_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    def run(model: str, device: str | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
+    def rows(model: str, device: str | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
         on_progress("image: 71 ms")
         return {"rows": [model]}
 
-    monkeypatch.setattr(bench.gpu, "run", run)
-    monkeypatch.setattr(bench.gpu, "as_text", lambda found: "the rows")
-    file = tmp_path / "gpu.json"
-    for words, model in (([], "ViT-B-16"), (["--backbone", "embedded"], "embedded")):
-        assert run_command(bench.build_parser, ["gpu", *words, "--json", str(file)]) == 0
-        assert json.loads(file.read_text()) == {"rows": [model]}
-        assert capsys.readouterr() == ("the rows\n", "image: 71 ms\n")  # what is known stays where a run is cut off
+    def run(model: str, spec: str, _: Any, only: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+        return {"asked": [model, spec, *only]}, []
+
+    for module, name, instead in (
+        (bench, "load", lambda name: f"model {name}"),
+        (bench, "run", run),
+        (bench, "as_text", lambda report, notes: "the tables"),
+        (bench.gpu, "run", rows),
+        (bench.gpu, "as_text", lambda found: "the rows"),
+    ):
+        monkeypatch.setattr(module, name, instead)
+    file = tmp_path / "bench.json"
+    for words, found, printed in (
+        ("--backbone A:b", {"asked": ["model A:b", "A:b", "stages", "page"]}, ("the tables\n", "")),
+        ("--only page", {"asked": ["model embedded", "embedded", "page"]}, ("the tables\n", "")),
+        ("gpu", {"rows": ["ViT-B-16"]}, ("the rows\n", "image: 71 ms\n")),  # what is known stays where a run is cut off
+        ("gpu --backbone embedded", {"rows": ["embedded"]}, ("the rows\n", "image: 71 ms\n")),
+    ):
+        assert run_command(bench.build_parser, [*words.split(), "--json", str(file)]) == 0
+        assert json.loads(file.read_text()) == found
+        assert capsys.readouterr() == printed
 
 
 def test_an_architecture_alone_is_measured_with_random_weights(monkeypatch: pytest.MonkeyPatch) -> None:
