@@ -55,8 +55,11 @@ def measure_cloud(engine: Engine, dataset: str, root: Path | None) -> PlacedClou
     settings = RECOMMENDED.replace(square="model", views=32)
     pictures = evaluation_page.live_set(DataFolders(root or Path()), dataset, CLASSES, EACH)
     cloud = run_to_end(evaluation_page.collect_steps(engine, pictures, settings))
-    kinds = {name: getattr(cloud, name) for name in ("clean", "attacked", "views")}  # stored in half precision
-    cloud = replace(cloud, **{name: features_of(features_data(x), x.shape) for name, x in kinds.items()})
+    clean, attacked, views = (
+        features_of(features_data(x), x.shape)  # as half precision holds them, of unit length again
+        for x in (cloud.clean, cloud.attacked, cloud.views)
+    )
+    cloud = replace(cloud, clean=clean, attacked=attacked, views=views)
     if dataset != evaluation_page.TEXTURES:  # no photograph of a dataset comes with this project
         cloud = replace(cloud, thumbs=None)
     placed = analysis.placed_cloud(cloud, engine.kl_to_one_hot)

@@ -44,9 +44,10 @@ def zero_shot_splits(
     pixels = torch.stack([square(torch.from_numpy(one).permute(2, 0, 1)) for one in drawn])
     label = torch.arange(len(textures.CLASSES)).repeat(drawn_per_class)
     splits["drawn textures"] = Split(pixels, label, textures.CLASSES)
-    for name, split in splits.items() if most else ():
-        chosen = torch.linspace(0, len(split.label) - 1, min(most, len(split.label))).long()
-        splits[name] = Split(split.pixels[chosen], split.label[chosen], split.names)
+    if most is not None:
+        for name, split in splits.items():
+            chosen = torch.linspace(0, len(split.label) - 1, min(most, len(split.label))).long()
+            splits[name] = Split(split.pixels[chosen], split.label[chosen], split.names)
     return splits
 
 
