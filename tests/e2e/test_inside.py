@@ -98,7 +98,7 @@ def test_a_class_chosen_in_the_costs_shows_its_plan_and_its_sum_and_a_cell_its_c
     expect(room.locator("#in-plan .rita-alt")).to_contain_text("Plan of anchor")
     cell = room.locator("#in-cell")
     expect(cell).to_contain_text("What anchor costs")
-    expect(cell).to_contain_text(re.compile(r"0\.\d{4} \+ 0\.1 × 0\.\d{4} = 0\.\d{4}"))
+    expect(cell).to_contain_text(re.compile(r"0\.\d{4} \+ 0\.1 × 0\.\d{4} = \d\.\d{4}"))
     area = room.locator("#in-plan .nsewdrag").first.bounding_box()
     assert area is not None
     room.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)

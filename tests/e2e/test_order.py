@@ -95,6 +95,7 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
     open_tab("Memory")
     page.locator("#memory-drawer > button").click()
     page.get_by_role("button", name="Download a public dataset").click()
+    wait_until_painted(page)
     for limit in ("0.6", "0.7"):  # without an earlier message on screen, and with one
         before = message.get_attribute("data-number") if message.count() else ""
         with answer_held_back(page, lambda event, limit=limit: event["data"][1:] == [float(limit)]):

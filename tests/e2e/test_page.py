@@ -25,6 +25,12 @@ from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
 
+#: Every sentence of the Story that is in sight for a frame.
+CLAIMS_JS = """window.seen = new Set(); (function look() {
+  const claim = document.querySelector(".story .headline");
+  if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
+  requestAnimationFrame(look);
+})()"""
 #: Whether the text of an element is inside it, and nothing of it is cut.
 WHOLE_JS = """(node) => { const text = node.getBoundingClientRect(), pill = node.closest(".block").getBoundingClientRect();
   return text.width > 20 && text.left >= pill.left && text.right <= pill.right && text.top >= pill.top && text.bottom <= pill.bottom && node.scrollWidth <= node.clientWidth + 1; }"""
@@ -72,11 +78,13 @@ def test_the_example_stands_there_before_the_page_is_built_and_nothing_of_it_sta
         expect(opening).to_have_count(0)
         assert page.locator(".story .headline").inner_text() == claim
     with new_visitor(browser) as page:
+        page.add_init_script(CLAIMS_JS)
         page.goto(f"{address}?sample=coffee", wait_until="commit")
         opening = page.locator("#opening")
         expect(opening).to_contain_text("The picture of this link is being opened")
         expect(opening).to_have_count(0)
         expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+        assert "motorbike" not in "".join(page.evaluate("[...window.seen]")), "the sentence of the worked example"
 
 
 def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:
@@ -229,15 +237,15 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
 
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: Page) -> None:
-    before, menu = (
-        story.locator(".story .claim").inner_text(),
-        story.get_by_role("button", name="Model: Embedded model"),
-    )
+    open_lab(story, "Inside")
+    strip, menu = story.locator("#inside-strip"), story.get_by_role("button", name="Model: Embedded model")
+    story.wait_for_selector("#inside-strip table")
+    before = strip.inner_text()
     menu.click()
     story.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
     story.get_by_role("button", name="Use this model").click()
     expect(story.get_by_role("alert")).to_contain_text("ViT-B-32")
-    assert story.locator(".story .claim").inner_text() == before
+    assert strip.inner_text() == before
     story.get_by_role("button", name="Dismiss this message").click()
     menu.click()
     expect(story.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
