@@ -12,22 +12,11 @@ class Outcome:
 
     before: int  # the class that it answers on the clean picture
     now: int  # and on the attacked one
-    right_before: bool | None  # None: no true class was given
-    right: bool | None
+    wrong_before: bool  # then a wrong answer is no success of the attack; without a true class it is not known
+    right: bool | None  # None: no true class was given
     reached: bool  # the answer is the attack's target
-    missed: bool  # the attack turned the answer, but not into its target
     known: bool  # the attacker knows this method
     word: str
-
-    @property
-    def wrong_before(self) -> bool:
-        """Then a wrong answer is no success of the attack."""
-        return self.right_before is False
-
-    @property
-    def fooled(self) -> bool:
-        """Right before the attack and wrong now."""
-        return self.right_before is True and not self.right
 
 
 def outcome(run: Run) -> dict[str, Outcome]:
@@ -53,10 +42,9 @@ def outcome(run: Run) -> dict[str, Outcome]:
         found[name] = Outcome(
             before=before,
             now=now,
-            right_before=None if truth is None else before == truth,
+            wrong_before=truth not in (None, before),
             right=None if truth is None else now == truth,
             reached=reached,
-            missed=target is not None and before == run.label and now not in (run.label, target),
             known=name == known,
             word=word,
         )

@@ -1,4 +1,4 @@
-"""What is read stands in ``rita_demo/templates``: markup (``.html``, every value is escaped) and plain sentences."""
+"""What is read stands in ``rita_demo/templates``: markup, in which every value is escaped."""
 
 import re
 from pathlib import Path
@@ -13,14 +13,14 @@ class _Joined(Extension):
     """Markup in many lines for its reader: beside a tag a line break is nothing, between words a space."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        if name is None or not name.endswith(".html"):
+        if name is None:
             return source
         return re.sub(r"\s*\n\s*", " ", re.sub(r"(?<=[>}])\s*\n\s*|\s*\n\s*(?=[<{]|$)", "", source))
 
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parents[1] / "templates"),
-    autoescape=lambda name: name is None or name.endswith(".html"),
+    autoescape=True,
     undefined=StrictUndefined,
     extensions=[_Joined],
     trim_blocks=True,
@@ -31,8 +31,3 @@ TEMPLATES = Environment(
 def html(template: str, /, **values: Any) -> Markup:
     """A template of the page with these values, each escaped unless it is ``Markup``."""
     return Markup(TEMPLATES.get_template(f"{template}.html").render(values))
-
-
-def sentence(template: str, /, **values: Any) -> str:
-    """Sentences as plain text, without the template's line breaks; who puts them into HTML escapes them."""
-    return " ".join(TEMPLATES.get_template(f"{template}.sentence").render(values).split())

@@ -14,23 +14,17 @@ from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
 
-DROP = """([query, files, text]) => {
+#: Drops files or a text on an element, or pastes them there; whether the page took each event.
+GIVE_JS = """([kinds, query, files, text]) => {
   const data = new DataTransfer();
   for (const [name, type, content] of files)
     data.items.add(new File([Uint8Array.from(atob(content), (c) => c.charCodeAt())], name, { type }));
   if (text) data.setData("text/plain", text);
-  const kinds = ["dragenter", "dragover", "drop"];
-  const events = kinds.map((kind) => new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
-  return events.map((event) => !document.querySelector(query).dispatchEvent(event));
+  const how = { dataTransfer: data, clipboardData: data, bubbles: true, cancelable: true };
+  const made = (kind) => (kind === "paste" ? new ClipboardEvent(kind, how) : new DragEvent(kind, how));
+  return kinds.map((kind) => !document.querySelector(query).dispatchEvent(made(kind)));
 }"""
-PASTE = """([query, files, text]) => {
-  const data = new DataTransfer();
-  for (const [name, type, content] of files)
-    data.items.add(new File([Uint8Array.from(atob(content), (c) => c.charCodeAt())], name, { type }));
-  if (text) data.setData("text/plain", text);
-  const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-  return !document.querySelector(query).dispatchEvent(event);
-}"""
+DROP, PASTE = ["dragenter", "dragover", "drop"], ["paste"]
 File = tuple[str, str, str]
 
 
@@ -47,8 +41,11 @@ def picture(seed: int) -> tuple[File, np.ndarray]:
     return ("x.png", "image/png", base64.b64encode(buffer.getvalue()).decode()), pixels
 
 
-def text_file(name: str = "diary.txt") -> File:
-    return name, "text/plain", base64.b64encode(b"Dear diary, this is not a picture.").decode()
+def give(page: Page, how: list[str], query: str, files: list[File], text: str = "") -> bool:
+    """Whether the page took what was dropped or pasted, and the browser did not."""
+    taken = page.evaluate(GIVE_JS, [how, query, files, text])
+    assert len(set(taken)) == 1, taken
+    return bool(taken[0])
 
 
 def expect_shown(page: Page, pixels: np.ndarray) -> None:
@@ -63,17 +60,18 @@ def test_what_is_no_picture_gets_a_sentence_and_the_page_stays(page: Page) -> No
     page.wait_for_url(re.compile("sample=motorcycle"))
     address, before = page.url, page.locator(".story .claim").inner_text()
     (one, _), alert = picture(1), page.get_by_role("alert")
+    diary = ("diary.txt", "text/plain", base64.b64encode(b"Dear diary, this is not a picture.").decode())
     for files, text, sentence in (
-        ([text_file()], "", "Expected a picture, but the file is plain text."),
+        ([diary], "", "Expected a picture, but the file is plain text."),
         ([("empty.png", "image/png", "")], "", "Expected a picture, but the file is empty."),
         ([one, one], "", "Expected one picture, but 2 files were dropped."),
         ([], "https://example.org/fox.png", "Expected a picture, but what was dropped is text or a link."),
     ):
-        assert page.evaluate(DROP, ["body", files, text]) == [True] * 3
+        assert give(page, DROP, "body", files, text)
         expect(alert).to_contain_text(sentence)
         page.get_by_role("button", name="Dismiss this message").click()
         expect(alert).to_be_hidden()
-    assert page.evaluate(PASTE, ["body", [text_file()], ""])
+    assert give(page, PASTE, "body", [diary])
     expect(alert).to_contain_text("Expected a picture, but the file is plain text.")
     assert (page.url, page.locator(".story .claim").inner_text()) == (address, before)
 
@@ -82,31 +80,25 @@ def test_text_stays_text_in_a_field(page: Page) -> None:
     file, _ = picture(2)
     open_settings(page)
     for files in ([], [file]):  # a word processor copies both
-        assert not page.evaluate(PASTE, ["#truth input", files, "fox"]), "the field takes the text"
-    assert page.evaluate(DROP, ["#truth input", [], "fox"]) == [False] * 3
-    assert not page.evaluate(PASTE, ["body", [], "fox"])
+        assert not give(page, PASTE, "#truth input", files, "fox"), "the field takes the text"
+    assert not give(page, DROP, "#truth input", [], "fox")
+    assert not give(page, PASTE, "body", [], "fox")
     page.locator("#truth input").focus()
     page.keyboard.insert_text("piano")
     expect(page.locator("#truth input")).to_have_value("piano")
     expect(page.locator("#chosen")).not_to_contain_text("Your picture.")
 
 
-def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload(page: Page) -> None:
-    for turn, (how, query) in enumerate(
-        ((DROP, "body"), (DROP, "#story"), (PASTE, "body"), (PASTE, "#vocabulary input"))
-    ):
+def test_a_picture_dropped_anywhere_or_pasted_is_taken_like_an_upload_also_in_the_lab(page: Page) -> None:
+    places = (DROP, "body"), (DROP, "#story"), (PASTE, "body"), (PASTE, "#vocabulary input"), (DROP, "#memory-headline")
+    for turn, (how, query) in enumerate(places):
         file, pixels = picture(turn)
-        assert page.evaluate(how, [query, [file], ""]), "the browser itself would open the file"
+        if query == "#memory-headline":
+            open_lab(page, "Memory")
+            expect(page.locator(query)).to_be_visible()
+        assert give(page, how, query, [file]), "the browser itself would open the file"
+        expect_level(page, "story")
         expect_shown(page, pixels)
-
-
-def test_a_drop_in_the_lab_goes_to_the_story(page: Page) -> None:
-    file, pixels = picture(9)
-    open_lab(page, "Memory")
-    expect(page.locator("#memory-headline")).to_be_visible()
-    assert page.evaluate(DROP, ["#memory-headline", [file], ""]) == [True] * 3
-    expect_level(page, "story")
-    expect_shown(page, pixels)
 
 
 @pytest.mark.nightly
@@ -114,5 +106,5 @@ def test_a_picture_dropped_before_the_page_is_built_waits_for_it(browser: Browse
     file, pixels = picture(3)
     with visit(browser, address) as page:
         page.goto(address, wait_until="domcontentloaded")
-        assert page.evaluate(DROP, ["body", [file], ""]) == [True] * 3
+        assert give(page, DROP, "body", [file])
         expect_shown(page, pixels)

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
-from tests.busy import busy_machine
 from tests.e2e.conftest import TIMEOUT_MS, TOLD_JS, open_lab, open_settings, visit, wait_until_painted
 
 pytestmark = pytest.mark.e2e
 
 PATIENCE_MS = 2000  # ms for later events to overtake one whose answer is held back
-SETTINGS = (("cache_weight", "1"), ("transported_mass", "0.8"), ("max_entropy", "0.6"))
-CHANGES = ("α 1 instead", "ρ 0.8 instead", "γ 0.6 instead")
+SETTINGS = {"cache_weight": "1", "transported_mass": "0.8", "max_entropy": "0.6"}
 
 
 @contextmanager
@@ -45,45 +43,19 @@ def open_what_if(page: Page) -> None:
     """Open the what-if settings once the tab is drawn."""
     open_lab(page, "Inside")
     expect(page.locator("#in-plan .heatmaplayer image").first).to_be_visible()
-    open_drawer(page)
-
-
-def open_drawer(page: Page) -> None:
-    """Open the drawer of *Inside*, unless it is."""
-    page.locator("#inside-drawer > button:not(.open)").click()
+    page.locator("#inside-drawer > button").click()
     wait_until_painted(page)
-
-
-def open_fold(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name).click()
-    wait_until_painted(page)
-
-
-def change_settings(page: Page) -> None:
-    for name, value in SETTINGS:
-        box = page.locator(f"#whatif-{name} input[type=number]")
-        box.fill(value)
-        box.press("Enter")
 
 
 def test_no_setting_is_lost_when_an_older_answer_comes_last(page: Page) -> None:
     open_what_if(page)
     with answer_held_back(page, lambda event: event["data"][1:] == [0.8]):
-        change_settings(page)
-    for words in CHANGES:
+        for name, value in SETTINGS.items():
+            box = page.locator(f"#whatif-{name} input[type=number]")
+            box.fill(value)
+            box.press("Enter")
+    for words in ("α 1 instead", "ρ 0.8 instead", "γ 0.6 instead"):
         expect(page.locator("#whatif-differs")).to_contain_text(words)
-
-
-@pytest.mark.nightly
-def test_no_setting_is_lost_on_a_busy_machine(page: Page) -> None:
-    with busy_machine():
-        open_what_if(page)
-        change_settings(page)
-        for words in CHANGES:
-            expect(page.locator("#whatif-differs")).to_contain_text(words, timeout=180_000)
-    page.get_by_role("button", name="Undo all").click()
-    expect(page.locator("#inside-headline")).to_contain_text("crops still fit")
-    expect(page.locator("#whatif-cache_weight input[type=number]")).to_have_value("0.1")
 
 
 def test_the_last_of_two_samples_pressed_at_once_runs(page: Page) -> None:
@@ -122,7 +94,8 @@ def test_a_message_stays_when_the_answer_of_an_earlier_press_comes_after_it(page
     open_what_if(page)
     open_tab("Memory")
     page.locator("#memory-drawer > button").click()
-    open_fold(page, "Download a public dataset")
+    page.get_by_role("button", name="Download a public dataset").click()
+    wait_until_painted(page)
     for limit in ("0.6", "0.7"):  # without an earlier message on screen, and with one
         before = message.get_attribute("data-number") if message.count() else ""
         with answer_held_back(page, lambda event, limit=limit: event["data"][1:] == [float(limit)]):
@@ -166,42 +139,30 @@ def test_a_setting_of_the_methods_that_is_changed_after_a_preset_stays_as_it_was
     expect(weight).to_have_value(before)
 
 
-@contextmanager
-def server_that_does_not_know_the_page(page: Page, address: str) -> Iterator[None]:
-    """The page, opened anew; what it asks of the queue arrives at the end of the block."""
-    held: list[Route] = []
-    page.route("**/queue/join*", lambda route: held.append(route))
-    page.goto(address, wait_until="commit")
-    yield
-    for route in held:
-        route.continue_()
-    page.unroute("**/queue/join*")
-
-
-def test_the_form_can_be_changed_before_the_server_has_answered_that_the_page_was_opened(
+def test_what_is_done_before_the_server_knows_the_page_is_kept_and_answered_when_it_does(
     browser: Browser, address: str
 ) -> None:
     with visit(browser, address) as page:
-        with server_that_does_not_know_the_page(page, address):
-            box = page.locator("#setting-budget input[type=number]")
-            box.fill("6")
-            box.press("Tab")
-        page.wait_for_function(TOLD_JS)
+        held: list[Route] = []  # what the page asks of the queue, its opening first
+        page.route("**/queue/join*", lambda route: held.append(route))
+        page.goto(address, wait_until="commit")
+        box = page.locator("#setting-budget input[type=number]")
+        box.fill("6")
+        box.press("Tab")
+        sample = page.locator("#samples [data-sample=brick]")
+        sample.click()
+        open_lab(page, "Memory")
         page.wait_for_timeout(PATIENCE_MS)
-        expect(box).to_have_value("6")
-
-
-@pytest.mark.nightly
-def test_a_tab_that_is_opened_before_the_server_knows_the_page_is_drawn_when_it_does(
-    browser: Browser, address: str
-) -> None:
-    with visit(browser, address) as page:
-        with server_that_does_not_know_the_page(page, address):
-            page.wait_for_selector(".story:not([hidden]) .answers td")
-            open_lab(page, "Memory")
-            page.wait_for_timeout(PATIENCE_MS)
+        for route in held:
+            route.continue_()
+        page.unroute("**/queue/join*")
         expect(page.locator("#memory-headline")).to_contain_text("After 40 pictures")
         expect(page.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("alert")).to_have_count(0)
+        page.locator("[data-level=story]").click()
+        expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
+        expect(sample).to_have_attribute("aria-pressed", "true")
+        expect(box).to_have_value("6")
 
 
 #: The end of the stream of answers arrives late, as over a slow connection: after the answers to what was asked meanwhile.
@@ -224,27 +185,3 @@ def test_a_page_is_answered_although_the_end_of_its_stream_of_answers_comes_late
     page.locator("#samples [data-sample=brick]").click()
     expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
     expect(page.locator("#status")).to_contain_text("Done in")
-
-
-#: The page's first event, its opening, reaches the server when the test lets it.
-LATE_OPENING_JS = """() => {
-const send = window.fetch;
-window.fetch = async (address, options) => {
-  if (!window.letOpen && String(address?.url ?? address).includes("/queue/join")) await new Promise((go) => (window.letOpen = go));
-  return send(address, options);
-};
-}"""
-
-
-@pytest.mark.nightly
-def test_what_is_pressed_while_the_page_opens_is_answered_when_it_is_open(page: Page) -> None:
-    page.add_init_script(f"({LATE_OPENING_JS})()")
-    page.reload()
-    sample = page.locator("#samples [data-sample=brick]")
-    page.wait_for_function("window.letOpen !== undefined")
-    sample.click()
-    page.wait_for_timeout(PATIENCE_MS)  # an answer to it would be here
-    page.evaluate("window.letOpen()")
-    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
-    expect(page.get_by_role("alert")).to_have_count(0)
-    expect(sample).to_have_attribute("aria-pressed", "true")

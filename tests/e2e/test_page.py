@@ -25,6 +25,16 @@ from tests.live_server import wait_until
 
 pytestmark = pytest.mark.e2e
 
+#: Every sentence of the Story that is in sight for a frame.
+CLAIMS_JS = """window.seen = new Set(); (function look() {
+  const claim = document.querySelector(".story .headline");
+  if (claim?.checkVisibility({ visibilityProperty: true })) window.seen.add(claim.textContent);
+  requestAnimationFrame(look);
+})()"""
+#: Whether the text of an element is inside it, and nothing of it is cut.
+WHOLE_JS = """(node) => { const text = node.getBoundingClientRect(), pill = node.closest(".block").getBoundingClientRect();
+  return text.width > 20 && text.left >= pill.left && text.right <= pill.right && text.top >= pill.top && text.bottom <= pill.bottom && node.scrollWidth <= node.clientWidth + 1; }"""
+
 
 def press_and_wait(page: Page, name: str) -> None:
     """Press a button and wait until everything is done."""
@@ -68,11 +78,13 @@ def test_the_example_stands_there_before_the_page_is_built_and_nothing_of_it_sta
         expect(opening).to_have_count(0)
         assert page.locator(".story .headline").inner_text() == claim
     with new_visitor(browser) as page:
+        page.add_init_script(CLAIMS_JS)
         page.goto(f"{address}?sample=coffee", wait_until="commit")
         opening = page.locator("#opening")
         expect(opening).to_contain_text("The picture of this link is being opened")
         expect(opening).to_have_count(0)
         expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+        assert "motorbike" not in "".join(page.evaluate("[...window.seen]")), "the sentence of the worked example"
 
 
 def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:
@@ -103,20 +115,26 @@ def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: 
     expect(page.locator("#verdicts")).to_contain_text("Right means the true class, cat")
 
 
-@pytest.mark.parametrize("page", ["?sample=cat&classes=cat,crab,piano"], indirect=True)
-def test_a_word_that_the_model_was_not_trained_with_is_marked_while_it_is_typed_and_in_the_verdict(page: Page) -> None:
+def test_an_own_list_starts_with_the_answer_on_screen_and_marks_words_while_one_types_and_in_the_verdict(
+    page: Page,
+) -> None:
     note, names = page.locator("#names-note"), page.locator("#own-names textarea")
     expect(page.locator(".story .answers")).to_contain_text("%")
+    page.locator("#vocabulary input").click()
+    page.get_by_role("option", name="My own list").click()
+    expect(names).to_have_value("motorbike, ")
     expect(note).to_have_text("")
-    names.fill("Cat, Pferd, cow, yxcv")  # “Pferd” is spelt with pieces that training met
-    expect(note).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
+    names.focus()
+    page.keyboard.press("End")
+    page.keyboard.type("cow, Pferd")  # “Pferd” is spelt with pieces that training met
+    expect(note).to_contain_text("the words “cow”, “Pferd”")
+    expect(names).to_be_focused()
     press_and_wait(page, "Attack")
-    expect(page.locator(".story .answers")).to_contain_text("(unknown word)")
+    expect(page.locator(".story .headline")).to_contain_text("This is a motorbike.")
     assert not re.search(r"\d %", page.locator(".story .hero").inner_text())
     open_lab(page, "Inside")
-    expect(page.locator("#in-note")).to_contain_text("not trained with the words “Pferd”, “cow”, “yxcv”")
+    expect(page.locator("#in-note")).to_contain_text("not trained with the words “cow”, “Pferd”")
     unfold(page, "The attack and all answers")
-    expect(page.locator("#verdicts")).to_contain_text("(unknown word)")
     for place in ("#verdicts", "#inside-headline", "#in-note", "#inside-strip"):
         shown = page.locator(place).inner_text()
         assert not re.search(r"\d %", shown), (place, shown)
@@ -139,49 +157,6 @@ def test_a_saved_attacked_picture_comes_back_bit_for_bit(page: Page, tmp_path: P
     expect(page.locator(".story .headline")).to_contain_text("Nothing was changed yet.")
     expect(page.locator(".story .play")).to_be_hidden()
     assert np.array_equal(story_shown(page, "attacked"), shown)
-
-
-@pytest.mark.nightly
-def test_the_last_of_two_quickly_chosen_samples_runs_with_its_attack_steps(page: Page) -> None:
-    page.locator("#samples [data-sample=coffee]").click()
-    expect(page.locator("#stop")).to_be_visible()
-    page.locator("#samples [data-sample=brick]").click()
-    expect(page.locator(".story .headline")).to_contain_text("This texture is grid.")
-    expect(page.locator("#samples [data-sample=brick]")).to_have_attribute("aria-pressed", "true")
-    open_lab(page, "Inside")
-    unfold(page, "The attack and all answers")
-    note = page.locator("#steps-note")
-    expect(note).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.", timeout=120_000)
-
-
-def test_a_cell_of_the_plan_of_a_selected_class_shows_crop_and_prompt(story: Page) -> None:
-    name = "anchor"
-    open_lab(story, "Inside")
-    story.locator("#in-class input").fill(name)
-    story.get_by_role("option", name=name, exact=True).click()
-    expect(story.locator("#in-plan .rita-alt")).to_contain_text(name)
-    area = story.locator("#in-plan .nsewdrag").first.bounding_box()
-    assert area is not None
-    story.mouse.click(area["x"] + area["width"] * 0.3, area["y"] + area["height"] * 0.4)
-    detail = story.locator("#in-cell")
-    expect(detail).to_contain_text(re.compile(r"Crop \d+ → “.*anchor"))
-    expect(detail).to_contain_text("cosine distance")
-
-
-@pytest.mark.nightly
-def test_another_attack_step_is_shown_in_both_tabs(story: Page) -> None:
-    open_lab(story, "Inside")
-    caption, plan = story.locator("#in-scrubber-note"), story.locator("#in-plan")
-    expect(plan.locator(".heatmaplayer image").first).to_be_visible()
-    unfold(story, "The attack and all answers")
-    expect(story.locator("#steps-note")).to_contain_text("Stored: steps 0, 1, 2, 3, 5 and 7 of 7.")
-    before = plan.inner_html()
-    story.locator("#in-scrubber input[type=range]").fill("5")
-    expect(caption).to_contain_text("step 5 of 7")
-    expect(plan).not_to_have_js_property("innerHTML", before)
-    story.locator("#in-scrubber input[type=range]").fill("2")
-    expect(caption).to_contain_text("step 2 of 7")
-    expect(story.locator("#verdicts")).to_contain_text("attacked, step 2 of 7", ignore_case=True)
 
 
 def test_a_form_that_differs_from_the_run_says_so_until_it_is_the_run_again(story: Page) -> None:
@@ -215,16 +190,28 @@ def test_a_reload_at_any_moment_leaves_no_error_in_the_console(page: Page) -> No
     page.wait_for_function(TOLD_JS)
 
 
-@pytest.mark.nightly
-def test_the_strength_rests_where_it_limits_nothing_and_keeps_its_value(page: Page) -> None:
-    strength, kind = page.locator("#setting-budget"), page.locator("#setting-attack input")
-    for name, usable in (("A patch", False), ("One step (FGSM)", True), ("A wrong word on the picture", False)):
+@pytest.mark.parametrize("width", [1440, 390])
+def test_where_the_strength_rests_a_word_says_so_in_full_and_its_value_is_kept(story: Page, width: int) -> None:
+    story.set_viewport_size({"width": width, "height": 900})
+    if width == 390:
+        story.locator("#settings > button").click()
+    strength, kind = story.locator("#setting-budget"), story.locator("#setting-attack input")
+    word = strength.get_by_text("This attack has no such limit.")
+    for name, rests in (
+        ("A patch", True),
+        ("One step (FGSM)", False),
+        ("A wrong word", True),
+        ("Many steps (PGD)", False),
+    ):
         kind.click()
-        page.get_by_role("option", name=f"{name}: ").click()
+        story.get_by_role("option", name=name).click()
         for box in strength.locator("input").all():
-            expect(box).to_be_enabled() if usable else expect(box).to_be_disabled()
-        said = expect(strength).not_to_contain_text if usable else expect(strength).to_contain_text
-        said("This attack has no such limit.")
+            expect(box).to_be_disabled() if rests else expect(box).to_be_enabled()
+        expect(word).to_be_visible() if rests else expect(word).to_be_hidden()
+        if rests:
+            assert word.evaluate(WHOLE_JS)
+            number = strength.locator("input[type=number]")
+            assert number.evaluate("(one) => getComputedStyle(one.parentElement).clipPath") != "none"
     expect(strength.locator("input[type=number]")).to_have_value("4")
 
 
@@ -251,15 +238,16 @@ def test_every_picture_has_an_edge_that_is_seen_on_the_page(page: Page, tmp_path
 
 def test_an_unavailable_model_gives_an_error_message_and_resets_the_menu(story: Page) -> None:
     open_lab(story, "Inside")
+    strip, menu = story.locator("#inside-strip"), story.get_by_role("button", name="Model: Embedded model")
     story.wait_for_selector("#inside-strip table")
-    before = story.locator("#inside-strip").inner_text()
-    story.get_by_role("button", name="Model: Embedded model").click()
+    before = strip.inner_text()
+    menu.click()
     story.get_by_role("radio", name="CLIP ViT-B/32 (OpenAI)").check()
     story.get_by_role("button", name="Use this model").click()
     expect(story.get_by_role("alert")).to_contain_text("ViT-B-32")
-    assert story.locator("#inside-strip").inner_text() == before
+    assert strip.inner_text() == before
     story.get_by_role("button", name="Dismiss this message").click()
-    story.get_by_role("button", name="Model: Embedded model").click()
+    menu.click()
     expect(story.get_by_role("radio", name="Embedded model: 15 M")).to_be_checked()
 
 
@@ -307,9 +295,23 @@ def test_an_attack_can_be_stopped_and_restarted(page: Page) -> None:
     expect(claim).not_to_have_text(before, use_inner_text=True)
 
 
-@pytest.mark.parametrize("page", ["?sample=motorcycle&step=0&tab=run"], indirect=True)
-def test_every_part_of_inside_shows_the_step_of_the_link(page: Page) -> None:
-    expect(page.locator("#inside-headline")).to_contain_text("RITA agrees")
-    expect(page.locator("#in-scrubber-note")).to_contain_text("step 0 of 7")
+@pytest.mark.parametrize("page", ["?sample=motorcycle&budget=4&step=3"], indirect=True)
+def test_a_link_to_a_step_opens_every_room_at_it_until_a_person_moves_on_also_at_200_percent(page: Page) -> None:
+    page.set_viewport_size({"width": 720, "height": 450})
+    slider, output = page.locator(".story input.step"), page.locator(".story .scrub output").first
+    expect(output).to_have_text("step 3 of 7")
+    expect(page.locator(".story .hero .scrub")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    open_lab(page, "Inside")
+    expect(page.locator("#in-scrubber-note")).to_contain_text("step 3 of 7")
     unfold(page, "The attack and all answers")
-    expect(page.locator("#verdicts")).to_contain_text("step 0 of 7", ignore_case=True)
+    expect(page.locator("#verdicts")).to_contain_text("step 3 of 7", ignore_case=True)
+    open_story(page)
+    expect(output).to_have_text("step 3 of 7")
+    slider.press("End")
+    expect(page.locator(".story .hero .scrub")).to_be_hidden()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(output).to_have_text("all 7 steps")
+    page.locator("#samples [data-sample=coffee]").click()
+    expect(page.locator(".story .headline")).to_contain_text("This is a cup.")
+    expect(output).to_have_text("all 7 steps")

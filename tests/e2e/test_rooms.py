@@ -100,3 +100,19 @@ def test_an_event_that_fails_costs_itself_alone(page: Page) -> None:
     box.fill("0.6")
     box.press("Enter")
     expect(page.locator("#whatif-differs")).to_contain_text("γ 0.6 instead")
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "story", "inside"),
+    [(390, 844, 9_000, 6_500), pytest.param(1440, 900, 6_000, 3_500, marks=pytest.mark.nightly)],
+)
+def test_story_and_inside_are_short_and_no_room_is_wider_than_the_window(
+    page: Page, width: int, height: int, story: int, inside: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    for name, most in {"Story": story, "Inside": inside, "Arena": 99_999, "Memory": 99_999, "Figures": 99_999}.items():
+        if name != "Story":
+            assert open_lab(page, name).is_visible(), "a tab hides behind a menu"
+        page.wait_for_timeout(1_500)  # its figures are drawn when it is first seen
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate("document.documentElement.scrollHeight") <= most, name

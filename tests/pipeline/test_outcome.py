@@ -20,23 +20,23 @@ def attacked_run() -> Run:
 
 @pytest.mark.parametrize("method", ["clip", "ensemble", "rita"])
 @pytest.mark.parametrize(
-    # answer before, now, target, true class -> right before, right now, target reached, missed, word, sign of it
-    ("before", "now", "target", "truth", "right_before", "right", "reached", "missed", "word", "mark"),
+    # answer before, now, target, true class -> wrong before, target reached, word, sign of it
+    ("before", "now", "target", "truth", "wrong_before", "reached", "word", "mark"),
     [
-        (0, 0, None, 0, True, True, False, False, "holds", "✓"),
-        (0, 1, None, 0, True, False, False, False, "fooled", "✗"),
-        (1, 0, None, 0, False, True, False, False, "was wrong, now right", "~"),
-        (1, 1, None, 0, False, False, False, False, "was already wrong", "–"),
-        (1, 2, None, 0, False, False, False, False, "was already wrong, now another", "~"),
-        (0, 0, 2, 0, True, True, False, False, "holds", "✓"),
-        (0, 2, 2, 0, True, False, True, False, "fooled", "✗"),
-        (0, 1, 2, 0, True, False, False, True, "wrong now, but not the target", "≠"),
-        (1, 2, 2, 0, False, False, True, False, "was already wrong, now the target", "~"),
-        (2, 2, 2, 0, False, False, True, False, "was already wrong", "–"),
-        (0, 0, None, None, None, None, False, False, "unchanged", "="),
-        (0, 1, None, None, None, None, False, False, "changed", "≠"),
-        (0, 2, 2, None, None, None, True, False, "changed to the target", "≠"),
-        (0, 1, 2, None, None, None, False, True, "changed", "≠"),
+        (0, 0, None, 0, False, False, "holds", "✓"),
+        (0, 1, None, 0, False, False, "fooled", "✗"),
+        (1, 0, None, 0, True, False, "was wrong, now right", "~"),
+        (1, 1, None, 0, True, False, "was already wrong", "–"),
+        (1, 2, None, 0, True, False, "was already wrong, now another", "~"),
+        (0, 0, 2, 0, False, False, "holds", "✓"),
+        (0, 2, 2, 0, False, True, "fooled", "✗"),
+        (0, 1, 2, 0, False, False, "wrong now, but not the target", "≠"),
+        (1, 2, 2, 0, True, True, "was already wrong, now the target", "~"),
+        (2, 2, 2, 0, True, True, "was already wrong", "–"),
+        (0, 0, None, None, False, False, "unchanged", "="),
+        (0, 1, None, None, False, False, "changed", "≠"),
+        (0, 2, 2, None, False, True, "changed to the target", "≠"),
+        (0, 1, 2, None, False, False, "changed", "≠"),
     ],
 )
 def test_what_became_of_an_answer(
@@ -46,10 +46,8 @@ def test_what_became_of_an_answer(
     now: int,
     target: int | None,
     truth: int | None,
-    right_before: bool | None,
-    right: bool | None,
+    wrong_before: bool,
     reached: bool,
-    missed: bool,
     word: str,
     mark: str,
 ) -> None:
@@ -61,10 +59,8 @@ def test_what_became_of_an_answer(
     attack = replace(attacked_run.attack, target=target)
     found = outcome(replace(attacked_run, **sides, attack=attack, label=0, label_given=truth is not None))[method]
     assert (found.before, found.now) == (before, now)
-    assert (found.right_before, found.right) == (right_before, right)
-    assert found.wrong_before == (truth is not None and before != truth)
-    assert found.fooled == (truth is not None and before == truth != now)
-    assert (found.reached, found.missed, found.word) == (reached, missed, word)
+    assert (found.wrong_before, found.reached, found.word) == (wrong_before, reached, word)
+    assert found.right is (None if truth is None else now == truth)
     assert OUTCOME_MARKS[found.word][1] == mark
 
 
@@ -81,5 +77,4 @@ def test_without_an_attack_both_answers_are_the_same() -> None:
     run = completed_run(ToyEngine(), attack="none", views=4)
     for name, found in outcome(run).items():
         assert found.before == found.now == int(np.argmax(run.clean.verdicts[name].probability))
-        assert found.right == found.right_before
-        assert not any((found.reached, found.missed, found.known))
+        assert not any((found.reached, found.known))

@@ -26,12 +26,7 @@ from tests.toy_model import ToyEngine
 EVIL = "<script>alert('1')</script>\"' onclick='alert(1)'>"
 #: Templates of one value or a list of them.
 SMALL: dict[str, dict[str, Any]] = {
-    "arena_about": {
-        "texts": [(EVIL, EVIL)],
-        "measured": [(EVIL, [SimpleNamespace(accuracy=1, low=0, high=2, by_earlier_attack=True), None])],
-        "counts": EVIL,
-        "cost": EVIL,
-    },
+    "arena_about": {"texts": [(EVIL, EVIL)], "cost": EVIL},
     "arena_details": {
         **dict.fromkeys(("title", "answer", "kind", "mark", "lead"), EVIL),
         "said": [EVIL],
@@ -132,7 +127,6 @@ def test_no_name_becomes_markup_in_any_template(evil_session: Session, monkeypat
         shown = replace(run, label_given=given)
         for panel in ("table", "explanation", "threat", "times"):
             drawn.append(getattr(verdict_table, panel)(shown))
-        drawn.append(escape(wording.verdict_sentence(shown)[0]))
     room = (crop_columns.columns_html, details.crop_details, details.class_details, headline.headline, headline.notes)
     for panel in (run_summary_bar.summary_bar, run_pills.run_pills, *room):
         drawn.append(panel(evil_session))

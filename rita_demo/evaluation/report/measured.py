@@ -1,4 +1,4 @@
-"""Stored measurements: accuracy against one setting, the parts of RITA, groups of bars, right answers per attack."""
+"""Stored measurements: accuracy against one setting, the parts of RITA, groups of bars."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -216,30 +216,3 @@ def _closest(
     for point in sorted(points, key=distance):
         cells.setdefault(key(point), point.cell)
     return cells
-
-
-@dataclass(frozen=True)
-class CorrectCount:
-    """``right`` of ``n`` pictures of all ``datasets``; ``earlier``: some of them under an attack that was replaced since."""
-
-    right: int
-    n: int
-    datasets: tuple[str, ...]
-    earlier: bool = False
-
-    @property
-    def percent(self) -> float:
-        return 100 * self.right / self.n
-
-
-def attacker_table(cells: Iterable[MeasuredCell]) -> dict[str, dict[str, CorrectCount]]:
-    """Attack -> method -> its count, in the order of the cells; only those with the cache off."""
-    table: dict[str, dict[str, CorrectCount]] = {}
-    for cell in cells:
-        if cell.protocol == "off":
-            row = table.setdefault(cell.attack, {})
-            count = row.get(cell.method, CorrectCount(0, 0, ()))
-            right = round(cell.accuracy * cell.n / 100)
-            datasets, earlier = (*count.datasets, cell.dataset), count.earlier or cell.by_earlier_attack
-            row[cell.method] = CorrectCount(count.right + right, count.n + cell.n, datasets, earlier)
-    return table

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from rita_demo.attacks import get_attack
-from rita_demo.data.datasets import DATASETS
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.pipeline.arena import TRANSFER, columns, due_jobs, expected_seconds, standing
 from rita_demo.process.templates import html
 from rita_demo.records import MeasuredCell, Verdict
 from rita_demo.records.masking_signs import JudgedCell, masking_sentence, masking_signs
-from rita_demo.ui.arena.table import MANY, Shares, mark_of, model_of, shown_columns, shown_rows, table_of, tower_of
+from rita_demo.ui.arena.table import Shares, mark_of, model_of, shown_columns, shown_rows, table_of, tower_of
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.wording import title_of
@@ -68,29 +67,17 @@ def lead(cell: Verdict) -> str:
 
 
 def about_html(session: Session, cells: Sequence[MeasuredCell], shares: Shares) -> str:
-    """HTML: the chosen defence in a sentence, what its attacker knows, what was measured, what the missing cells cost."""
+    """HTML: the chosen defence in a sentence, what its attacker knows, what the missing cells cost."""
     view, model, texts = session.arena_view, model_of(session), list[tuple[str, str]]()
-    measured: dict[str, dict[str, MeasuredCell]] = {}
     if view.method:
         texts.append((f"What is {title_of(view.method)}?", DEFENCES[view.method].sentence))
-        for cell in cells:
-            if (cell.backbone, cell.method) == (model, view.method) and cell.attack in MANY:
-                dataset = DATASETS[cell.dataset].title if cell.dataset in DATASETS else cell.dataset
-                measured.setdefault(dataset, {})[cell.attack] = cell
     if view.column:
         texts.append(("The attacker knows", knows(view.method, view.column)))
     if view.column == "autoattack" and (text := why_autoattack(model, shares)):
         texts.append(("Why more than under PGD?", text))
     if signs := signs_of_masking(view.method, model, cells):
         texts.append(("Is its gradient hidden?", signs))
-    counts = dict.fromkeys(str(cell.n) for row in measured.values() for cell in row.values())
-    return html(
-        "arena_about",
-        texts=texts,
-        measured=[(name, [row.get(attack) for attack in MANY]) for name, row in measured.items()],
-        counts=" and ".join(counts),
-        cost=cost(session),
-    )
+    return html("arena_about", texts=texts, cost=cost(session))
 
 
 def knows(method: str, column: str) -> str:

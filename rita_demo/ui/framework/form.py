@@ -15,7 +15,7 @@ from rita_demo.engine.protocol import Engine
 from rita_demo.records import Picture
 from rita_demo.records.errors import DemoError
 from rita_demo.records.json_value import JsonValue
-from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.settings import SETTINGS
 from rita_demo.ui.framework.context import IMMEDIATE_EVENT
 from rita_demo.ui.framework.panels import FormValues, PanelValue, Updates
 from rita_demo.ui.session.run_request import NOT_GIVEN, OWN_CLASSES, SECOND_BEST, names_of
@@ -91,7 +91,7 @@ class Form:
             with build_fold("What the attacker knows"):
                 knows = gr.HTML(wording.attacker_html(kind), elem_id="attacker")
             self._build_methods()
-            self.differences = gr.HTML(setting_controls.differences(RECOMMENDED), elem_id="differs")
+            self.differences = gr.HTML(elem_id="differs")
             titles = setting_controls.PRESET_TITLES
             self.preset = gr.Radio(titles, value="recommended", label="Preset", show_label=False, elem_id="preset")
             gr.HTML(f"<p class='quiet small'>{place_link('Settings of the methods', '#method-settings', 'Inside')}</p>")

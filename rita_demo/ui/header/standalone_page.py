@@ -19,9 +19,9 @@ from rita_demo.records import AttackStepResult, Run, StoryChecks
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.record import story_crops, story_steps, story_value
+from rita_demo.ui.story.sentences import claim
 from rita_demo.ui.story.view import STORY_CSS, TEMPLATE, dump, story_script
 from rita_demo.ui.theme import FACE, STYLE, TOUCH, font_face
-from rita_demo.ui.widgets import wording
 from rita_demo.ui.widgets.data_uri import data_uri
 
 CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def story_page(
     shown: dict[str, Any] = {"partial": ""} | {name: dump(value(session)) for name, value in values.items()}
     page = html(
         "page",
-        title=wording.verdict_sentence(run)[0],
+        title="".join(words for words, _ in claim(run)),
         head=head,
         stored=stored(run),
         pictures=pictures,

@@ -28,17 +28,6 @@ def selected_slot(session: Session) -> ClassAndSlot | None:
     return next(((k, slot) for slot in slots if _is_row(run.cache_before, (k, slot), memory, row)), None)
 
 
-def find_in_history(session: Session, place: ClassAndSlot) -> tuple[ClassAndSlot, int] | None:
-    """(class and slot, moment) of the item at ``place`` in the latest moment of the history that held it, or None."""
-    assert session.run is not None
-    cache, memory = session.run.cache_before, session.history
-    if memory.key != session.run.class_prompts.key:
-        return None
-    rows = [row for row in np.flatnonzero(memory.label == place[0]).tolist() if _is_row(cache, place, memory, row)]
-    held = ((memory.place(row, t), t) for t in reversed(range(len(memory.moments))) for row in rows)
-    return next(((at, t) for at, t in held if at is not None), None)
-
-
 def _is_row(cache: CacheState, place: ClassAndSlot, memory: MemoryTable, row: int) -> bool:
     mine, theirs = (cache.born, cache.view, cache.entropy), (memory.born, memory.view, memory.entropy)
     same = all(one[place] == other[row] for one, other in zip(mine, theirs))
@@ -67,21 +56,24 @@ def class_cards(session: Session) -> str:
 
 
 def _button(session: Session, place: ClassAndSlot) -> str:
+    """A stored view; its ``data-`` attributes name it at the latest moment of the history that held it."""
     assert session.run is not None
-    cache, (k, slot), found = session.run.cache_before, place, find_in_history(session, place)
-    thumbnail, mark = thumbnail_html(None), "disabled"  # it is no longer in the memory's history
-    if found is not None:
-        (held_as, at), moment = found
-        row = session.history.row((held_as, at), moment)
-        assert row is not None
-        thumbnail = thumbnail_html(session.history.crop(row), session.history.file[row])
+    cache, (k, slot), memory = session.run.cache_before, place, session.history
+    thumbnail, mark = thumbnail_html(None), "disabled"
+    rows = np.flatnonzero(memory.label == k).tolist() if memory.key == session.run.class_prompts.key else []
+    same, times = [row for row in rows if _is_row(cache, place, memory, row)], range(len(memory.moments))
+    latest = max(((t, row) for row in same for t in times if memory.place(row, t) is not None), default=None)
+    if latest is not None:
+        moment, row = latest
+        held_as, at = memory.place(row, moment) or place
+        thumbnail = thumbnail_html(memory.crop(row), memory.file[row])
         mark = f'data-memory_k="{held_as}" data-slot="{at}" data-moment="{moment}"'
     out, pressed = place in session.inside.what_if.exclusions.cache_items, place == selected_slot(session)
     entropy = float(cache.entropy[place])
     label = escape(
         f"{session.run.class_prompts.names[k]}, slot {slot}: view {int(cache.view[place])} of picture "
         f"{int(cache.born[place]) + 1}, entropy {entropy:.3f} nats{', left out' if out else ''}"
-        f"{'' if found else ', no longer in the memory’s history'}"
+        f"{'' if latest else ', no longer in the memory’s history'}"
     )
     return (
         f'<button type="button" class="{"out" if out else ""}" {mark} '

@@ -53,21 +53,16 @@ def fit_of(session: Session, run: Run) -> Fit:
     return Fit(run.label, pair[1], margins, positions.view_labels(run.attacked))
 
 
-def default_view(session: Session) -> int:
-    """The crop that the details are of while none is chosen: of the delivered picture, the one that fits the reference class
-    best, without the whole picture. The same at every step of the attack."""
-    assert session.run is not None
+def shown_view(session: Session) -> int | None:
+    """The crop that the room is about; None before there is a run. While none is chosen: of the delivered picture, the one that
+    fits the reference class best, without the whole picture. The same at every step of the attack."""
     run = session.run
+    if run is None:
+        return None
+    if session.selection.view is not None:
+        return session.selection.view
     margins = positions.margins(run, run.attacked, [run.label, positions.rival_class(run)])
     return int(np.argmax(margins[1:]) + 1) if len(margins) > 1 else 0
-
-
-def shown_view(session: Session) -> int | None:
-    """The crop that the room is about; None before there is a run."""
-    if session.run is None:
-        return None
-    view = session.selection.view
-    return default_view(session) if view is None else view
 
 
 def columns_html(session: Session) -> str:

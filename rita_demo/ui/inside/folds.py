@@ -12,8 +12,8 @@ from gradio.components import Component
 from rita_demo import figures
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.evaluation.report import measured
 from rita_demo.figures import analysis
+from rita_demo.figures.analysis.pooled_shares import pooled
 from rita_demo.figures.labels import sides_of
 from rita_demo.pipeline.attack_steps import last_step
 from rita_demo.records import Run
@@ -30,6 +30,7 @@ from rita_demo.ui.widgets.data_uri import jpeg_uri
 from rita_demo.ui.widgets.html_buttons import MarkButtons
 from rita_demo.ui.widgets.plotly_view import PlotlyView
 from rita_demo.ui.widgets.views_grid import magnified_perturbation
+from rita_demo.vlm.catalogue import EMBEDDED
 
 EMPTY_TEXT = "Drawn once a picture has been defended."
 
@@ -81,13 +82,6 @@ class Fold:
             self.add(figure, row.draw, *row.topics)
 
 
-def build_folds(panels: PanelRegistry) -> tuple[list[Fold], Parts]:
-    """The four folds, and by name the components with events."""
-    built = [_build_sure(panels), _build_update(panels), _build_memory(panels)]
-    last, parts = _build_attack(panels)
-    return [*built, last], parts
-
-
 def _entropies(session: Session, run: Run) -> PanelValue:
     side = "clean" if run.attack is None or run.step == 0 else "attacked"
     return figures.view_entropies(run, side, session.selection.view)
@@ -111,30 +105,20 @@ UPDATE = (
 )
 
 
-def _build_sure(panels: PanelRegistry) -> Fold:
-    with Fold(panels, "entropy-fold").built("How sure is each crop?") as fold:
-        fold.add_figures(SURE)
-    return fold
-
-
-def _build_update(panels: PanelRegistry) -> Fold:
+def build_folds(panels: PanelRegistry) -> tuple[list[Fold], Parts]:
+    """The four folds, and by name the components with events."""
+    with Fold(panels, "entropy-fold").built("How sure is each crop?") as sure:
+        sure.add_figures(SURE)
     lead = "RITA adjusts its sentences to each picture for a few steps, clean and attacked apart."
-    with Fold(panels, "tuning-fold").built("The prompt update", lead) as fold:
-        fold.add_figures(UPDATE)
-    return fold
-
-
-def _build_memory(panels: PanelRegistry) -> Fold:
+    with Fold(panels, "tuning-fold").built("The prompt update", lead) as update:
+        update.add_figures(UPDATE)
     lead = "As it was before this picture. Choose a stored view to see it in Memory, or to leave it out (in “Change”)."
-    with Fold(panels, "memory-fold").built("The memory of this class", lead) as fold:
-        topics = ("class", "memory", "inside")
-        fold.add(
-            MarkButtons(elem_id="in-items"),
-            lambda s, _: cache_used.class_cards(s),
-            *topics,
-            empty=cache_used.class_cards(Session()),
-        )
-    return fold
+    with Fold(panels, "memory-fold").built("The memory of this class", lead) as memory:
+        empty = cache_used.class_cards(Session())
+        items = MarkButtons(elem_id="in-items")
+        memory.add(items, lambda s, _: cache_used.class_cards(s), "class", "memory", "inside", empty=empty)
+    along, parts = _build_attack(panels)
+    return [sure, update, memory, along], parts
 
 
 def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
@@ -142,27 +126,31 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
         with gr.Row(elem_id="answers"):
             with gr.Column(scale=2, min_width=320, elem_id="who"):
                 empty = '<p class="empty">The answers of all methods appear here once a picture is chosen.</p>'
-                fold.add(
-                    gr.HTML(elem_id="verdicts"), lambda s, _: verdict_table.table(_as_made(s)), "step", empty=empty
-                )
+                answers = gr.HTML(elem_id="verdicts")
+                fold.add(answers, lambda s, _: verdict_table.table(_as_made(s)), "step", empty=empty)
                 fold.add(gr.HTML(elem_id="in-added"), lambda _, run: added_html(run), "inside", empty="")
             with gr.Column(scale=1, min_width=320, elem_id="along"):
                 fold.add(gr.HTML(elem_id="why"), lambda s, _: verdict_table.explanation(_as_made(s)), "step", empty="")
                 fold.add(gr.HTML(elem_id="threat"), lambda s, _: verdict_table.threat(_as_made(s)), empty="")
                 fold.add(gr.HTML(elem_id="times"), lambda s, _: verdict_table.times(_as_made(s)), empty="")
-                parts = _build_knowing_attacker()
-        steps = PlotlyView(
-            aria="Loss and every verdict, by attack step",
-            height=290,
-            narrow_height=360,
-            empty=EMPTY_TEXT,
-            elem_id="steps",
-        )
+                gr.HTML("<h3>What if the attacker knows the defence?</h3>")
+                with gr.Row(elem_id="push"):
+                    choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
+                    options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}
+                    known = build_menu(choices, value="rita", label="The attacker knows", **options)
+                    push = gr.Button("Attack that defence", elem_id="know")
+                gr.HTML(
+                    "<p class='lead'>30 steps against the defence, each on new crops, 30 more if it holds: half a minute."
+                    f"{knowing_attacker_text()}</p>"
+                )
+        sizes: dict[str, Any] = {"height": 290, "narrow_height": 360}
+        title = "Loss and every verdict, by attack step"
+        steps = PlotlyView(aria=title, empty=EMPTY_TEXT, elem_id="steps", **sizes)
         fold.add(steps, _steps, "step", "attack_steps")
         fold.add(gr.HTML(elem_id="steps-note"), lambda s, _: stored_steps_note(s), "step", "attack_steps", empty="")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)
         panels.add(follow, _background_button, "attack_steps")
-    return fold, parts | {"steps_figure": steps, "background_button": follow}
+    return fold, {"known_defence": known, "knowing_button": push, "steps_figure": steps, "background_button": follow}
 
 
 def _as_made(session: Session) -> Run:
@@ -206,27 +194,13 @@ def _background_button(session: Session) -> PanelValue:
     return gr.update(visible=seconds > background.AUTO_STEPS_SECONDS, value=name)
 
 
-def _build_knowing_attacker() -> Parts:
-    gr.HTML("<h3>What if the attacker knows the defence?</h3>")
-    with gr.Row(elem_id="push"):
-        choices = [(one.title, one.name) for one in DEFENCES.values() if not one.ablation]
-        options: dict[str, Any] = {"filterable": False, "elem_id": "known-defence"}
-        known = build_menu(choices, value="rita", label="The attacker knows", **options)
-        push = gr.Button("Attack that defence", elem_id="know")
-    gr.HTML(
-        "<p class='lead'>30 steps against the defence, each on new crops, 30 more if it holds: half a minute."
-        f"{knowing_attacker_text()}</p>"
-    )
-    return {"known_defence": known, "knowing_button": push}
-
-
 def knowing_attacker_text() -> str:
     """What RITA keeps of many pictures against the attacker who knows it; "" where that was not measured."""
     try:
-        counts = measured.attacker_table(shipped_results.read(shipped_results.ATTACKERS)).get("adaptive", {})
+        shares = pooled(shipped_results.read(shipped_results.ATTACKERS))
     except DataError:
         return ""
-    rita = counts.get("rita")
+    rita = shares.get((EMBEDDED, "rita", "adaptive"))
     if rita is None:
         return ""
     form = "an earlier form of this attacker" if rita.earlier else "this attacker"

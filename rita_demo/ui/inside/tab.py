@@ -62,7 +62,9 @@ class InsideTab:
         with layout.details:
             panels.add(gr.HTML(elem_id="in-crop"), details.crop_details, "view", "class", "inside", "crops", first=True)
             with gr.Row(elem_id="in-buttons"):
-                self.parts |= {"view": what_if.build_leave_out(panels, "view"), "back": what_if.build_back(panels)}
+                self.parts["view"] = what_if.build_leave_out(panels, "view")
+                back = gr.Button("Back to the run", size="sm", elem_id="whatif-back", visible=False)
+                self.parts["back"] = panels.add(back, what_if.draw_back, "inside")
             panels.add(gr.HTML(elem_id="in-effect"), effect, "inside")
             panels.add(gr.HTML(elem_id="in-cell"), details.class_details, "view", "class", "inside", first=True)
         with layout.folds:
@@ -74,7 +76,14 @@ class InsideTab:
         """Connect the events, after the panels of all rooms are registered."""
         p, visitor = self.parts, self.context.visitor
         bind_selection(self.context, self.room, {"step": self.step_slider, "k": p["class_menu"]})
-        self._bind_what_if()
+        bind = partial(self.context.bind_quick, self.room)
+        for name, control in p["settings"].items():
+            bind(control.input, self.on_setting(name), [visitor, control], "inside")
+        for kind in what_if.EXCLUDABLE:
+            bind(p[kind].click, self.on_toggle(kind), [visitor], "inside")
+        bind(p["truth"].input, self.on_truth, [visitor, p["truth"]], "inside")
+        bind(p["back"].click, self.on_back, [visitor], "inside", "what_if_settings")
+        bind(p["undo"].click, self.on_undo, [visitor], "inside", "what_if_settings")
         self.context.bind_room(own_tab)
         banner, safe = self.context.error_banner, notice.handle_errors(self.context.error_banner)
         shown = [one for fold in self.folds for one in dict.fromkeys(fold.shown)]
@@ -86,16 +95,6 @@ class InsideTab:
         queued = ENGINE_QUEUE | busy | {"trigger_mode": "always_last", "api_visibility": "private"}
         for part, on_input in (("steps", self.on_steps), ("preset", self.on_preset)):
             p[part].input(safe(on_input), [visitor, p[part]], self.context.outputs(), **queued)
-
-    def _bind_what_if(self) -> None:
-        p, visitor, bind = self.parts, self.context.visitor, partial(self.context.bind_quick, self.room)
-        for name, control in p["settings"].items():
-            bind(control.input, self.on_setting(name), [visitor, control], "inside")
-        for kind in what_if.EXCLUDABLE:
-            bind(p[kind].click, self.on_toggle(kind), [visitor], "inside")
-        bind(p["truth"].input, self.on_truth, [visitor, p["truth"]], "inside")
-        bind(p["back"].click, self.on_back, [visitor], "inside", "what_if_settings")
-        bind(p["undo"].click, self.on_undo, [visitor], "inside", "what_if_settings")
 
     def prepare(self, session: Session) -> None:
         """Cut the views of both pictures for the screen, and repeat a what-if for the selected attack step."""
@@ -115,45 +114,41 @@ class InsideTab:
         return {}
 
     # --- what if
-    def _decide_again(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> Updates:
+    def _change(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> Session:
         """Decide again with these changes, the arguments of :func:`what_if.change`."""
-        self._change(visitor, changes)
-        return self.on_changed(visitor)
-
-    def _change(self, visitor: str, changes: Callable[[Session], dict[str, Any]]) -> None:
         session = self.context.sessions.get(visitor)
         with session.lock:  # nothing else may change the session meanwhile
             what_if.change(self.context.engine_of(session), session, **changes(session))
+        return session
 
-    def on_changed(self, visitor: str, *more: str) -> Updates:
-        """Draw the what-if."""
-        session = self.context.sessions.get(visitor)
+    def _drawn(self, session: Session, *more: str) -> Updates:
         return {self.context.error_banner: "", **self.context.answer(session, self.room, "inside", *more)}
 
     def on_toggle(self, kind: str) -> Callable[[str], Updates]:
         """The event that leaves the selected one of a kind out, or puts it back."""
-        return lambda visitor: self._decide_again(visitor, lambda s: {"exclusions": what_if.toggled(s, kind)})
+        return lambda visitor: self._drawn(
+            self._change(visitor, lambda session: {"exclusions": what_if.toggled(session, kind)})
+        )
 
     def on_setting(self, name: str) -> Callable[[str, JsonValue], Updates]:
         """The event of a changed setting."""
-        return lambda visitor, value: self._decide_again(visitor, _with_setting(name, value))
+        return lambda visitor, value: self._drawn(self._change(visitor, _with_setting(name, value)))
 
     def on_steps(self, visitor: str, value: JsonValue) -> Updates:
         """Another number of tuning steps, which takes a second or two."""
-        self._change(visitor, _with_setting("tuning_steps", value))
-        return self.context.changed(self.context.sessions.get(visitor), "inside")
+        return self.context.changed(self._change(visitor, _with_setting("tuning_steps", value)), "inside")
 
     def on_preset(self, visitor: str, name: JsonValue) -> Updates:
         """The settings of a preset, the number of tuning steps among them."""
-        self._change(visitor, lambda session: {"settings": what_if.with_preset(session, name)})
-        return self.context.changed(self.context.sessions.get(visitor), "inside", "what_if_settings")
+        session = self._change(visitor, lambda session: {"settings": what_if.with_preset(session, name)})
+        return self.context.changed(session, "inside", "what_if_settings")
 
     def on_truth(self, visitor: str, name: JsonValue) -> Updates:
         """Another class counts as right."""
         run = self.context.sessions.get(visitor).run
         if run is None or name not in run.class_prompts.names:
             return {}
-        return self._decide_again(visitor, lambda _: {"label": run.class_prompts.names.index(name)})
+        return self._drawn(self._change(visitor, lambda _: {"label": run.class_prompts.names.index(name)}))
 
     def on_back(self, visitor: str) -> Updates:
         """Back to the run; pressed there, to the what-if that was left."""
@@ -162,7 +157,7 @@ class InsideTab:
             inside, left = session.inside, session.inside.what_if
             inside.what_if, inside.undone = (inside.undone if left.run is None else WhatIf()), left
             what_if.follow_selection(self.context.engine_of(session), session)
-        return self.on_changed(visitor, "what_if_settings")
+        return self._drawn(session, "what_if_settings")
 
     def on_undo(self, visitor: str) -> Updates:
         """Back to the run."""
@@ -175,7 +170,8 @@ def _build_figure(panels: PanelRegistry) -> Parts:
     columns = CropColumns("", view=-1, elem_id="in-views")
     panels.add(gr.HTML(elem_classes="sheet"), lambda s: sprite_value(s.crops_of("attacked"), "in-views"), "crops")
     panels.add(columns, lambda s: gr.update(value=columns_html(s)), "inside", first=True)
-    panels.add(columns, lambda s: gr.update(view=_number(shown_view(s))), "view", first=True)
+    # Gradio does not tell the browser that a property became None
+    panels.add(columns, lambda s: gr.update(view=-1 if s.run is None else shown_view(s)), "view", first=True)
     with gr.Row(elem_id="in-figures"):
         with gr.Column(scale=40, min_width=280):
             gr.HTML(
@@ -201,11 +197,6 @@ def _build_figure(panels: PanelRegistry) -> Parts:
             plan = PlotlyView(height=158, aria="Plan of the chosen class", empty=EMPTY_TEXT, elem_id="in-plan")
             panels.add(plan, _plan, "class", "view", "inside", first=True)
     return {"columns": columns, "costs": costs, "plan": plan, "class_menu": menu}
-
-
-def _number(view: int | None) -> int:
-    """Gradio does not tell the browser that a property became None."""
-    return -1 if view is None else view
 
 
 def _costs(session: Session) -> Figure | None:

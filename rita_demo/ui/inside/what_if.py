@@ -34,8 +34,10 @@ from rita_demo.ui.widgets.setting_controls import (
 )
 
 #: The settings that can be changed here, of transport and of the memory: for all of them the features are enough.
-OF_TRANSPORT = ("step_back", "cost", "entropy_weight", "transported_mass", "objective")
-ADJUSTABLE = (*OF_TRANSPORT, "cache_weight", "empty_class", "order", "max_entropy", "slots")
+ADJUSTABLE = (
+    *("step_back", "cost", "entropy_weight", "transported_mass", "objective"),
+    *("cache_weight", "empty_class", "order", "max_entropy", "slots"),
+)
 #: What can be left out: a field of :class:`Exclusions`, the name of one, and where to choose one.
 EXCLUDABLE = {
     "view": ("views", "crop", "Choose one of the crops first."),
@@ -93,9 +95,8 @@ def follow_selection(engine: Engine, session: Session) -> None:
 
 def _chosen(session: Session, kind: str) -> tuple[int | tuple[int, int], int] | None:
     """What of a ``kind`` of ``EXCLUDABLE`` is selected: as :class:`Exclusions` holds it, and its number; or None."""
-    at, slot = session.selection, selected_slot(session)
+    at, slot, view = session.selection, selected_slot(session), shown_view(session)
     prompt = None if at.k is None or at.atom is None else ((at.k, at.atom), at.atom + 1)
-    view = shown_view(session)
     return {"view": None if view is None else (view, view), "prompt": prompt, "item": slot and (slot, slot[1])}[kind]
 
 
@@ -160,14 +161,8 @@ def build_what_if(panels: PanelRegistry) -> Parts:
     return parts | {"settings": controls, "truth": panels.add(truth, _truth, "inside")}
 
 
-def build_back(panels: PanelRegistry) -> gr.Button:
+def draw_back(session: Session) -> PanelValue:
     """The button that goes back to the run, and again to the what-if that was left; hidden where there is none."""
-    back = gr.Button("Back to the run", size="sm", elem_id="whatif-back", visible=False)
-    return panels.add(back, _back, "inside")
-
-
-def _back(session: Session) -> PanelValue:
-    """At the run the button leads to the what-if that was left."""
     at_run, left = session.inside.what_if.run is None, session.inside.undone.run is not None
     name = "Show the what-if again" if at_run and left else "Back to the run"
     return gr.update(value=name, visible=left or not at_run)

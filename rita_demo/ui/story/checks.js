@@ -3,8 +3,7 @@ let checks = null;
 function showChecks() {
   const found = parsed("checks");
   checks = found && data && found.key === data.key ? found : null;
-  built.forEach((one) => one());
-  draw();
+  layOut();
 }
 
 built.push(() => {

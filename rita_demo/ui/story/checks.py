@@ -3,11 +3,9 @@
 from typing import Any
 
 from rita_demo.figures.labels import truncated
-from rita_demo.records import CheckedAnswer, CheckedAnswers, Run, StoryChecks
+from rita_demo.records import CheckedAnswers, ImageResult, Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets import wording
-
-MEASURED = "embedded"  # the model of the measured shares
 
 
 def story_checks(session: Session) -> dict[str, Any] | None:
@@ -15,34 +13,24 @@ def story_checks(session: Session) -> dict[str, Any] | None:
     run, checks = session.run, session.checks
     if run is None or checks is None:
         return None
-    return {
-        "key": run.key,
-        "noise": None if checks.noise is None else _answers(run, checks.noise),
-        "noise_size": checks.noise_size,
-        "survive": _survive(run, checks) if run.attack is not None else None,
-    }
+    survive = None
+    if run.attack is not None:
+        survive = [{"title": "as it is", "clean": _side(run, run.clean), "attacked": _side(run, run.attacked)}]
+        survive += [
+            {"title": one.title, "clean": _answers(run, one.clean), "attacked": _answers(run, one.attacked)}
+            for one in checks.changes
+            if one.attacked is not None
+        ]
+    return {"key": run.key, "noise": None if checks.noise is None else _answers(run, checks.noise), "survive": survive}
 
 
-def _survive(run: Run, checks: StoryChecks) -> list[dict[str, Any]]:
-    rows = [{"title": "as it is", "clean": _side(run, "clean"), "attacked": _side(run, "attacked")}]
-    for one in checks.changes:
-        if one.attacked is not None:
-            rows.append(
-                {"title": one.title, "clean": _answers(run, one.clean), "attacked": _answers(run, one.attacked)}
-            )
-    return rows
-
-
-def _side(run: Run, side: str) -> dict[str, Any]:
-    verdicts = getattr(run, side).verdicts
-    return {
-        name: _answer(run, verdicts[name].label, float(verdicts[name].probability[verdicts[name].label]))
-        for name in ("clip", "ensemble", "rita")
-    }
+def _side(run: Run, side: ImageResult) -> dict[str, Any]:
+    verdicts = {name: side.verdicts[name] for name in ("clip", "ensemble", "rita")}
+    return {name: _answer(run, one.label, float(one.probability[one.label])) for name, one in verdicts.items()}
 
 
 def _answers(run: Run, answers: CheckedAnswers) -> dict[str, Any]:
-    found: dict[str, CheckedAnswer] = {name: getattr(answers, name) for name in ("clip", "ensemble", "rita")}
+    found = {"clip": answers.clip, "ensemble": answers.ensemble, "rita": answers.rita}
     return {name: _answer(run, one.label, one.probability) for name, one in found.items()}
 
 

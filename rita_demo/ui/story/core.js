@@ -39,6 +39,7 @@ function add(parent, tag, text = "", css = "") {
   const node = parent.appendChild(document.createElement(tag));
   node.textContent = text;
   if (css) node.className = css;
+  if (tag === "button") node.type = tag;
   return node;
 }
 
@@ -48,6 +49,7 @@ function around() {
   const [a, b] = [steps[Math.max(next - 1, 0)], steps[next < 0 ? steps.length - 1 : next]];
   return [a, b, b.step === a.step ? 1 : (at - a.step) / (b.step - a.step)];
 }
+const falls = () => steps.find((s) => s.step > 0 && s.says.clip.label !== steps[0].says.clip.label); // where CLIP does
 const nearest = () => steps.reduce((best, s) => (Math.abs(s.step - at) < Math.abs(best.step - at) ? s : best), steps[0]);
 
 // --- pictures: lossless, so that what is computed from them is exact
@@ -96,6 +98,11 @@ function draw() {
   if (!data || drawn) return;
   drawn = requestAnimationFrame(() => ((drawn = 0), data && !awaits && figures.forEach((one) => one())));
 }
+const built = []; // functions that lay a figure out for a new run
+function layOut() {
+  built.forEach((one) => one());
+  draw();
+}
 
 async function show() {
   const next = parsed("value");
@@ -124,18 +131,14 @@ async function show() {
   await showPictures(same);
   if (data !== next) return; // another run came meanwhile
   awaits = false;
-  built.forEach((one) => one());
-  draw();
+  layOut();
   if (moved !== next.key) opening();
   moved = next.key;
   if (next.key !== first) document.dispatchEvent(new Event("story")); // a link's own run is there (page.js)
   showCrops();
   await showSteps();
-  built.forEach((one) => one());
-  draw();
 }
 let moved = null; // the run whose wipe has moved by itself
-const built = []; // functions that lay a figure out for a new run
 
 // Whether a node shows another value now: what shows the same keeps its focus and its text.
 function isNew(node, value) {
@@ -155,7 +158,6 @@ async function showPictures(same) {
     still.change = new ImageData(new Uint8ClampedArray(clean.data.length).map((_, i) => (i % 4 === 3 ? 255 : 128)), clean.width);
     frames.set(run.last, last);
   }
-  find(".hole").textContent = "";
 }
 
 async function showSteps() {
@@ -172,7 +174,7 @@ async function showSteps() {
   }
   goToAsked();
   story.dataset.steps = "all";
-  draw();
+  layOut();
 }
 
 // The stored step nearest to the one that is asked for, as in the Lab: there are more when they are computed.
@@ -197,8 +199,7 @@ function showCrops() {
   sheets = found;
   story.style.setProperty("--sheet", short("sheet", found.sheet));
   story.style.setProperty("--noise-sheet", found.noise ? short("noise", found.noise) : "none");
-  built.forEach((one) => one());
-  draw();
+  layOut();
 }
 
 // A crop as a part of the sheet.
@@ -247,7 +248,7 @@ function play() {
   find(".play").textContent = "❚❚ Pause";
   story.classList.add("playing");
   find(".inset").hidden = false;
-  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== steps[0].says.clip.label)?.step;
+  const fall = falls()?.step;
   let before = null;
   let rest = 0; // of the pause
   let exact = at; // with reduced motion only stored steps are drawn
@@ -257,7 +258,7 @@ function play() {
     if (rest > 0) rest -= gone;
     else {
       const next = Math.min(exact + (gone / PLAY_MS) * data.last, data.last);
-      if (falls !== undefined && exact < falls && next >= falls) [exact, rest] = [falls, PAUSE_MS];
+      if (fall !== undefined && exact < fall && next >= fall) [exact, rest] = [fall, PAUSE_MS];
       else exact = next;
       at = calm ? steps.findLast((s) => s.step <= exact).step : exact;
       draw();

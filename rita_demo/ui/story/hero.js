@@ -45,9 +45,8 @@ built.push(() => {
   const attacked = data.last > 0;
   for (const name of [".wipe", ".cut", ".before"]) for (const node of all(`.photo ${name}`)) node.hidden = !attacked;
   find(".hero .scrub").hidden = find(".play").hidden = !attacked;
-  find(".headline").replaceChildren(
-    ...data.claim.map(([text, css]) => Object.assign(document.createElement("span"), { textContent: text, className: css })),
-  );
+  find(".headline").replaceChildren();
+  for (const [text, css] of data.claim) add(find(".headline"), "span", text, css);
   find(".claim .threat").textContent = data.threat;
   find(".claim .doubt").textContent = data.doubt;
   const which = find(".which");
@@ -56,7 +55,6 @@ built.push(() => {
     which.replaceChildren(data.which);
     const choose = (name) => trigger("select", { name });
     for (const name of data.choices) add(which, "button", truncated(name)).addEventListener("click", () => choose(name));
-    for (const button of all("button", which)) button.type = "button";
     const others = add(which, "select");
     others.setAttribute("aria-label", "Another class");
     for (const name of ["another one …", ...data.others]) add(others, "option", name).value = name;
@@ -66,19 +64,15 @@ built.push(() => {
   const table = find(".answers tbody");
   find(".answers thead").hidden = !attacked;
   if (!isNew(table, [data.key, data.answers])) return;
-  table.replaceChildren(
-    ...data.answers.map(({ name, title }) => {
-      const row = document.createElement("tr");
-      row.className = name;
-      const th = add(row, "th", title);
-      th.scope = "row";
-      const { label, right, share } = steps[0].says[name];
-      if (attacked) add(add(row, "td", `${data.names[label]}${right === false ? " ✗" : ""} `, `was${right === false ? " wrong" : ""}`), "small", share);
-      add(row, "td", "", "answer");
-      add(row, "td", "", "number");
-      return row;
-    }),
-  );
+  table.replaceChildren();
+  for (const { name, title } of data.answers) {
+    const row = add(table, "tr", "", name);
+    add(row, "th", title).scope = "row";
+    const { label, right, share } = steps[0].says[name];
+    if (attacked) add(add(row, "td", `${data.names[label]}${right === false ? " ✗" : ""} `, `was${right === false ? " wrong" : ""}`), "small", share);
+    add(row, "td", "", "answer");
+    add(row, "td", "", "number");
+  }
 });
 
 figures.push(() => {
@@ -104,7 +98,7 @@ figures.push(() => {
     number.textContent = data.known ? surely(value) : says.share;
   });
   const before = steps[0].says.clip;
-  const falls = steps.find((s) => s.step > 0 && s.says.clip.label !== before.label);
-  const fell = timer && falls && Math.abs(at - falls.step) < 0.01;
-  find(".fell").textContent = fell ? `Step ${falls.step}: CLIP ${before.right ? "falls" : "changes its answer"}.` : "";
+  const fall = falls();
+  const fell = timer && fall && Math.abs(at - fall.step) < 0.01;
+  find(".fell").textContent = fell ? `Step ${fall.step}: CLIP ${before.right ? "falls" : "changes its answer"}.` : "";
 });

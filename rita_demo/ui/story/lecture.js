@@ -45,15 +45,15 @@ function showSlide() {
 }
 // A slide is as large as the screen allows: of several layouts the one with the largest letters. A figure follows its width.
 function enlarge(one) {
-  const layOut = (width) => {
+  const at = (width) => {
     Object.assign(one.style, { width: `${width}px`, zoom: 1 });
     built.forEach((part) => part !== showSlide && part());
     figures.forEach((part) => part());
     const wide = Math.max(width, one.scrollWidth); // a figure may need more
     return [Math.min((innerWidth - BESIDE) / wide, (innerHeight - ABOVE) / one.offsetHeight, LARGEST), wide];
   };
-  layout ??= LAYOUTS.map(layOut).reduce((best, now) => (now[0] > best[0] ? now : best))[1];
-  [one.style.zoom] = layOut(layout);
+  layout ??= LAYOUTS.map(at).reduce((best, now) => (now[0] > best[0] ? now : best))[1];
+  [one.style.zoom] = at(layout);
 }
 // For the screen that the room does not see; keys work there as well.
 function openDesk() {

@@ -2,22 +2,22 @@
 let tower = "embedded"; // the model of the table
 
 // Bars, one below the other: title, what was there before (pale), the share with its interval, a few words.
-function rungs(box, rows, label) {
+function rungs(box, rows, colours, label) {
   box.replaceChildren();
-  for (const one of rows) {
+  rows.forEach((one, n) => {
     const row = add(box, "div", "", "rung");
     const name = add(row, "span", one.title, "name");
     if (one.about) (name.title = one.about), add(name, "span", `. ${one.about}`, "sr");
     const track = add(row, "span", "", "track");
     const [from, to] = [Math.min(one.from ?? 0, one.share), Math.max(one.from ?? 0, one.share)];
     if (from) add(track, "i", "", "before").style.width = `${100 * from}%`;
-    Object.assign(add(track, "i", "", one.css || "gain").style, { left: `${100 * from}%`, width: `max(2px, ${100 * (to - from)}%)` });
+    Object.assign(add(track, "i", "", colours[n]).style, { left: `${100 * from}%`, width: `max(2px, ${100 * (to - from)}%)` });
     row.title = `${(100 * one.low).toFixed(0)} to ${(100 * one.high).toFixed(0)} of 100 (95 %)`;
     const said = add(row, "span", "", "said");
     add(said, "b", one.value);
     add(said, "span", ` ${one.said}`);
     add(said, "span", `; ${row.title}`, "sr");
-  }
+  });
   box.setAttribute("aria-label", label);
 }
 
@@ -27,14 +27,13 @@ built.push(() => {
   find(".adds .carries").textContent = percent(data.mass);
   if (ladder) {
     find(".ladder .lead").textContent = `The standard model’s right answers on ${ladder.n} test pictures, attacked by PGD on CLIP (4/255).`;
-    const css = { 0: "clip", 1: "gain" };
-    rungs(find(".ladder .parts"), ladder.steps.map((one, n) => ({ ...one, css: css[n] || "rita" })), "Right answers, one part added after the other");
-    rungs(find(".ladder .ends"), ladder.ends.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "What the attacker who knows RITA leaves of it");
+    rungs(find(".ladder .parts"), ladder.steps, ["clip", "gain", "rita", "rita", "rita"], "Right answers, one part added after the other");
+    rungs(find(".ladder .ends"), ladder.ends, ["clip", "gain"], "What the attacker who knows RITA leaves of it");
     find(".ladder .says").textContent = ladder.says;
     find(".adds .memory").textContent = ladder.steps.at(-1).about;
   }
   find("section.knows").hidden = !data.last;
-  if (knows) rungs(find(".knows .shares"), knows.bars.map((one, n) => ({ ...one, css: n ? "gain" : "clip" })), "Right answers of RITA against the attacker who knows it");
+  if (knows) rungs(find(".knows .shares"), knows.bars, ["clip", "gain"], "Right answers of RITA against the attacker who knows it");
   find(".knows .bound").hidden = !knows?.note;
   find(".knows .bound .note").textContent = knows?.note || "";
   find(".know").hidden = !data.last || !!data.knew;
@@ -54,7 +53,7 @@ function drawTable() {
   const pills = find(".good .towers");
   if (!pills.children.length)
     for (const [name, { title }] of Object.entries(table.towers)) {
-      const button = Object.assign(add(pills, "button", title), { type: "button" });
+      const button = add(pills, "button", title);
       button.dataset.tower = name;
       button.addEventListener("click", () => ((tower = name), drawTable()));
     }
@@ -96,21 +95,19 @@ if (document.querySelector("#status")) busy.observe(document.querySelector("#sta
 built.push(() => (find(".progress-note").textContent ||= data.knew));
 
 watch("value", show);
-watch("steps", () => showSteps().then(() => built.forEach((one) => one())).then(draw));
+watch("steps", showSteps);
 watch("crops", showCrops);
 watch("checks", showChecks);
 watch("crossing", () => {
   const before = crossing;
   crossing = parsed("crossing");
-  if (!before !== !crossing) built.forEach((one) => one()); // a slide makes room
-  draw();
+  !before === !crossing ? draw() : layOut(); // a slide makes room
 });
 watch("partial", () => (props.partial ? showPartial() : show())); // a run that failed leaves the one of before
 let width = 0; // its height follows what is drawn
 new ResizeObserver(() => {
   if (!data || story.clientWidth === width) return;
   width = story.clientWidth;
-  built.forEach((one) => one());
-  draw();
+  layOut();
 }).observe(story);
 show().then(showChecks);

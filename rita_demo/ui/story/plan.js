@@ -59,7 +59,6 @@ built.push(() => {
   board.replaceChildren(make("svg", { "aria-hidden": "true" }));
   small.views.forEach((n, i) => {
     const crop = add(board, "button", "", "crop");
-    crop.type = "button";
     if (sheets) cell(crop, n);
     add(crop, "b", "ABC"[i]);
   });

@@ -6,10 +6,8 @@ const QUESTIONS = {
     const says = checks?.noise?.clip;
     if (!says) return null;
     const kept = says.name === data.names[steps[0].says.clip.label];
-    const because = kept
-      ? `CLIP says ${says.name}${says.share && ` ${says.share}`}: random pushes cancel.`
-      : `CLIP says ${says.name}${says.share && ` ${says.share}`}: this picture is so near a border that noise is enough.`;
-    return [["the same as for the clean picture", "something else"], kept ? 0 : 1, because];
+    const why = kept ? "random pushes cancel" : "this picture is so near a border that noise is enough";
+    return [["the same as for the clean picture", "something else"], kept ? 0 : 1, `CLIP says ${says.name}${says.share && ` ${says.share}`}: ${why}.`];
   },
   push() {
     if (!data.push || data.through_crops) return null; // an attack that was made for the crops answers another question
@@ -37,8 +35,7 @@ function veil(about, veiled) {
 function reveal(box) {
   box.onreveal();
   keep(box.dataset.about, box.guess ?? null);
-  built.forEach((one) => one());
-  draw();
+  layOut();
 }
 
 // This tab keeps the guesses of the picture on screen: the page may be loaded again.
@@ -86,13 +83,8 @@ built.push(() => {
       all("button", box).forEach((one, m) => (one.classList.toggle("right", m === right), guess !== null && one.setAttribute("aria-pressed", String(m === guess))));
       veil(about, false);
     };
-    find(".choices", box).replaceChildren(
-      ...choices.map((text, n) => {
-        const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-        button.addEventListener("click", () => ((box.guess = n), reveal(box)));
-        return button;
-      }),
-    );
+    find(".choices", box).replaceChildren();
+    choices.forEach((text, n) => add(find(".choices", box), "button", text).addEventListener("click", () => ((box.guess = n), reveal(box))));
     if (shown) box.onreveal();
   }
 });

@@ -12,7 +12,7 @@ from rita_demo.figures.analysis import crop_field as positions
 from rita_demo.figures.analysis.push_left import push_left
 from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.records import AttackTrace, ImageResult, Picture, Run
+from rita_demo.records import AttackTrace, ImageResult, Run
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.plan import small_plan
 from rita_demo.ui.story.sentences import claim, does, doubt, knew, threat, which
@@ -23,7 +23,7 @@ from rita_demo.ui.widgets.views_grid import COLUMNS, magnified_perturbation, til
 NAME_LENGTH = 24  # characters of a class name
 THUMBNAIL = 64  # pixels of a crop
 ANSWERS = ("clip", "ensemble", "rita")  # the first answers of the first screen, in order
-TITLES = {"clip": "CLIP, whole picture", "ensemble": "average of {n} crops", "rita": "RITA"}
+TITLES = {"clip": "CLIP, whole picture", "rita": "RITA"}
 
 
 def story_value(session: Session) -> dict[str, Any] | None:
@@ -31,7 +31,12 @@ def story_value(session: Session) -> dict[str, Any] | None:
     run = session.run
     if run is None:
         return None
-    steps, choices = _Steps(run, session), _choices(run)
+    steps, names = _Steps(run, session), run.class_prompts.names
+    # one of the answers without and with the attack, and of CLIP's first two, may be the true class
+    asked = [side.verdicts[name].label for name in ANSWERS for side in (run.clean, run.attacked)]
+    asked += np.argsort(run.clean.verdicts["clip"].probability)[::-1][:2].tolist()
+    choices = list(dict.fromkeys(names[k] for k in asked))
+    titles = TITLES | {"ensemble": f"average of {len(run.attacked.encoded_views.features)} crops"}
     value: dict[str, Any] = {
         "key": run.key,
         "last": last_step(run),
@@ -45,20 +50,20 @@ def story_value(session: Session) -> dict[str, Any] | None:
         "knew": knew(run),
         "which": which(run),
         "choices": choices,
-        "others": [] if run.label_given else [n for n in run.class_prompts.names if n not in choices],
+        "others": [] if run.label_given else [name for name in names if name not in choices],
         "known": not run.class_prompts.unknown_names,
-        "answers": [{"name": name, "title": _title(run, name)} for name in answers(run)],
+        "answers": [{"name": name, "title": titles.get(name) or DEFENCES[name].title} for name in answers(run)],
         "boxes": steps.boxes.round(4).tolist(),
         "flipped": [bool(one) for one in run.attacked.encoded_views.views.flipped],
-        "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
-        "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
+        **steps.values(),
         "small": small_plan(run),
         "mass": run.settings.transported_mass,
         "push": None,
     }
     if run.attack is not None:
         attack = run.attack
-        shown = [run.label, _clips_other(run, steps.labels[1])]
+        now = int(run.attacked.verdicts["clip"].label)  # where CLIP still says the reference class, the rival
+        shown = [run.label, steps.labels[1] if now == run.label else now]
         value["attacked"] = _once(session, "story attacked", lambda: change(attack, last_step(run)))
         value["curve"] = [[_share(p[k]) for k in shown] for p in np.asarray(attack.probability)]
         value["curve_names"] = [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in shown]
@@ -76,8 +81,7 @@ def story_steps(session: Session) -> dict[str, Any] | None:
     between = [at.step for at in steps.field if 0 < at.step < last_step(run)]
     return {
         "key": run.key,
-        "steps": [_step(run, at, steps.sides[at.step], steps.labels) for at in steps.field],
-        "names": [truncated(run.class_prompts.names[k], NAME_LENGTH) for k in steps.labels],
+        **steps.values(),
         "pictures": {step: _once(session, f"story {step}", lambda step=step: change(attack, step)) for step in between},
     }
 
@@ -87,19 +91,10 @@ def story_crops(session: Session) -> dict[str, Any] | None:
     run, crops, before = session.run, session.crops.get("attacked"), session.crops.get("clean")
     if run is None or crops is None:
         return None
-    value: dict[str, Any] = {
-        "key": run.key,
-        "columns": COLUMNS,
-        "sheet": _once(session, "story sheet", lambda: _sheet(crops)),
-    }
+    value: dict[str, Any] = {"key": run.key, "sheet": _once(session, "story sheet", lambda: _sheet(crops))}
     if run.attack is not None and before is not None:
         value["noise"] = _once(session, "story noise", lambda: _sheet(magnified_perturbation(before, crops)))
     return value
-
-
-def loading_value(picture: Picture) -> dict[str, Any]:
-    """The clean picture alone, before it is run."""
-    return {"clean": lossless_uri(picture.pixels)}
 
 
 def crossing_value(engine: Engine, run: Run, square: np.ndarray) -> dict[str, Any]:
@@ -132,7 +127,12 @@ class _Steps:
         self.sides |= {0: run.clean, last_step(run): run.attacked}
         labels = [k for at in found.steps for k in at.answers.tolist()]
         labels += [side.verdicts[name].label for side in self.sides.values() for name in answers(run)]
-        self.labels = list(dict.fromkeys([found.reference, found.rival, *map(int, labels)]))
+        self.run, self.labels = run, list(dict.fromkeys([found.reference, found.rival, *map(int, labels)]))
+
+    def values(self) -> dict[str, Any]:
+        """The classes, whose numbers are their places in "names", and what stands at each step."""
+        names = [truncated(self.run.class_prompts.names[k], NAME_LENGTH) for k in self.labels]
+        return {"names": names, "steps": [_step(self.run, at, self.sides[at.step], self.labels) for at in self.field]}
 
 
 def _once(session: Session, name: str, make: Any) -> Any:
@@ -151,19 +151,6 @@ def _sheet(crops: np.ndarray) -> str:
 def answers(run: Run) -> tuple[str, ...]:
     """Names of the defences that the first screen shows: the three, then those that were asked for besides."""
     return (*ANSWERS, *(name for name in run.answered if name not in ANSWERS))
-
-
-def _choices(run: Run) -> list[str]:
-    """The classes that the three answer without and with the attack, and CLIP's second best: one of them may be the true
-    one."""
-    labels = [side.verdicts[name].label for name in ANSWERS for side in (run.clean, run.attacked)]
-    labels += np.argsort(run.clean.verdicts["clip"].probability)[::-1][:2].tolist()
-    return list(dict.fromkeys(run.class_prompts.names[k] for k in labels))
-
-
-def _title(run: Run, name: str) -> str:
-    title = TITLES.get(name) or DEFENCES[name].title
-    return title.format(n=len(run.attacked.encoded_views.features)) if name in TITLES else title
 
 
 def _step(run: Run, at: positions.CropFieldStep, side: ImageResult, labels: list[int]) -> dict[str, Any]:
@@ -202,12 +189,6 @@ def _push(run: Run) -> dict[str, Any] | None:
         "first": int(order[len(order) // 4]),
         "covers": covers,
     }
-
-
-def _clips_other(run: Run, rival: int) -> int:
-    """CLIP's answer on the attacked picture; where that is the reference class, its rival."""
-    said = run.attacked.verdicts["clip"].label
-    return rival if said == run.label else int(said)
 
 
 def _share(value: Any) -> float:

@@ -9,8 +9,8 @@ from rita_demo.defences.registry import DEFENCES
 from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.outcome import outcome
 from rita_demo.records import Run
-from rita_demo.ui.story.checks import MEASURED
 from rita_demo.ui.widgets import wording
+from rita_demo.vlm.catalogue import EMBEDDED
 
 #: What the attacker differentiates -> what they know.
 KNOWS = {"model": "CLIP, not the crops", "crops": "CLIP and that there are crops", "defence": "the defence"}
@@ -33,8 +33,10 @@ SINGULAR = ("us", "ss", "is")  # ends of names that are no plurals
 def claim(run: Run) -> list[Part]:
     """The sentence of the first screen: what the picture is, what the attack may do, what CLIP sees then, or the defence
     that the attacker knew."""
-    aimed_at, title = _aimed_at(run)
-    found, names = outcome(run)[aimed_at], run.class_prompts.names
+    outcomes, names = outcome(run), run.class_prompts.names
+    # whose answer the attacker wanted to turn
+    aimed_at = next((name for name, one in outcomes.items() if one.known), "clip")
+    found, title = outcomes[aimed_at], AIMED.get(aimed_at, DEFENCES[aimed_at].title)
     before, after = names[found.before], names[found.now]
     first = _subject(run, before, title)
     if run.attack is None:
@@ -116,7 +118,7 @@ def knew(run: Run) -> str:
         return "What if the attacker knows the defence?" if run.settings.attack == "adaptive" else ""
     title, found = DEFENCES[aimed].title, outcomes[aimed]
     now = f"{'still' if found.now == found.before else 'now'} says {run.class_prompts.names[found.now]}."
-    kept = aimed == "rita" and found.word == "holds" and run.backbone.name == MEASURED
+    kept = aimed == "rita" and found.word == "holds" and run.backbone.name == EMBEDDED
     wrong = " It was wrong before the attack." * found.wrong_before
     rule = " Few pictures are kept like this one: see the share below." * kept
     return f"The attacker knew {title}: {title} {now}{wrong}{rule}"
@@ -145,18 +147,11 @@ def _label(run: Run) -> str:
     return "the true class" if run.label_given else "CLIP’s own answer"
 
 
-def _aimed_at(run: Run) -> tuple[str, str]:
-    """Whose answer the attacker wanted to turn: name and title of a defence."""
-    name = next((name for name, found in outcome(run).items() if found.known), "clip")
-    return name, AIMED.get(name, DEFENCES[name].title)
-
-
 def _subject(run: Run, before: str, title: str) -> list[Part]:
     """ "This is a motorbike." where the true class is given, else what CLIP says, or the defence ``title``."""
     if run.label_given:
-        lead, noun = (
-            ("This texture is ", _name(_truth(run))) if _textures(run) else ("This is ", _noun(run, _truth(run)))
-        )
+        truth = run.class_prompts.names[run.label]
+        lead, noun = ("This texture is ", _name(truth)) if _textures(run) else ("This is ", _noun(run, truth))
         return [(lead, ""), (noun, ""), (".", "")]
     return [(f"{title[0].upper()}{title[1:]} says ", ""), (_name(before), ""), (".", "")]
 
@@ -174,7 +169,3 @@ def _noun(run: Run, name: str) -> str:
 
 def _name(name: str) -> str:
     return truncated(name, 30)
-
-
-def _truth(run: Run) -> str:
-    return run.class_prompts.names[run.label]

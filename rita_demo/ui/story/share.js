@@ -65,7 +65,6 @@ function share({ link, says }) {
   save.download = "rita.png";
   if (link) {
     const copy = add(row, "button", "Copy the link");
-    copy.type = "button";
     copy.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(link);
@@ -75,9 +74,7 @@ function share({ link, says }) {
       }
     });
   }
-  const close = add(row, "button", "Close");
-  close.type = "button";
-  close.addEventListener("click", () => dialog.close());
+  add(row, "button", "Close").addEventListener("click", () => dialog.close());
   add(dialog, "p", `The picture is made in this browser and sent nowhere. ${says}`, "note");
   dialog.showModal();
 }

@@ -16,7 +16,8 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.story.checks import story_checks
 from rita_demo.ui.story.measured import measured
 from rita_demo.ui.story.notes import notes_by_slide
-from rita_demo.ui.story.record import crossing_value, loading_value, story_crops, story_steps, story_value
+from rita_demo.ui.story.record import crossing_value, story_crops, story_steps, story_value
+from rita_demo.ui.widgets.data_uri import lossless_uri
 from rita_demo.ui.widgets.html_buttons import JsonWidget
 from rita_demo.ui.widgets.plotly_view import with_constants
 
@@ -75,7 +76,7 @@ def build_story(panels: PanelRegistry) -> StoryView:
 
 def loading(picture: Picture) -> dict[str, Any]:
     """The update that shows a picture before it is run."""
-    return gr.update(partial=dump(loading_value(picture)))
+    return gr.update(partial=dump({"clean": lossless_uri(picture.pixels)}))
 
 
 def crossing(engine: Engine, run: Run, picture: Picture, at: RunProgress) -> dict[str, Any]:

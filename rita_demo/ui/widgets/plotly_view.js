@@ -13,7 +13,6 @@ let drawing = null; // promise of the last drawing
 let cursor = -1; // the mark selected by keyboard
 let names = []; // of the first numbers of customdata; without them a click selects nothing
 let width = figure.clientWidth; // from the observer: reading it again forces a layout per figure
-const LARGER = Number(getComputedStyle(document.documentElement).getPropertyValue("--larger")) || 1; // in a lecture
 let inSight = false;
 const waiting = (window.RitaWaiting = window.RitaWaiting || new Set()); // figures outside the viewport, not drawn yet
 const QUIET = 150; // ms without a new figure: Gradio sends them one by one
@@ -117,7 +116,7 @@ function paint() {
   waiting.delete(paint);
   if (!element.isConnected) return tidy();
   if (!width) return; // in a hidden tab: the observer calls again when the tab is opened
-  const narrow = width / LARGER < NARROW;
+  const narrow = width < NARROW;
   figure.classList.toggle("narrow", narrow);
   const height = narrow ? fixed.narrow_height : fixed.height;
   const state = [props.value, isDark(), width, height].join("\u0000");
@@ -137,7 +136,7 @@ function paint() {
   figure.setAttribute("aria-label", meta.title || fixed.aria);
   const high = Math.max(height, meta.height || 0);
   figure.style.height = high > height ? `${high}px` : "";
-  fit({ data, layout }, width / LARGER, high);
+  fit({ data, layout }, width, high);
   if (narrow && layout.margin.t > 10) layout.margin.t += 26; // Plotly's buttons stand above the legend, where there is one
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };

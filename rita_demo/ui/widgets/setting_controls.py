@@ -148,21 +148,16 @@ def value_text(setting: Setting, value: JsonValue) -> str:
     return f"{number}{space}{setting.unit}".rstrip()
 
 
-def differences(settings: Settings) -> str:
-    """HTML: which settings differ from the recommended ones, and why each matters; "" if none does."""
-    names = [n for n in settings.differs_from(RECOMMENDED) if n != "attack"]
-    if not names:
-        return ""
-    rows = [(label_of(n), value_of(n, settings), value_of(n, RECOMMENDED), SETTINGS[n].help) for n in names]
-    return html("differs", settings=rows)
-
-
 def changed_note(values: Mapping[str, JsonValue]) -> str:
-    """How settings differ from the recommended settings; or an error message for an invalid value."""
+    """HTML: which settings differ from the recommended ones, and why each matters; "" if none does. Of an invalid value an
+    error message."""
     try:
-        return differences(settings_from(values))
+        settings = settings_from(values)
     except DemoError as error:
         return f'<p class="bad small" role="alert">{escape(str(error))}</p>'
+    names = [n for n in settings.differs_from(RECOMMENDED) if n != "attack"]
+    rows = [(label_of(n), value_of(n, settings), value_of(n, RECOMMENDED), SETTINGS[n].help) for n in names]
+    return html("differs", settings=rows) if rows else ""
 
 
 def changes_from_preset(settings: Settings) -> tuple[str, list[str]]:

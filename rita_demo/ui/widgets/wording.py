@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from html import escape
 
-import numpy as np
 from markupsafe import Markup
 
 from rita_demo.attacks import get_attack
@@ -12,9 +11,8 @@ from rita_demo.figures.analysis.crop_field import view_labels
 from rita_demo.figures.labels import percent as percent  # the page writes shares like the figures
 from rita_demo.figures.labels import truncated
 from rita_demo.pipeline.attack_steps import last_step
-from rita_demo.pipeline.outcome import Outcome, outcome
 from rita_demo.process import templates
-from rita_demo.records import ClassPrompts, ImageResult, Run, Verdict
+from rita_demo.records import ClassPrompts, Run, Verdict
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import Settings
 
@@ -23,8 +21,9 @@ UNKNOWN_WORD = "(unknown word)"  # in place of a probability
 STORED_MARK = "<b class='stored'>Stored example.</b> "
 MAX_WORDS, MAX_WORD_LENGTH = 6, 24  # unknown words that are listed, and letters of each
 
-#: Term -> one sentence, shown when the term is pointed at, focused or touched.
+#: Defences that the page calls otherwise than their papers.
 PLAIN_TITLES = {"ensemble": "average of crops", "ensemble_area": "average, weighted", "clipure": "CLIPure"}
+#: Term -> one sentence, shown when the term is pointed at, focused or touched. So has every defence.
 TERMS: dict[str, str] = {
     "cosine distance": "1 minus the cosine of the angle between two directions: 0 where they are the same, 1 where they have "
     "nothing in common.",
@@ -37,7 +36,6 @@ TERMS: dict[str, str] = {
     "preference, more than 1 that the two fit well.",
     "mass": "What a plan moves: all crops together have 1, shared out by their weights. RITA moves the cheapest part, ρ of "
     "it, and leaves the rest where it is.",
-    "confident view": "A view whose answer has low entropy: the model is sure.",
     "entropy": "How unsure an answer is, in nats: 0 means certain, log K means all K classes alike.",
     "pseudo-label": "The class that a single crop answers with.",
     "memory (cache)": "The crops of lowest entropy of earlier pictures, a few per class; a new picture is compared with "
@@ -45,7 +43,12 @@ TERMS: dict[str, str] = {
 }
 
 ASK = "Choose the true class"
-LEFT_OUT = "; RITA counts for each class"
+EARLIER_MARK = "‡"  # behind a number that was measured with an attack that was replaced since
+EARLIER_NOTE = (
+    f" {EARLIER_MARK} Measured with an earlier form of the attack (starts judged on 16 crops, no target class): the share may be too "
+    "high."
+)
+MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 #: Outcome -> css class and mark. The mark repeats what the colour says.
 OUTCOME_MARKS: dict[str, tuple[str, str]] = {
     "holds": ("good", "✓"),
@@ -80,13 +83,6 @@ def attacker_html(name: str) -> str:
     return f'<p class="quiet small">{escape(f"{row.sentence} {row.knowledge_sentence}")}</p>'
 
 
-EARLIER_MARK = "‡"  # behind a number that was measured with an attack that was replaced since
-EARLIER_NOTE = (
-    f" {EARLIER_MARK} Measured with an earlier form of the attack (starts judged on 16 crops, no target class): the share may be too "
-    "high."
-)
-
-
 def share(prompts: ClassPrompts, verdict: Verdict, digits: int = 0) -> str:
     """The probability of an answer in percent; none where the list has a word that the model was not trained with, which
     stands in its place beside that name."""
@@ -110,9 +106,6 @@ def unknown_words(unknown: Sequence[Sequence[str]]) -> str:
     listed = ", ".join(words[:MAX_WORDS]) + (f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else "")
     word, a_name = ("word", "a name that has it") if len(words) == 1 else ("words", "names that have them")
     return f"This model was not trained with the {word} {listed}: it can only guess about {a_name}."
-
-
-MIN_CHANGE = 5e-5  # a smaller change of a cosine distance rounds to nothing
 
 
 def signed(value: float) -> str:
@@ -148,54 +141,9 @@ def term_html(word: str, shown: str | None = None) -> Markup:
     return templates.html("term", word=word, sentence=terms()[word], shown=shown or word)
 
 
-def count_answers(side: ImageResult, label: int) -> int:
-    """How many views answer with the class, as the model sees them: before any step back."""
-    return int(np.sum(view_labels(side) == label))
-
-
-def _truth(run: Run) -> str:
-    return run.class_prompts.names[run.label]
-
-
 def step_suffix(run: Run) -> str:
     """ ", step 3 of 7" if the attacked picture is that of an earlier step, else ""."""
     return "" if run.step is None else f", step {run.step} of {last_step(run)}"
-
-
-def verdict_sentence(run: Run) -> tuple[str, str]:
-    """The whole result in one sentence, and its css class: good, bad or dim."""
-    o, names, mass = outcome(run), run.class_prompts.names, run.settings.transported_mass
-    clip, rita, aimed = o["clip"], o["rita"], next((name for name, found in o.items() if found.known), "")
-
-    def change(found: Outcome) -> str:
-        now = names[found.now]
-        return f"still says {now}" if found.before == found.now else f"said {names[found.before]} and now says {now}"
-
-    said = templates.sentence(
-        "verdict",
-        o=o,
-        attacked=run.attack is not None,
-        attack=run.settings.attack,
-        step=run.step,
-        step_back=run.settings.step_back,
-        truth=_truth(run),
-        before=names[clip.before],
-        clip=names[clip.now],
-        average=names[o["ensemble"].now],
-        rita=names[rita.now],
-        aim="" if run.attack is None or run.attack.target is None else names[run.attack.target],
-        aimed=aimed,
-        title=DEFENCES[aimed].title if aimed else "",
-        unknown=run.label not in (rita.now, rita.before, o["ensemble"].now),
-        left_out=f"{LEFT_OUT} only the {percent(mass)} of the crops that fit it best" if mass < 1 else "",
-        change=change,
-        ask=ASK,
-    )
-    if run.attack is None or run.step == 0 or rita.right is None:
-        return said, "dim"
-    if rita.right:  # that is no merit where the attack turned nothing
-        return said, "dim" if clip.word == "holds" and not (aimed and o[aimed].right) else "good"
-    return said, "bad" if rita.right_before else "dim"
 
 
 def explanation(run: Run) -> str:
@@ -204,8 +152,9 @@ def explanation(run: Run) -> str:
     rita, clip, total = attacked.verdicts["rita"].label, attacked.verdicts["clip"].label, attacked.trace.total
     rival = rita if rita != truth else clip
     if rival == truth or run.attack is None:
-        said = f"{count_answers(attacked, truth)} of {len(view_labels(attacked))} crops say {names[truth]} on their own"
-        said += "." if rival == truth else f", {count_answers(attacked, rival)} say {names[rival]}."
+        votes = view_labels(attacked).tolist()
+        said = f"{votes.count(truth)} of {len(votes)} crops say {names[truth]} on their own"
+        said += "." if rival == truth else f", {votes.count(rival)} say {names[rival]}."
     else:
         changes = {k: float(total[k] - clean.trace.total[k]) for k in (rival, truth)}
         moved = " and ".join(

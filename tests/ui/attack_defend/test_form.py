@@ -55,14 +55,13 @@ def test_the_form_has_the_settings_of_the_attack_at_their_recommended_values(for
     assert setting_controls.settings_from({name: form.fields[name].value for name in of_attack}) == RECOMMENDED
 
 
-def test_only_the_settings_that_the_attack_reads_stand_beside_it() -> None:
+def test_only_the_settings_that_the_attack_reads_stand_beside_it_and_a_run_that_is_filled_in_brings_its_attack(
+    form,
+) -> None:
     assert own_settings("pgd") == ("steps",)
     assert own_settings("fgsm") == own_settings("nobody") == ()
     assert own_settings("patch") == ("patch.area", "patch.steps")
     assert "adaptive.steps" in own_settings("adaptive")
-
-
-def test_a_run_that_is_filled_in_brings_its_attack(form) -> None:
     values = {name: component.value for name, component in form.fields.items()}
     assert form.show(values | {"attack": "adaptive"})[form.fields["attack"]] == "adaptive"
     assert form.fields["attack"] not in form.show(values | {"attack": "none"}), "it is not in the menu"
@@ -95,12 +94,9 @@ def test_the_strength_rests_beside_every_attack_that_it_does_not_limit() -> None
         assert info == (setting_controls.RESTS if name in resting else "usual"), name
 
 
-def test_the_paper_preset_sets_everything_but_the_kind_of_attack() -> None:
+def test_the_paper_preset_is_named_setting_by_setting_and_sets_everything_but_the_kind_of_attack() -> None:
     values = setting_controls.preset_values("paper") | {"attack": "pgd"}
     assert setting_controls.settings_from(values) == PAPER
-
-
-def test_the_note_names_differing_settings_with_reasons() -> None:
     note = setting_controls.changed_note(PAPER.as_dict())
     assert f"{len(PAPER.differs_from(RECOMMENDED))} settings differ" in note
     assert "0.1 <span class='quiet'>instead of 0.01" in note
@@ -125,17 +121,25 @@ def test_the_target_is_never_the_true_class() -> None:
     assert ("cup", "cup") not in target["choices"]
 
 
-def test_an_own_list_starts_with_the_answer_on_screen_and_keeps_what_was_typed() -> None:
-    assert started_list("", "cup") == started_list("motorbike, ", "cup") == "cup, "
+@pytest.mark.parametrize(
+    ("typed", "started", "kept"),  # the list that is begun with the answer "cup", and the true class "cup" in it
+    [
+        ("", "cup, ", NOT_GIVEN),
+        ("motorbike, ", "cup, ", NOT_GIVEN),
+        ("cup, ", "cup, ", "cup"),
+        ("crab", "crab", NOT_GIVEN),
+        ("cup, crab", "cup, crab", "cup"),
+        ("crab, camera, ", "crab, camera, ", NOT_GIVEN),
+        ("cups, ", "cup, ", NOT_GIVEN),
+    ],
+)
+def test_an_own_list_starts_with_the_answer_on_screen_and_keeps_what_was_typed(
+    typed: str, started: str, kept: str
+) -> None:
+    assert started_list(typed, "cup") == started
+    assert lists_for(OWN_CLASSES, typed, "cup", NOT_GIVEN)[1]["value"] == kept
     assert started_list(None, "red fox, young") == '"red fox, young", '
-    for typed in ("crab, camera", "crab", "crab, camera, "):
-        assert started_list(typed, "cup") == typed
     assert started_list("", "") == ""
-
-
-def test_a_list_of_which_only_the_true_class_is_typed_keeps_the_true_class() -> None:
-    for typed, kept in (("cup, ", "cup"), ("cup, crab", "cup"), ("crab, ", NOT_GIVEN), ("cups, ", NOT_GIVEN)):
-        assert lists_for(OWN_CLASSES, typed, "cup", NOT_GIVEN)[1]["value"] == kept, typed
 
 
 def test_the_beginning_of_a_class_is_enough_and_another_vocabulary_does_not_complete_it() -> None:
@@ -197,21 +201,15 @@ def test_without_a_known_picture_there_is_an_error_message() -> None:
             parse_request(GOOD, AttackDefendState(sample=chosen), 112, attack=True)
 
 
-def test_only_defend_ignores_attack_and_target() -> None:
-    request = parse_request(GOOD | {"target": "crab"}, COFFEE, 112, attack=False)
-    assert (request.settings.attack, request.target) == ("none", None)
-
-
-def test_selected_methods_run_beside_the_three_default_ones() -> None:
-    assert parse_request(GOOD, COFFEE, 112, attack=True).methods == DEFAULT_METHODS
-    request = parse_request(GOOD | {"methods": ["rtpt", "mta"]}, COFFEE, 112, attack=True)
-    assert request.methods == ("clip", "ensemble", "mta", "rtpt", "rita")
-
-
-def test_an_uploaded_square_reaches_the_engine_pixel_for_pixel() -> None:
+def test_a_request_has_the_picture_pixel_for_pixel_the_asked_methods_and_only_to_defend_no_attack() -> None:
     square = open_picture(b"P6 64 64 255\n" + bytes(i % 251 for i in range(64 * 64 * 3))).pixels
     request = parse_request(GOOD, AttackDefendState(source=png_bytes(square)), 112, attack=True)
     assert (request.picture.pixels == square).all()
+    assert request.methods == DEFAULT_METHODS
+    request = parse_request(GOOD | {"methods": ["rtpt", "mta"]}, COFFEE, 112, attack=True)
+    assert request.methods == ("clip", "ensemble", "mta", "rtpt", "rita")
+    request = parse_request(GOOD | {"target": "crab"}, COFFEE, 112, attack=False)
+    assert (request.settings.attack, request.target) == ("none", None)
 
 
 def test_what_became_of_the_size_is_said_once_and_other_changes_each_time() -> None:

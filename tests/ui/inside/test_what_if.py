@@ -10,7 +10,6 @@ from rita_demo import figures
 from rita_demo.data.memory import MemoryTable
 from rita_demo.figures import analysis
 from rita_demo.pipeline import rerun
-from rita_demo.pipeline import run as run_module
 from rita_demo.records import CacheState, Exclusions, Run, Trace, Tuning
 from rita_demo.records.errors import SettingError
 from rita_demo.settings import PAPER
@@ -28,17 +27,14 @@ def toggle(engine, session, kind: str) -> None:
     what_if.change(engine, session, exclusions=what_if.toggled(session, kind))
 
 
-def test_another_number_of_views_and_a_missing_stored_view_are_refused(engine, example_run) -> None:
+def test_another_number_of_views_and_a_missing_stored_view_are_refused(engine, example_run, defend_only_run) -> None:
     with pytest.raises(SettingError, match="new run"):
         rerun.rescore(engine, example_run, example_run.settings.replace(views=8))
     for item in ((0, 99), (99, 0), (-1, 0), (0, -1)):
         with pytest.raises(SettingError, match="is empty"):
             rerun.rescore(engine, example_run, exclusions=Exclusions(cache_items=frozenset({item})))
-
-
-def test_a_defend_only_run_stays_one_sided(engine, defend_only_run) -> None:
     again = rerun.rescore(engine, defend_only_run, exclusions=Exclusions(views=frozenset({1})))
-    assert again.attacked is again.clean
+    assert again.attacked is again.clean, "a run that only defends stays one-sided"
 
 
 def test_an_excluded_view_has_no_mass_and_putting_it_back_equals_the_run(engine, session) -> None:
@@ -107,22 +103,6 @@ def test_a_logarithmic_slider_counts_in_powers_of_ten_and_refuses_a_forged_value
         what_if.from_control("entropy_weight", value)
 
 
-def test_an_excluded_cached_view_equals_one_never_inserted(engine, example_run) -> None:
-    picture, names = example_run.clean.picture, example_run.class_prompts.names
-    many = example_run.settings.replace(views_per_image=0, max_entropy=1.0)
-    cache = run_module.run_picture(engine, picture, names, many, label=0).cache_after
-    k = int(cache.count.argmax())
-    assert cache.count[k] == 3
-    full = run_module.run_picture(engine, picture, names, many, label=0, cache=cache)
-    less = rerun.rescore(engine, full, exclusions=Exclusions(cache_items=frozenset({(k, 0), (k, 1)})))
-    features = less.attacked.trace.cache.features[k]
-    assert np.array_equal(features[0], cache.features[k, 2])
-    assert not features[1:].any()
-    assert full.attacked.trace.cache.count[k] == 3
-    changed = np.flatnonzero(less.attacked.trace.total != full.attacked.trace.total)
-    assert changed.tolist() == [k]
-
-
 def filled(run: Run, seed: int) -> CacheState:
     """A cache whose first two classes are full, whose third holds one view and whose others are empty."""
     rng, empty = np.random.default_rng(seed), run.cache_before
@@ -167,6 +147,11 @@ def test_the_effect_of_every_stored_view_is_one_number_that_of_a_decision_withou
         toggle(engine, session, "item")
         assert session.displayed_run is run, "put back"
     assert max(map(abs, changes)) > MIN_CHANGE, "leaving one out is felt"
+    two = rerun.rescore(engine, run, exclusions=Exclusions(cache_items=frozenset({(0, 0), (0, 1)})))
+    features = two.attacked.trace.cache.features[0]
+    assert np.array_equal(features[0], state.features[0, 2]), "as if they had never been inserted"
+    assert not features[1:].any()
+    assert np.flatnonzero(two.attacked.trace.total != run.attacked.trace.total).tolist() == [0]
 
 
 class CountingEngine(ToyEngine):

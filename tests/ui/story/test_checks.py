@@ -60,7 +60,6 @@ def test_every_row_is_what_was_asked_and_the_first_is_the_run(example_run: Run, 
         assert_said(row["attacked"], one.attacked, example_run)
     assert checks.noise is not None
     assert_said(value["noise"], checks.noise, example_run)
-    assert value["noise_size"] == 4
 
 
 def test_nothing_is_told_before_it_is_asked_and_nothing_survives_where_nothing_was_attacked(

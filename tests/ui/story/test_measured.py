@@ -11,9 +11,8 @@ import pytest
 from rita_demo.data import shipped_results
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.records.intervals import wilson
-from rita_demo.records.measurement import LADDER
 from rita_demo.ui.story import measured as story_measured
-from rita_demo.ui.story.measured import ATTACKERS, METHODS, TOWERS, measured, step_sentence
+from rita_demo.ui.story.measured import ATTACKERS, METHODS, PARTS, TOWERS, measured, step_sentence
 
 Cells = list[dict[str, str]]
 HEAD = "dataset,backbone,method,attack,budget,steps,protocol,split,accuracy,n,low,high,seeds,settings,class_names,version,title,missing"
@@ -106,7 +105,7 @@ def test_every_step_of_the_ladder_is_counted_on_the_same_pictures_with_its_exact
     assert ladder["n"] == n == 200
     assert len({(row["dataset"], row["picture"]) for row in pictures}) == n
     before = None
-    for part, step in zip(LADDER, ladder["steps"], strict=True):
+    for part, step in zip(PARTS, ladder["steps"], strict=True):
         right = sum(int(row[part]) for row in pictures)
         assert step["share"] == pytest.approx(right / n)
         assert step["value"] == f"{100 * right / n:.0f} %"

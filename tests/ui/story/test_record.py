@@ -21,12 +21,11 @@ from rita_demo.ui.story.record import (
     NAME_LENGTH,
     change,
     crossing_value,
-    loading_value,
     story_crops,
     story_steps,
     story_value,
 )
-from rita_demo.ui.story.view import StoryView, crossing, dump, story_script
+from rita_demo.ui.story.view import StoryView, crossing, dump, loading, story_script
 from rita_demo.ui.widgets.views_grid import magnified_perturbation
 from tests.toy_model import ToyEngine
 from tests.ui.conftest import NAMES, completed_run
@@ -106,7 +105,12 @@ def test_the_story_shows_the_step_that_is_selected_as_the_lab_does(example_run: 
     assert story_value(visitor)["shown"] == last_step(example_run)
     visitor.select(step=2)
     assert story_value(visitor)["shown"] == 2
-    assert told(defend_only_run)["shown"] == told(defend_only_run)["last"]
+    value = told(defend_only_run)
+    assert value["shown"] == value["last"] == 0
+    assert (value["attacked"], value["push"]) == (None, None)
+    assert "curve" not in value
+    assert story_steps(shown(defend_only_run)) is None
+    assert [story_value(Session()), story_crops(Session()), story_steps(Session())] == [None] * 3
 
 
 def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_two_pictures(example_run: Run) -> None:
@@ -126,15 +130,6 @@ def test_the_push_is_the_analysis_of_this_run(example_run: Run) -> None:
     assert np.allclose(value["push"]["share"], push.share, atol=1e-4)
     assert value["push"]["median"] == push.median
     assert value["mass"] == example_run.settings.transported_mass
-
-
-def test_without_an_attack_nothing_of_an_attack_is_told(defend_only_run: Run) -> None:
-    value = told(defend_only_run)
-    assert (value["attacked"], value["push"], value["last"]) == (None, None, 0)
-    assert "curve" not in value
-    visitor = shown(defend_only_run)
-    assert story_steps(visitor) is None
-    assert [story_value(Session()), story_crops(Session()), story_steps(Session())] == [None] * 3
 
 
 def test_where_the_attack_did_not_lower_the_margin_there_is_no_push_to_show(example_run: Run) -> None:
@@ -226,7 +221,6 @@ def test_the_crops_are_two_sheets_whose_cells_are_the_crops_and_what_the_attack_
     visitor.crops = {side: engine.view_pixels(picture, example_run.settings) for side, picture in sides.items()}
     value, crops = story_crops(visitor), visitor.crops["attacked"]
     assert value is not None
-    assert value["columns"] == 8
     noise = magnified_perturbation(visitor.crops["clean"], crops)
     for name, wanted in (("sheet", crops), ("noise", noise)):
         sheet = decoded(value[name]) @ GREY
@@ -247,25 +241,20 @@ def test_a_picture_is_encoded_once_for_a_run_and_anew_for_the_next(example_run: 
     other = story_value(visitor)
     assert other is not None
     assert other["attacked"] != first["attacked"]
-    assert loading_value(failed_run.clean.picture)["clean"] == other["clean"]
+    assert json.loads(loading(failed_run.clean.picture)["partial"]) == {"clean": other["clean"]}
 
 
-def test_class_names_are_one_short_line_in_every_value(engine: ToyEngine) -> None:
-    run = completed_run(engine, views=8)
+def test_class_names_are_one_short_line_and_with_an_unknown_word_there_are_no_shares(example_run: Run) -> None:
+    value = told(example_run)
+    assert value["known"]
+    assert value["steps"][0]["says"]["clip"]["share"].endswith(" %")
     hostile = ("<img src=x onerror=alert(1)>" * 3, "a\nb\u202ec", "cup", "piano")
-    value = told(replace(run, class_prompts=replace(run.class_prompts, names=hostile)))
+    prompts = replace(example_run.class_prompts, names=hostile, unknown=(("motorbike",), (), (), ()))
+    value = told(replace(example_run, class_prompts=prompts))
     assert hostile[0][: NAME_LENGTH - 1] + "…" in value["names"]
     for name in value["names"]:
         assert len(name) <= NAME_LENGTH
         assert name.isprintable()
-
-
-def test_a_list_with_a_word_that_the_model_does_not_know_has_no_shares(example_run: Run) -> None:
-    value = told(example_run)
-    assert value["known"]
-    assert value["steps"][0]["says"]["clip"]["share"].endswith(" %")
-    prompts = replace(example_run.class_prompts, unknown=(("motorbike",), (), (), ()))
-    value = told(replace(example_run, class_prompts=prompts))
     assert not value["known"]
     assert {one["share"] for step in value["steps"] for one in step["says"].values()} == {"", "(unknown word)"}
 

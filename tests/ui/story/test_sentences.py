@@ -1,5 +1,6 @@
 """The Story's sentence in every case: what is claimed is what the run says."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,14 +9,12 @@ import pytest
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import vocabularies
-from rita_demo.data.samples import SAMPLES
-from rita_demo.pipeline.run import run_picture
-from rita_demo.records import ImageResult, Run
-from rita_demo.settings import RECOMMENDED
+from rita_demo.records import Run
 from rita_demo.ui.story.sentences import claim, does, doubt, threat
-from rita_demo.ui.widgets import wording
 from tests.toy_model import ToyEngine
-from tests.ui.conftest import NAMES, completed_run
+from tests.ui.conftest import completed_run
+
+CHANGE = "Change every pixel by at most 4 of 255, and CLIP"
 
 
 def says(run: Run) -> str:
@@ -32,107 +31,117 @@ def named(run: Run, *names: str) -> Run:
     return replace(run, class_prompts=replace(run.class_prompts, names=names))
 
 
-def answering(side: ImageResult, label: int) -> ImageResult:
-    """The side with another answer of CLIP."""
-    return replace(side, verdicts=side.verdicts | {"clip": replace(side.verdicts["clip"], label=label)})
+def answering(run: Run, side: str, label: int, method: str = "clip") -> Run:
+    """The run with another answer of CLIP, or of another method, on one side."""
+    one = getattr(run, side)
+    verdicts = one.verdicts | {method: replace(one.verdicts[method], label=label)}
+    return replace(run, **{side: replace(one, verdicts=verdicts)})
 
 
-def attacked_run(engine: ToyEngine, **asked: Any) -> Run:
-    """A motorbike as it is run with these arguments."""
-    settings = RECOMMENDED.replace(views=8)
-    return run_picture(engine, SAMPLES["motorcycle"].load(), NAMES, settings, **asked)
+def aimed(run: Run, target: int) -> Run:
+    assert run.attack is not None
+    return replace(run, attack=replace(run.attack, target=target))
 
 
-def test_of_a_sample_the_true_class_the_change_and_what_clip_sees_are_said(example_run: Run) -> None:
-    assert says(example_run) == "This is a motorbike. Change every pixel by at most 4 of 255, and CLIP sees a crab."
-    assert marked(example_run) == [("a crab", "attack")]
-    stronger = replace(example_run, settings=example_run.settings.replace(budget=8))
-    assert "by at most 8 of 255" in says(stronger)
+def asking(run: Run, **settings: Any) -> Run:
+    return replace(run, settings=run.settings.replace(**settings))
 
 
-def test_without_a_true_class_only_what_clip_says_is_claimed(engine: ToyEngine) -> None:
-    run = attacked_run(engine)
-    assert not run.label_given
-    assert says(run) == "CLIP says motorbike. Change every pixel by at most 4 of 255, and CLIP sees a crab."
-
-
-def test_of_a_target_that_is_reached_it_is_said_that_the_attacker_chose_it(engine: ToyEngine) -> None:
-    run = attacked_run(engine, label=0, target=1)
-    assert says(run).endswith("and CLIP sees a crab, which the attacker chose.")
-    elsewhere = replace(run, attacked=answering(run.attacked, 2))
-    assert says(elsewhere).endswith("and CLIP sees a cup.")
-
-
-def test_a_wrong_answer_from_the_start_is_not_the_attackers_doing(example_run: Run) -> None:
-    wrong = replace(example_run, label=2)
-    assert says(wrong).startswith("This is a cup. CLIP says motorbike from the start. Change every pixel")
-    assert ("motorbike", "attack") in marked(wrong)
-    unmoved = replace(wrong, attacked=answering(wrong.attacked, 0))
-    assert says(unmoved).endswith(
-        "and CLIP still says motorbike. The average and RITA are wrong even without an attack."
-    )
-    assert ("motorbike", "clean") not in marked(unmoved), "it is wrong"
-
-
-def test_a_defence_that_is_wrong_before_the_attack_is_said_to_be_so(example_run: Run) -> None:
-    clean = example_run.clean
-    other = replace(clean.verdicts["rita"], label=2)
-    run = replace(example_run, clean=replace(clean, verdicts=clean.verdicts | {"rita": other}))
-    assert says(run).endswith("and CLIP sees a crab. RITA is wrong even without an attack.")
-    assert "wrong" not in says(replace(run, label_given=False)), "without a true class nothing is"
-
-
-def test_an_attack_that_makes_clip_surer_is_not_told_as_one_that_failed(example_run: Run, engine: ToyEngine) -> None:
-    run = replace(completed_run(engine, attack="reverse", views=8), attacked=example_run.clean)
-    assert says(run).endswith(
-        "Change every pixel by at most 4 of 255 towards the true class, and CLIP still says motorbike."
-    )
-    assert wording.verdict_sentence(run)[0].startswith("The attack pushed CLIP towards the right answer: it still says")
+def surer(run: Run) -> Run:
+    """The run under an attack that CLIP withstands, with all of the probability at its answer."""
     clip = run.clean.verdicts["clip"]
     sure = replace(clip, probability=np.eye(len(clip.probability))[clip.label])
-    surer = replace(run, attacked=replace(run.clean, verdicts=run.clean.verdicts | {"clip": sure}))
-    assert says(surer).endswith("towards the true class, and CLIP is even surer of a motorbike.")
-    own = replace(run, label_given=False)
-    assert "towards CLIP’s own answer, and CLIP still says" in says(own)
-    assert does(own).endswith("push towards CLIP’s own answer.")
-    right = replace(run, label=1, attacked=answering(run.attacked, 1))
-    assert marked(right) == [("motorbike", "attack"), ("a crab", "clean")], "right after it, wrong before"
+    return replace(run, attacked=replace(run.clean, verdicts=run.clean.verdicts | {"clip": sure}))
 
 
-def test_where_the_attack_fails_it_is_said_that_clip_still_says_so(example_run: Run, engine: ToyEngine) -> None:
-    held = replace(example_run, attacked=example_run.clean)
-    assert says(held).endswith("Change every pixel by at most 4 of 255, and CLIP still says motorbike.")
-    assert marked(held) == [("motorbike", "clean")]
-    noise = completed_run(engine, attack="noise", views=8)
-    assert says(noise) == "This is a motorbike. Add random noise of at most 4 of 255, and CLIP still says motorbike."
+def held(run: Run) -> Run:
+    """The run whose attack changed no answer."""
+    return replace(run, attacked=run.clean)
+
+
+TRUE, CRAB = "This is a motorbike. ", ("a crab", "attack")
+BOTH_WRONG = " The average and RITA are wrong even without an attack."
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "colours"),
+    [
+        (lambda run: run, f"{TRUE}{CHANGE} sees a crab.", [CRAB]),
+        (lambda run: asking(run, budget=8), f"{TRUE}{CHANGE.replace('4', '8')} sees a crab.", [CRAB]),
+        (lambda run: replace(run, label_given=False), f"CLIP says motorbike. {CHANGE} sees a crab.", [CRAB]),
+        (lambda run: aimed(run, 1), f"{TRUE}{CHANGE} sees a crab, which the attacker chose.", [CRAB]),
+        (lambda run: answering(aimed(run, 1), "attacked", 2), f"{TRUE}{CHANGE} sees a cup.", [("a cup", "attack")]),
+        (held, f"{TRUE}{CHANGE} still says motorbike.", [("motorbike", "clean")]),
+        (  # wrong from the start: not the attacker's doing
+            lambda run: answering(replace(run, label=2), "attacked", 0),
+            f"This is a cup. CLIP says motorbike from the start. {CHANGE} still says motorbike.{BOTH_WRONG}",
+            [("motorbike", "attack")] * 2,
+        ),
+        (
+            lambda run: answering(replace(run, label=1), "attacked", 1),
+            f"This is a crab. CLIP says motorbike from the start. {CHANGE} sees a crab.{BOTH_WRONG}",
+            [("motorbike", "attack"), ("a crab", "clean")],
+        ),
+        (
+            lambda run: answering(run, "clean", 2, "rita"),
+            f"{TRUE}{CHANGE} sees a crab. RITA is wrong even without an attack.",
+            [CRAB],
+        ),
+        (
+            lambda run: answering(replace(run, label_given=False), "clean", 2, "rita"),
+            f"CLIP says motorbike. {CHANGE} sees a crab.",
+            [CRAB],
+        ),
+        (  # an attack that makes CLIP surer is not told as one that failed
+            lambda run: surer(asking(run, attack="reverse")),
+            f"{TRUE}{CHANGE.replace(', and', ' towards the true class, and')} is even surer of a motorbike.",
+            [("a motorbike", "clean")],
+        ),
+        (
+            lambda run: held(asking(replace(run, label_given=False), attack="reverse")),
+            f"CLIP says motorbike. {CHANGE.replace(', and', ' towards CLIP’s own answer, and')} still says motorbike.",
+            [("motorbike", "clean")],
+        ),
+        (
+            lambda run: held(asking(run, attack="noise")),
+            f"{TRUE}Add random noise of at most 4 of 255, and CLIP still says motorbike.",
+            [("motorbike", "clean")],
+        ),
+        (  # a word that the model does not know is said as it is written
+            lambda run: named(run, "yxcv", "Pferd", "cup", "piano"),
+            f"This is a yxcv. {CHANGE} sees Pferd.",
+            [("Pferd", "attack")],
+        ),
+        (
+            lambda run: named(run, *vocabularies.vocabulary("dtd").names),
+            f"This texture is banded. {CHANGE} sees blotchy.",
+            [("blotchy", "attack")],
+        ),
+    ],
+)
+def test_the_claim_says_what_the_run_says(
+    example_run: Run, change: Callable[[Run], Run], said: str, colours: list[tuple[str, str]]
+) -> None:
+    run = change(example_run)
+    assert says(run) == said
+    assert marked(run) == colours
 
 
 def test_without_an_attack_nothing_was_changed(engine: ToyEngine, defend_only_run: Run) -> None:
     assert says(defend_only_run) == "CLIP says motorbike. Nothing was changed yet."
-    given = completed_run(engine, attack="none", views=8)
-    assert says(given) == "This is a motorbike. Nothing was changed yet."
+    assert says(completed_run(engine, attack="none", views=8)) == f"{TRUE}Nothing was changed yet."
 
 
-def test_an_attack_that_limits_no_pixel_claims_no_limit(engine: ToyEngine) -> None:
-    for attack in ("patch", "typographic", "cw_l2"):
-        text = says(completed_run(engine, attack=attack, views=8))
-        title = ATTACKS[attack].title
-        assert f"This is a motorbike. Attacked with {title[0].lower()}{title[1:]}, CLIP " in text
-        assert "of 255" not in text
-
-
-def test_a_texture_is_an_adjective_and_gets_no_article(example_run: Run) -> None:
-    names = vocabularies.vocabulary("dtd").names
-    textures = named(example_run, *names)
-    text = says(textures)
-    assert text.startswith(f"This texture is {names[0]}. ")
-    assert text.endswith(f"and CLIP sees {names[1]}.")
+@pytest.mark.parametrize("attack", ["patch", "typographic", "cw_l2"])
+def test_an_attack_that_limits_no_pixel_claims_no_limit(example_run: Run, attack: str) -> None:
+    text, title = says(asking(example_run, attack=attack)), ATTACKS[attack].title
+    assert f"{TRUE}Attacked with {title[0].lower()}{title[1:]}, CLIP " in text
+    assert "of 255" not in text
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("crab", "a crab"),
         ("anchor", "an anchor"),
         ("umbrella", "an umbrella"),
         ("unicycle", "a unicycle"),
@@ -155,13 +164,6 @@ def test_a_class_name_has_the_article_that_belongs_to_it(example_run: Run, name:
     assert says(named(example_run, name, "crab", "cup", "piano")).startswith(f"This is {said}. ")
 
 
-def test_a_word_that_the_model_does_not_know_is_said_as_it_is_written(example_run: Run) -> None:
-    run = named(example_run, "yxcv", "Pferd", "cup", "piano")
-    run = replace(run, class_prompts=replace(run.class_prompts, unknown=(("yxcv",), ("Pferd",), (), ())))
-    assert says(run) == "This is a yxcv. Change every pixel by at most 4 of 255, and CLIP sees Pferd."
-    assert "%" not in says(run)
-
-
 def test_every_name_of_every_list_makes_a_sentence(example_run: Run) -> None:
     for key in vocabularies.VOCABULARIES:
         for name in vocabularies.vocabulary(key).names:
@@ -170,15 +172,17 @@ def test_every_name_of_every_list_makes_a_sentence(example_run: Run) -> None:
             assert "  " not in text
 
 
-def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(engine: ToyEngine) -> None:
-    for name, title in (("rita", "RITA"), ("ensemble", "the average of the crops"), ("clip", "CLIP")):
-        asked: dict[str, Any] = {"adaptive.steps": 2, "adaptive.against": name}
-        run = completed_run(engine, attack="adaptive", label=None, views=8, **asked)
-        names, said = run.class_prompts.names, says(run)
-        before, after = (names[side.verdicts[name].label] for side in (run.clean, run.attacked))
-        assert said.startswith(f"{title[0].upper()}{title[1:]} says {before}.")
-        assert said.endswith(f" {title} still says {before}." if after == before else f"{after}.")
-        assert f" {title} {'still says' if after == before else 'sees'} " in said
+@pytest.mark.parametrize(
+    ("name", "title"), [("rita", "RITA"), ("ensemble", "the average of the crops"), ("clip", "CLIP")]
+)
+def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(
+    example_run: Run, name: str, title: str
+) -> None:
+    known = asking(replace(example_run, label_given=False), attack="adaptive", **{"adaptive.against": name})
+    for now, end in ((0, "still says motorbike."), (2, "sees a cup.")):
+        said = says(answering(known, "attacked", now, name))
+        assert said.startswith(f"{title[0].upper()}{title[1:]} says motorbike. ")
+        assert said.endswith(f"and {title} {end}")
 
 
 @pytest.mark.parametrize(
@@ -192,9 +196,10 @@ def test_of_an_attacker_who_knew_a_defence_the_sentence_is_about_that_defence(en
     ],
 )
 def test_what_an_attack_does_is_said_of_that_attack(example_run: Run, attack: str, said: str) -> None:
-    told = does(replace(example_run, settings=example_run.settings.replace(attack=attack)))
-    assert said in told
-    assert ("gradient" in told) == (attack in ("pgd", "patch"))
+    run = asking(example_run, attack=attack)
+    assert said in does(run)
+    assert ("gradient" in does(run)) == (attack in ("pgd", "patch"))
+    assert attack != "reverse" or does(replace(run, label_given=False)).endswith("push towards CLIP’s own answer.")
 
 
 def test_the_threat_names_attack_steps_knowledge_and_n(
