@@ -50,6 +50,8 @@ def file_bytes(path: str | bytes | Path) -> bytes:
     try:
         if path.is_dir():
             raise PictureError(f"Expected a picture, but {path.name!r} is a folder.", FORMAT_HINT)
+        if path.is_symlink() and not path.exists():
+            raise PictureError(f"The link {path.name!r} leads nowhere.", "Put the file there, or remove the link.")
         if not path.exists():
             raise PictureError(f"There is no file {path.name!r}.", "Check the name and the folder.")
         if not path.is_file():

@@ -190,16 +190,12 @@ def status(name: str, root: Path | None) -> DatasetStatus:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_absent_dataset_names_its_missing_list_and_pictures(tmp_path: Path, name: str) -> None:
-    row, line = DATASETS[name], status(name, tmp_path)
-    assert line == status(name, None)
-    assert not line.usable
-    assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in line.sentence
-    assert line.sentence.endswith(f"pictures below {Path(row.folder, row.pictures).as_posix()}.")
-
-
-@pytest.mark.parametrize("name", FILES)
 def test_every_layout_is_read_as_classes_labels_splits_and_pictures(tmp_path: Path, name: str) -> None:
+    row, absent = DATASETS[name], status(name, tmp_path)
+    assert absent == status(name, None)
+    assert not absent.usable
+    assert f"missing: {row.folder}; expected: {row.folder}/{row.listing}," in absent.sentence
+    assert absent.sentence.endswith(f"pictures below {Path(row.folder, row.pictures).as_posix()}.")
     names, rows = make_dataset(tmp_path, name)
     assert read_dataset(name, tmp_path).names == names
     for split in ("train", "val", "test", "all"):

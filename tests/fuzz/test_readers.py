@@ -34,7 +34,7 @@ from rita_demo.pipeline.bundle_read import read_file
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Run
 from rita_demo.records.errors import DemoError
-from rita_demo.settings import RECOMMENDED, SETTINGS
+from rita_demo.settings import RECOMMENDED
 from rita_demo.ui.background.saved_run import reopened
 from rita_demo.ui.session import run_request, share_link
 from rita_demo.ui.session.mark import Mark, select
@@ -232,26 +232,9 @@ def lists(draw: Any) -> dict[str, bytes]:
     return files
 
 
-SETTING_VALUES = {
-    name: st.sampled_from((one.default, one.low, one.high, one.low - 1, one.high + 0.5, *one.choices))
-    for name, one in SETTINGS.items()
-}
-
-
-@st.composite
-def form(draw: Any) -> dict[str, Any]:
-    changed = run_request.form_values(runs()[0])
-    for name in draw(st.lists(st.sampled_from(list(changed)), min_size=1, max_size=4)):
-        changed[name] = draw(SETTING_VALUES.get(name, JSON) | JSON)
-    return changed
-
-
-@st.composite
-def link(draw: Any) -> dict[str, str]:
-    query = dict(parse_qsl(LINK))
-    for name in draw(st.lists(st.sampled_from((*query, *SETTINGS)), min_size=1, max_size=4)):
-        query[name] = str(draw(SETTING_VALUES.get(name, JSON) | JSON))
-    return query
+@cache
+def form() -> dict[str, Any]:
+    return run_request.form_values(runs()[0])
 
 
 # --- what reads them
@@ -320,7 +303,8 @@ def read_descriptions(path: Path) -> None:
     "".join(map("".join, rows)).encode()
 
 
-def open_link(query: dict[str, str], _: Path) -> None:
+def open_link(query: Any, _: Path) -> None:
+    query = {name: str(value) for name, value in query.items()} if isinstance(query, dict) else {}
     if (known := share_link.parse_link(query)) is not None:
         session = AttackDefendState(sample=known.sample)
         run_request.parse_request(known.form, session, 32, attack=known.attack)
@@ -377,9 +361,10 @@ READERS = {
         read_descriptions,
         "descriptions.json",
     ),
-    "link": Reader(link, open_link),
+    "link": Reader(lambda: document(dict(parse_qsl(LINK)) | form()), open_link),
     "form": Reader(
-        form, lambda given, _: run_request.parse_request(given, AttackDefendState(sample="motorcycle"), 32, attack=True)
+        lambda: document(form()),
+        lambda given, _: run_request.parse_request(given, AttackDefendState(sample="motorcycle"), 32, attack=True),
     ),
     "event": Reader(lambda: st.sampled_from(EVENTS).flatmap(document) | JSON, click),
 }

@@ -1,14 +1,17 @@
 """A robust vision tower (TeCoA, PMG-AFT, FARE) replaces that of a model."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import open_clip
 import pytest
 import torch
-from safetensors.torch import save, save_file
+from safetensors.torch import save_file
 
 from rita_demo.records.errors import BackboneError
+from rita_demo.vlm import registry
+from rita_demo.vlm.catalogue import model_status
 from rita_demo.vlm.prompts import encode_sentences
 from rita_demo.vlm.registry import load, split_source
 from tests.vlm.hub import put_in_cache, random_model, shrink
@@ -36,8 +39,18 @@ def starts_with(weights: dict[str, torch.Tensor], start: str) -> dict[str, torch
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """OpenAI's ViT-B/32, very small and with random weights, in the hub's cache."""
     model = random_model(shrink(monkeypatch, ARCHITECTURE), seed=0)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    put_in_cache(tmp_path / "hub", ARCHITECTURE, "openai", "open_clip_model.safetensors", save(model.state_dict()))
+    cache, buffer = tmp_path / "hub", io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(registry, "fetch", lambda *_: pytest.fail("used the network"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert not {row.name: row for row in model_status()}[BASE].ready
+    link = put_in_cache(cache, ARCHITECTURE, "openai", "open_clip_pytorch_model.bin", buffer.getvalue())
+    assert {row.name: row for row in model_status()}[BASE].ready
+    known = open_clip.pretrained.get_pretrained_cfg(ARCHITECTURE, "openai")
+    theirs = open_clip.pretrained.download_pretrained(known, cache_dir=str(cache))
+    assert link.resolve() == Path(theirs).resolve(), "open_clip's downloader would use the same file"
     return model
 
 
