@@ -363,7 +363,7 @@ READERS = {
     ),
     "link": Reader(lambda: document(dict(parse_qsl(LINK)) | form()), open_link),
     "form": Reader(
-        lambda: document(form()),
+        lambda: st.dictionaries(st.sampled_from(list(form())), JSON, min_size=1, max_size=4).map(form().__or__),
         lambda given, _: run_request.parse_request(given, AttackDefendState(sample="motorcycle"), 32, attack=True),
     ),
     "event": Reader(lambda: st.sampled_from(EVENTS).flatmap(document) | JSON, click),
