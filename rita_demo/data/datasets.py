@@ -63,13 +63,10 @@ class Dataset:
     split_names: Mapping[str, str] | None = None
 
 
-def _read_rows() -> dict[str, Dataset]:
-    rows = tomllib.loads(Path(__file__).with_name("datasets.toml").read_text("utf-8"))
-    archives = {name: Archive(**row.pop("archive")) for name, row in rows.items() if "archive" in row}
-    return {name: Dataset(name, archive=archives.get(name), **row) for name, row in rows.items()}
-
-
-DATASETS = _read_rows()
+DATASETS = {
+    name: Dataset(name, **row | {"archive": Archive(**row["archive"]) if "archive" in row else None})
+    for name, row in tomllib.loads(Path(__file__).with_name("datasets.toml").read_text("utf-8")).items()
+}
 
 
 def paper_settings(dataset: str, backbone: str = "") -> dict[str, JsonValue]:
@@ -129,7 +126,7 @@ def dataset_status(data_root: str | Path | None, *, look: bool = False) -> tuple
     except OSError as error:
         raise DataError(f"The data folder {str(root)[:200]!r} cannot be read.", "Check its permissions.") from error
     for folder in (root / name for name in folders if root and name not in known):
-        if (found := read_folder_set(folder)).splits:
+        if (found := read_folder_set(folder)).rows:
             row = DatasetStatus(folder.name, "a folder per class", True, "")
             try:
                 listing = _folder_listing(folder, found)
@@ -301,11 +298,11 @@ def _read(dataset: Dataset, root: Path) -> Listing:
 
 def _folder_listing(folder: Path, found: FolderSet) -> Listing:
     """A folder per class, with what its classes are called."""
-    if not found.splits:
+    if not found.rows:
         message = f"The folder {folder.name!r} should hold a folder of pictures per class, and at least two of them"
         one = "".join(f"; it holds one: {c[:60]!r}" for c in found.classes)
         raise DataError(f"{message}{one}.", skipped_text(found.skipped))
     named = name_classes(folder, found.classes)
     skipped = tuple(skip for skip in found.skipped if skip != (Skip.NO_PICTURE, named.file))
-    names, text = tuple(named.names.values()), found.splits_text
-    return Listing(names, found.rows, skipped, folder, found.classes, text, named.origin, named.warning)
+    names = tuple(named.names.values())
+    return Listing(names, found.rows, skipped, folder, found.classes, found.splits_text, named.origin, named.warning)

@@ -103,27 +103,28 @@ def _converter(image: Image.Image, notes: list[str]) -> Callable[[Image.Image], 
     return on_white
 
 
-def to_uint8(values: np.ndarray, notes: list[str], stated: float = 0, bits: int = 0) -> np.ndarray:
+def to_uint8(values: np.ndarray, notes: list[str], stated: float = 0, white: int = 0) -> np.ndarray:
     """Values (H, W) or (H, W, C) of any real type as uint8, see :func:`scale_to_uint8`; uint8 stays as it is."""
-    if values.dtype == np.uint8 and not bits:
+    if values.dtype == np.uint8:
         return values
     bands = np.array_split(values, min(len(values), 1 + values.size // BAND))
-    scale = scale_to_uint8(bands, notes, stated, bits)
+    scale = scale_to_uint8(bands, notes, stated, white)
     return np.concatenate([scale(band) for band in bands])
 
 
-def alpha_to_uint8(values: np.ndarray, bits: int = 0) -> np.ndarray:
+def alpha_to_uint8(values: np.ndarray) -> np.ndarray:
     """Opacity (H, W) of any real type as uint8, of 0 to the end of the smallest range that holds it."""
     largest = float(values.max())
-    return to_uint8(values, [], bits=bits or (white_level(largest, values.dtype) or int(largest)).bit_length())
+    bits = (white_level(largest, values.dtype) or int(largest)).bit_length()
+    return to_uint8(values, [], white=2**bits - 1)
 
 
 def scale_to_uint8(
-    bands: Iterable[np.ndarray], notes: list[str], stated: float = 0, bits: int = 0
+    bands: Iterable[np.ndarray], notes: list[str], stated: float = 0, white: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The function that maps brightness or colours to uint8, over the range of the values of the whole picture in
-    ``bands``. ``stated``: a value that may occur by the file's own word; ``bits``: of a value, where they are no whole
-    bytes. Appends a sentence on the range to ``notes``.
+    ``bands``. ``stated``: a value that may occur by the file's own word; ``white``: the value of white, where it is known.
+    Appends a sentence on the range to ``notes``.
 
     Raises:
         PictureError: a value is NaN or infinite.
@@ -134,10 +135,10 @@ def scale_to_uint8(
         if dtype.kind == "f" and not np.isfinite(band).all():
             raise PictureError("Expected brightness values, but some are not numbers.", "Use a PNG or JPEG photograph.")
         low, high = min(low, float(band.min())), max(high, float(band.max()))
-    white = (2**bits - 1 if bits else white_level(high, dtype)) if low >= 0 else 0
+    white = (white or white_level(high, dtype)) if low >= 0 else 0
     if white:
         how = f"from 0-{white}" if white in (1, 255) else f"from {white.bit_length()} bit"
-        usual = bits or white in (1, 255, 65535) or (dtype.kind in "iu" and white == np.iinfo(dtype).max)
+        usual = white in (1, 255, 65535) or (dtype.kind in "iu" and white == np.iinfo(dtype).max)
         notes.append(f"Brightness was scaled to 8 bit {how}{'' if usual else f', as no value is above {high:g}'}.")
         return lambda values: np.rint(values.astype(np.float64) * 255.0 / white).astype(np.uint8)
     notes.append("Brightness was scaled to 8 bit from its own range.")

@@ -58,6 +58,8 @@ def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, 
     Raises:
         DataError: another download is running, no connection, an interruption, a damaged file, a full disk.
     """
+    import pooch
+
     title, archive = dataset.title, dataset.archive
     assert archive is not None, f"{title} has no archive"
     if not _download_lock.acquire(blocking=False):
@@ -80,7 +82,10 @@ def download_steps(dataset: Dataset, root: Path) -> Generator[DownloadProgress, 
             fetching.result()
         size = part.stat().st_size
         yield DownloadProgress(size, size, f"Checking {title}")
-        _check(archive, part)
+        if pooch.file_hash(part, "md5") != archive.md5:
+            part.unlink()
+            message = f"The downloaded file is not {part.stem}: its checksum is another one. It was deleted."
+            raise DataError(message, "Press the button again to fetch it anew.")
         yield DownloadProgress(size, size, f"Unpacking {title}")
         _unpack(dataset, archive, part, root)
         yield DownloadProgress(size, size, f"{title} is here")
@@ -122,15 +127,6 @@ def _fetch(title: str, archive: Archive, part: Path, bar: _Bar) -> None:
                 raise DataError(message, "Press the button again: it goes on where it stopped.") from error
             message = f"The server of {title} cannot be reached from here."
             raise DataError(message, "Check the connection; the drawn textures need none.") from error
-
-
-def _check(archive: Archive, part: Path) -> None:
-    import pooch
-
-    if pooch.file_hash(part, "md5") != archive.md5:
-        part.unlink()
-        message = f"The downloaded file is not {part.stem}: its checksum is another one. It was deleted."
-        raise DataError(message, "Press the button again to fetch it anew.")
 
 
 def _unpack(dataset: Dataset, archive: Archive, part: Path, root: Path) -> None:

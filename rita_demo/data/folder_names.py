@@ -160,8 +160,15 @@ def _read_names(path: Path, place: str, classes: Sequence[str]) -> dict[str, str
         return {}
     named = names | own
     if missing := [c for c in classes if c not in named]:
-        if not named and len(lines) == len(classes):
-            return _in_order(lines, place, classes)
+        if not named and len(lines) == len(classes):  # a name per line, in the order of the class folders
+            numbers = _numbers(classes)
+            by_number = sorted(classes, key=lambda c: (len(numbers.get(c, "")), numbers.get(c, "")))
+            if len(numbers) == len(classes) and by_number != list(classes):  # 1, 10, 2 may as well be meant as 1, 2, 10
+                message = (
+                    f"{place} has a name per line, and the class folders have two orders: as texts and as numbers."
+                )
+                raise DataError(message, _HINT)
+            return dict(zip(classes, lines, strict=True))
         if not named:
             raise DataError(f"{place} has {len(lines)} lines for {len(classes)} class folders.", _HINT)
         counts = f"{place} has names for {len(named)} of {len(classes)} class folders"
@@ -181,32 +188,22 @@ def _read_exact(path: Path, classes: Sequence[str]) -> dict[str, str]:
 
 
 def _entries(path: Path, classes: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """The lines of a text or the keys of an object, and (class folder or its number, name) of those that have both."""
+    """The lines of a text or the keys of an object, and (class folder or its number, name) of those that have both. A JSON
+    file that is no object of names has none."""
     if path.suffix.lower() == ".json":
-        pairs = _json_pairs(path)
-        return [key for key, _ in pairs], pairs
+        try:
+            content: Any = json.loads(read_text(path)) if path.stat().st_size <= MAX_BYTES else {}
+        except (OSError, ValueError, RecursionError):
+            content = {}
+        if not isinstance(content, dict) or not all(isinstance(one, str) and one.strip() for one in content.values()):
+            content = {}
+        return list(content), [(key, " ".join(name.split())) for key, name in content.items()]
     lines = [line.strip() for line in read_text(path).split("\n") if line.strip()]
-    return lines, _line_pairs(lines, classes)
-
-
-def _json_pairs(path: Path) -> list[tuple[str, str]]:
-    """(key, name) of a JSON object; none of what is no such object."""
-    try:
-        content: Any = json.loads(read_text(path)) if path.stat().st_size <= MAX_BYTES else {}
-    except (OSError, ValueError, RecursionError):
-        return []
-    if not isinstance(content, dict) or not all(isinstance(name, str) and name.strip() for name in content.values()):
-        return []
-    return [(key, " ".join(name.split())) for key, name in content.items()]
-
-
-def _line_pairs(lines: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]]:
-    """(class folder, name) of the lines that begin with a class folder: the longest that fits, for folders of several words."""
     find, pairs = _finder(classes), list[tuple[str, str]]()
-    for line in lines:
+    for line in lines:  # the longest begin that is a class folder: some have several words
         parts = [(find(line[: gap.start()]), line[gap.end() :]) for gap in _GAP.finditer(line)]
         pairs += [(c, name) for c, name in parts if c and name][-1:]
-    return pairs
+    return lines, pairs
 
 
 def _by_class(pairs: Sequence[tuple[str, str]], classes: Sequence[str]) -> dict[str, str]:
@@ -232,15 +229,6 @@ def _finder(classes: Sequence[str]) -> Callable[[str], str]:
 def _numbers(classes: Sequence[str]) -> dict[str, str]:
     """Class folder -> the number at its end, without zeros in front, where it is a word and a number."""
     return {c: match[1] for c in classes if (match := re.fullmatch(r"[^\W\d_]*[\W_]*0*(\d+)", c))}
-
-
-def _in_order(lines: Sequence[str], place: str, classes: Sequence[str]) -> dict[str, str]:
-    """A name per line, in the order of the class folders. Raises DataError: 1, 10, 2 may as well be meant as 1, 2, 10."""
-    numbers = _numbers(classes)
-    if len(numbers) == len(classes) and sorted(classes, key=lambda c: (len(numbers[c]), numbers[c])) != list(classes):
-        message = f"{place} has a name per line, and the class folders have two orders: as texts and as numbers."
-        raise DataError(message, _HINT)
-    return dict(zip(classes, lines, strict=True))
 
 
 def _folded(name: str) -> str:

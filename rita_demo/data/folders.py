@@ -34,33 +34,18 @@ _LEFTOVER_ENDS = (
 
 
 class Skip(Enum):
-    """Why something in a dataset's folder is skipped: the end of a sentence on one, and on several."""
+    """Why something in a dataset's folder is skipped, as the begin of a sentence that names it."""
 
-    LEFTOVER = (
-        "file or folder is hidden or left behind by a program and is skipped",
-        "files or folders are hidden or left behind by a program and are skipped",
-    )
-    NO_PICTURE = (
-        "file is no picture by its name and is skipped",
-        "files are no pictures by their names and are skipped",
-    )
-    UNREADABLE_NAME = ("name is no text in UTF-8 and is skipped", "names are no text in UTF-8 and are skipped")
-    DEAD_LINK = ("link leads nowhere and is skipped", "links lead nowhere and are skipped")
-    NO_CLASS = ("folder holds no pictures and is no class", "folders hold no pictures and are no classes")
-    NO_PICTURES = (
-        "folder holds folders and no pictures of its own and is no class",
-        "folders hold folders and no pictures of their own and are no classes",
-    )
-    NESTED = (
-        "folder lies inside a class's folder and is skipped",
-        "folders lie inside a class's folder and are skipped",
-    )
-    BESIDE = ("folder lies beside the splits and is skipped", "folders lie beside the splits and are skipped")
-    NO_SPLIT = (
-        "folder is called like a split and holds no pictures of the classes",
-        "folders are called like splits and hold no pictures of the classes",
-    )
-    LOOSE = ("picture lies in no class's folder and is skipped", "pictures lie in no class's folder and are skipped")
+    LEFTOVER = "Hidden or left behind by a program, skipped"
+    NO_PICTURE = "No picture by its name, skipped"
+    UNREADABLE_NAME = "Its name is no text in UTF-8, skipped"
+    DEAD_LINK = "A link that leads nowhere, skipped"
+    NO_CLASS = "A folder without pictures, no class"
+    NO_PICTURES = "A folder of folders without pictures of its own, no class"
+    NESTED = "A folder inside a class's folder, skipped"
+    BESIDE = "A folder beside the splits, skipped"
+    NO_SPLIT = "Called like a split, without pictures of the classes"
+    LOOSE = "A picture in no class's folder, skipped"
 
 
 Skipped = tuple[tuple[Skip, str], ...]  # why, and the name below the dataset's folder
@@ -91,26 +76,16 @@ def read_folder(folder: Path) -> FolderContent:
                 skipped.append((Skip.LEFTOVER, name))
             elif not name.isascii() and name != name.encode(errors="ignore").decode():
                 skipped.append((Skip.UNREADABLE_NAME, name))
-            elif _is_folder(entry):
+            elif os.path.isdir(entry.path):
                 folders.append(name)
             elif os.path.splitext(name)[1].lower() in suffixes:
                 pictures.append(name)
+            elif name.lower().endswith(_LEFTOVER_ENDS):
+                skipped.append((Skip.LEFTOVER, name))
             else:
-                skipped.append((_why_no_picture(entry), name))
+                dead = entry.is_symlink() and not os.path.exists(entry.path)
+                skipped.append((Skip.DEAD_LINK if dead else Skip.NO_PICTURE, name))
     return FolderContent(tuple(folders), tuple(pictures), tuple(skipped))
-
-
-def _why_no_picture(entry: os.DirEntry[str]) -> Skip:
-    if entry.name.lower().endswith(_LEFTOVER_ENDS):
-        return Skip.LEFTOVER
-    return Skip.DEAD_LINK if entry.is_symlink() and not os.path.exists(entry.path) else Skip.NO_PICTURE
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a loop of links
-        return False
 
 
 def is_leftover(name: str) -> bool:
@@ -151,9 +126,7 @@ def skipped_text(skipped: Iterable[tuple[Skip, str]]) -> str:
     found = tuple(skipped)
     groups = {why: [name for reason, name in found if reason is why] for why in Skip}
     return " ".join(
-        f"{len(names)} {why.value[len(names) > 1]}: {join_names(names, MAX_NAMED)}."
-        for why, names in groups.items()
-        if names
+        f"{why.value} ({len(names)}): {join_names(names, MAX_NAMED)}." for why, names in groups.items() if names
     )
 
 

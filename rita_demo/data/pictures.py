@@ -177,18 +177,21 @@ def _file_type(head: bytes) -> str | None:
 
 def _takes_twice(image: Image.Image) -> bool:
     """Whether the decoder of a picture that is not yet decoded holds more than the picture: of a JPEG in several scans
-    (progressive, or one channel after the other) 2 bytes for each value, of a TIFF a strip or tile."""
+    (progressive, or one channel after the other) 2 bytes for each value, of a TIFF a strip or tile, or the picture before
+    it is turned, of a PGM or PPM in letters these."""
     if isinstance(image, JpegImageFile) and image.fp is not None:
         at = image.fp.tell()  # after the head of the first scan, which has all channels where it is the only one
         image.fp.seek(max(0, at - 8 - 2 * image.layers))
         head = image.fp.read(2)
         image.fp.seek(at)
         return "progressive" in image.info or head != b"\xff\xda"
-    if isinstance(image, TiffImageFile) and image.info.get("compression") != "raw":
+    if isinstance(image, TiffImageFile):
         tags = image.tag_v2
         rows, columns = (tags[323], tags[322]) if 322 in tags else (tags.get(278, image.height), image.width)
-        return min(rows, image.height) * columns > LARGE_PIECE
-    return image.format in ("WEBP", "AVIF")
+        unpacked = image.info.get("compression") != "raw" and min(rows, image.height) * columns > LARGE_PIECE
+        return unpacked or tags.get(274, 1) != 1
+    in_letters = any(part.codec_name == "ppm_plain" for part in getattr(image, "tile", ()))
+    return in_letters or image.format in ("WEBP", "AVIF")
 
 
 def _check_size(width: int, height: int, largest: int = LARGEST_PICTURE) -> None:

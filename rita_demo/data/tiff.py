@@ -1,4 +1,4 @@
-"""TIFF files of every kind of sample: those that Pillow reads wrongly or not at all are read by tifffile, or refused by name.
+"""TIFF files of scientists and cameras: those that Pillow reads wrongly or not at all are read by tifffile, or refused by name.
 
 Pillow reads samples of up to 8 bits, grey of 16 bits, of signed 32 bits and of 32 bit floats, and the upper half of colours of
 16 bits. Of the others libtiff, which Pillow contains, unpacks the strips and tiles: it writes no more than their size in the
@@ -45,10 +45,8 @@ def open_tiff(data: bytes, notes: list[str], check_size: Callable[[int, int], No
     """
     import tifffile
 
-    logging.getLogger("tifffile").setLevel(
-        logging.CRITICAL
-    )  # what is wrong with a visitor's file is no news of the server
-    by_pillow = None
+    # what is wrong with a visitor's file is no news of the server
+    logging.getLogger("tifffile").setLevel(logging.CRITICAL)
     try:
         _check_counts(data)
         plain: Any = {f"is_{flag}": False for flag in tifffile.TIFF.FILE_FLAGS}  # no makers' notes are followed
@@ -61,22 +59,48 @@ def open_tiff(data: bytes, notes: list[str], check_size: Callable[[int, int], No
     except Exception:  # tags of a wrong type; Pillow decides whether it needs them
         return Image.open(io.BytesIO(data), formats=("TIFF",))
     mode = _MODES.get(page.photometric, "")
-    why = _unreadable(page, mode)
+    colours, packing = (getattr(value, "name", value) for value in (page.photometric, page.compression))
+    if not mode:
+        raise _unsupported(f"with colours of the kind {colours}")
+    if isinstance(page.bitspersample, tuple):
+        raise _unsupported("whose samples differ in size")
+    bits, count, bands = page.bitspersample, page.samplesperpixel, Image.getmodebands(mode)
+    numbers = f"{_NUMBERS.get(page.sampleformat, 'complex numbers')} of {bits} bits"
+    if page.dtype is None or page.dtype.kind == "c":
+        raise _unsupported(f"of {numbers}")
+    byte_count = max(math.prod(page.shaped), math.prod(page.chunks)) * page.dtype.itemsize
+    alpha = _alpha(page)
+    faults = {  # what tifffile cannot read of unpacked strips and tiles
+        f"in {colours} colours and {numbers}": mode not in ("L", "RGB", "CMYK"),
+        f"of {numbers}": bits not in (8, 16, 32, 64),
+        f"of {count} channels that are neither colours nor transparency": mode != "RGB" and count > bands and not alpha,
+        f"of {bits} bits with the compression {packing}": page.compression not in _OF_BYTES,
+        "with reversed bits": page.fillorder == 2,
+        "with a predictor": page.predictor not in (1, 2, 3) or (page.predictor == 3 and page.dtype.kind != "f"),
+        "of a volume": page.imagedepth != 1,
+        f"of this kind with more than {LARGEST_SAMPLES // 10**6} MB of samples": byte_count > LARGEST_SAMPLES,
+        f"of more than {MOST_PARTS} strips or tiles": math.prod(page.chunked) > MOST_PARTS,
+    }
+    fault = next((name for name, wrong in faults.items() if wrong), "")
     check_size(page.imagewidth, page.imagelength)
-    notes += ["The file's first picture, a smaller copy of another one in it, is used."] * bool(page.subfiletype & 1)
-    if page.samplesperpixel > Image.getmodebands(mode) + bool(_alpha(page)):
-        notes.append(f"Of the file's {page.samplesperpixel} channels the colours are used.")
+    if page.subfiletype & 1:
+        notes.append("The file's first picture, a smaller copy of another one in it, is used.")
+    if count > bands + bool(alpha):
+        notes.append(f"Of the file's {count} channels the colours are used.")
     if _pillow_is_right(page, mode):
         with suppress(UnidentifiedImageError):
             by_pillow = Image.open(io.BytesIO(data), formats=("TIFF",))
             by_pillow.info["stated"] = stated
-            if why or page.samplesperpixel == 1 or page.bitspersample <= 8 or not _is_dark(by_pillow):
+            if fault or count == 1 or bits <= 8:
                 return by_pillow
-    if why:
-        raise _unsupported(why)
+            by_pillow.load()  # the upper halves of colours of 16 bits; of values of less than 14 bits they say too little
+            extremes: Any = by_pillow.getextrema()
+            if max(high for _, high in extremes[:bands]) >= 64:
+                return by_pillow
+    if fault:
+        raise _unsupported(fault)
     notes += [SEVERAL] * several
-    bits = page.bitspersample if _is_packed(page) else 0
-    image = _picture(_samples(data, page), page, mode, stated, bits, notes)
+    image = _picture(_samples(data, page), page, mode, stated, notes)
     image.getexif()[0x0112] = orientation
     return image
 
@@ -112,62 +136,6 @@ def _pillow_is_right(page: Page, mode: str) -> bool:
     return (page.photometric, kind, bits) in _BY_PILLOW and not separate
 
 
-def _is_dark(image: Image.Image) -> bool:
-    """Whether the upper halves of colours of 16 bits leave room for a value of 14 bits."""
-    image.load()
-    ranges: Any = image.getextrema()
-    return max(high for _, high in ranges[: 4 if image.mode == "CMYK" else 3]) < 64
-
-
-def _unreadable(page: Page, mode: str) -> str:
-    """Why :func:`_samples` does not read a page; "" if it does.
-
-    Raises:
-        PictureError: neither does Pillow.
-    """
-    colours, packing = (getattr(value, "name", value) for value in (page.photometric, page.compression))
-    if not mode:
-        raise _unsupported(f"with colours of the kind {colours}")
-    if isinstance(page.bitspersample, tuple):
-        raise _unsupported("whose samples differ in size")
-    bits, samples = (
-        page.bitspersample,
-        f"{_NUMBERS.get(page.sampleformat, 'complex numbers')} of {page.bitspersample} bits",
-    )
-    if page.dtype is None or page.dtype.kind == "c":
-        raise _unsupported(f"of {samples}")
-    kind, bands = page.dtype.kind, Image.getmodebands(mode)
-    byte_count = max(math.prod(page.shaped), math.prod(page.chunks)) * page.dtype.itemsize
-    return next(
-        why
-        for wrong, why in (
-            (_is_packed(page) and (kind not in "ub" or page.predictor != 1), f"of {samples}"),
-            (
-                mode == "LAB" or (mode in ("P", "YCbCr") and (kind != "u" or bits > 16)),
-                f"in {colours} colours and {samples}",
-            ),
-            (mode == "YCbCr" and page.is_subsampled, "in YCbCr colours with fewer samples of colour"),
-            (
-                mode != "RGB" and page.samplesperpixel > bands and not _alpha(page),
-                f"of {page.samplesperpixel} channels that are neither colours nor transparency",
-            ),
-            (page.compression not in _OF_BYTES, f"of {bits} bits with the compression {packing}"),
-            (page.fillorder == 2, "with reversed bits"),
-            (page.predictor not in (1, 2, 3) or (page.predictor == 3 and kind != "f"), "with a predictor"),
-            (page.imagedepth != 1, "of a volume"),
-            (byte_count > LARGEST_SAMPLES, f"of this kind with more than {LARGEST_SAMPLES // 10**6} MB of samples"),
-            (math.prod(page.chunked) > MOST_PARTS, f"of more than {MOST_PARTS} strips or tiles"),
-            (True, ""),
-        )
-        if wrong
-    )
-
-
-def _is_packed(page: Page) -> bool:
-    """Whether samples do not begin with a byte, or have a length that numpy does not."""
-    return page.bitspersample not in (8, 16, 32, 64)
-
-
 def _alpha(page: Page) -> tuple[int, int] | None:
     """The sample that is the opacity, and its kind."""
     first = page.samplesperpixel - len(page.extrasamples)
@@ -176,60 +144,47 @@ def _alpha(page: Page) -> tuple[int, int] | None:
 
 def _samples(data: bytes, page: Page) -> np.ndarray:
     """All samples, (height, width, samples)."""
-    packing, bits, predictor, size = page.compression, page.bitspersample, page.predictor, page.dtype.itemsize
+    packing, predictor, size = page.compression, page.predictor, page.dtype.itemsize
     width, each = page.tilewidth if page.is_tiled else page.imagewidth, page.shaped[-1]
-    row = (width * each * bits + 7) // 8  # bytes
+    row = width * each * size  # bytes
     # tifffile gets strips and tiles unpacked
-    page.compression, page.bitspersample, page.predictor = 1, size * 8, 2 if predictor == 2 else 1
-    found = np.zeros(page.shaped, np.uint8 if page.dtype.kind == "b" else page.dtype)
+    page.compression, page.predictor = 1, 2 if predictor == 2 else 1
+    samples = np.zeros(page.shaped, page.dtype)
     for index in range(math.prod(page.chunked)):
         offset, count = page.dataoffsets[index], page.databytecounts[index]
         if not (offset and count):  # left out, as some programs do with empty tiles
             continue
         _, (sample, _, top, left, _), (_, rows, *_) = page.decode(None, index)
         if packing == 1:
-            part = np.frombuffer(data, np.uint8, rows * row, offset).reshape(rows, row)
-        else:
-            part = _unpacked(data[offset : offset + count], packing, rows, row)
-        if bits != size * 8:  # the first bit of a sample is the largest
-            numbers = np.zeros((rows, width * each), f"{page.parent.byteorder}u{size}")
-            for line, packed in zip(numbers, part):
-                for ones in np.unpackbits(packed)[: width * each * bits].reshape(-1, bits).T:
-                    line[:] = (line << 1) | ones
-            part = numbers
-        elif predictor == 3:  # differences of bytes; the first bytes of all floats come first
+            part = np.frombuffer(data, np.uint8, rows * row, offset)
+        else:  # libtiff unpacks it as a grey picture
+            tags = ((256, row), (257, rows), (258, 8), (259, packing), (262, 1), (273, 122), (277, 1), (278, rows))
+            head = struct.pack("<4sIH", b"II*\0", 8, len(tags) + 1)
+            for tag, value in (*tags, (279, count)):
+                head += struct.pack("<HHII", tag, 4, 1, value)
+            grey = io.BytesIO(head + bytes(4) + data[offset : offset + count])
+            with Image.open(grey, formats=("TIFF",)) as image:
+                part = np.asarray(image)
+        if predictor == 3:  # differences of bytes; the first bytes of all floats come first
             flat = np.cumsum(part.reshape(rows, -1, each), axis=1, dtype=np.uint8)
             floats = np.ascontiguousarray(flat.reshape(rows, size, -1).transpose(0, 2, 1)).view(f">f{size}")
             part = floats.astype(f"{page.parent.byteorder}f{size}")
         values, *_ = page.decode(part.tobytes(), index)
-        place = found[sample, 0, top : top + rows, left : left + width]
+        place = samples[sample, 0, top : top + rows, left : left + width]
         place[:] = values[0, : place.shape[0], : place.shape[1]]
-    return np.moveaxis(found[:, 0], 0, 2).reshape(page.imagelength, page.imagewidth, -1)
+    return np.moveaxis(samples[:, 0], 0, 2).reshape(page.imagelength, page.imagewidth, -1)
 
 
-def _unpacked(part: bytes, compression: int, rows: int, row: int) -> np.ndarray:
-    """A compressed strip or tile as bytes (rows, row): unpacked as a grey picture by libtiff."""
-    tags = ((256, row), (257, rows), (258, 8), (259, compression), (262, 1), (273, 122), (277, 1), (278, rows))
-    head = struct.pack("<4sIH", b"II*\0", 8, len(tags) + 1)
-    for tag, value in (*tags, (279, len(part))):
-        head += struct.pack("<HHII", tag, 4, 1, value)
-    with Image.open(io.BytesIO(head + bytes(4) + part), formats=("TIFF",)) as image:
-        return np.asarray(image)
-
-
-def _picture(samples: np.ndarray, page: Page, mode: str, stated: int, bits: int, notes: list[str]) -> Image.Image:
-    """Samples (height, width, samples) as an 8 bit picture. ``bits``: of a packed sample, 0 for others."""
+def _picture(samples: np.ndarray, page: Page, mode: str, stated: int, notes: list[str]) -> Image.Image:
+    """Samples (height, width, samples) as an 8 bit picture."""
     alpha, size = _alpha(page), (page.imagewidth, page.imagelength)
-    if mode == "P":
-        mode, levels = "RGB", np.moveaxis((page.colormap >> 8).astype(np.uint8)[:, samples[:, :, 0]], 0, 2)
-    else:
-        # the brightest grey or colour tells how many bits are used; the most ink or the least light does not
-        light = page.photometric in (1, 2) or samples.dtype.kind == "f"
-        largest = stated if light else np.iinfo(samples.dtype).max
-        levels = to_uint8(samples[:, :, : Image.getmodebands(mode)], notes, largest, bits)
+    # the brightest grey or colour tells how many bits are used; the most ink or the least light does not
+    light = page.photometric in (1, 2) or samples.dtype.kind == "f"
+    largest = stated if light else np.iinfo(samples.dtype).max
+    levels = to_uint8(samples[:, :, : Image.getmodebands(mode)], notes, largest)
     image = Image.frombytes(mode, size, (255 - levels if page.photometric == 0 else levels).tobytes())
     if alpha is None:
         return image
     image = image.convert("RGB")
-    image.putalpha(Image.fromarray(alpha_to_uint8(samples[:, :, alpha[0]], bits)))
+    image.putalpha(Image.fromarray(alpha_to_uint8(samples[:, :, alpha[0]])))
     return image if alpha[1] == _PLAIN else Image.frombytes("RGBa", size, image.tobytes())

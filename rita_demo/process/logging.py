@@ -74,7 +74,11 @@ class LogFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = dict(getattr(record, "fields", {}))
-        errors = _error_chain(record)
+        errors: list[BaseException] = []  # the first cause first, as in a traceback
+        error = record.exc_info[1] if record.exc_info else None
+        while error is not None and error not in errors:
+            errors.insert(0, error)
+            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if errors:
             fields.setdefault("id", secrets.token_hex(4))
         kinds = [f"{type(e).__name__}: {e}" if self._debug else type(e).__name__ for e in errors]
@@ -85,13 +89,3 @@ class LogFormatter(logging.Formatter):
             frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
             lines += ["Traceback (most recent call last):", frames, kind]
         return "\n".join(lines)
-
-
-def _error_chain(record: logging.LogRecord) -> list[BaseException]:
-    """The error and its causes, the first cause first, as in a traceback."""
-    found: list[BaseException] = []
-    error = record.exc_info[1] if record.exc_info else None
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return found[::-1]

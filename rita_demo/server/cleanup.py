@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import gradio as gr
@@ -62,25 +63,20 @@ def start_cleanup(
             here = there()
             if here is None:
                 return
-            _clean_up(here, sessions, max_bytes)
-            del here
+            for work in (
+                partial(sweep_uploads, Path(here.GRADIO_CACHE), max_bytes),
+                partial(drop_unread_answers, here),
+                partial(drop_progress, routes.file_upload_statuses),
+                sessions.evict,
+                malloc.trim,
+            ):
+                try:
+                    work()
+                except Exception as error:  # what comes after it is done all the same
+                    process_logging.log_error("cleanup failed", error)
+            del here, work
 
     threading.Thread(target=clean_up_until_closed, daemon=True, name="cleanup").start()
-
-
-def _clean_up(page: gr.Blocks, sessions: Sessions, max_bytes: int) -> None:
-    """One round; an error of one task is logged, and the next task follows."""
-    for task in (
-        lambda: sweep_uploads(Path(page.GRADIO_CACHE), max_bytes),
-        lambda: drop_unread_answers(page),
-        lambda: drop_progress(routes.file_upload_statuses),
-        sessions.evict,
-        malloc.trim,
-    ):
-        try:
-            task()
-        except Exception as error:
-            process_logging.log_error("cleanup failed", error)
 
 
 def drop_unread_answers(page: gr.Blocks) -> None:

@@ -80,27 +80,23 @@ def _other_kind(path: Path, head: bytes) -> tuple[str, str] | None:
     if head[257:262] == b"ustar":
         return "a tar archive", _UNPACK
     if head.startswith(b"PK\x03\x04"):
-        return _kind_of_zip(path)
+        if not zipfile.is_zipfile(path):  # its list of members stands at its end
+            return "cut off, its end is missing", "Download or save it again."
+        with zipfile.ZipFile(path) as file:
+            members = {name.rpartition("/")[2] for name in file.namelist()}
+        if "constants.pkl" in members:  # only TorchScript's
+            plain = f"{path.stem}-plain.pt"
+            return (
+                "a TorchScript archive, a program with weights, as OpenAI's own files are, and is not opened",
+                f"If you trust it, run these two lines of Python in its folder and name {plain}:\n"
+                "  import torch\n"
+                f"  torch.save(torch.jit.load({path.name!r}, map_location='cpu').state_dict(), {plain!r})",
+            )
+        return None if "data.pkl" in members else ("a zip archive without weights of torch.save", _UNPACK)
     if text := "an empty file" if not head else text_kind(head):
         hint = next((hint for kind, hint in _HINTS.items() if text.startswith(kind)), "Download or save it again.")
         return text, hint
     return None
-
-
-def _kind_of_zip(path: Path) -> tuple[str, str] | None:
-    if not zipfile.is_zipfile(path):  # its list of members stands at its end
-        return "cut off, its end is missing", "Download or save it again."
-    with zipfile.ZipFile(path) as file:
-        members = {name.rpartition("/")[2] for name in file.namelist()}
-    if "constants.pkl" in members:  # only TorchScript's
-        plain = f"{path.stem}-plain.pt"
-        return (
-            "a TorchScript archive, a program with weights, as OpenAI's own files are, and is not opened",
-            f"If you trust it, run these two lines of Python in its folder and name {plain}:\n"
-            "  import torch\n"
-            f"  torch.save(torch.jit.load({path.name!r}, map_location='cpu').state_dict(), {plain!r})",
-        )
-    return None if "data.pkl" in members else ("a zip archive without weights of torch.save", _UNPACK)
 
 
 def _read_error(error: Exception, path: Path) -> BackboneError:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,7 @@ LARGEST = {
     "turned": ("RGBA", (7_900, 7_900), "png", {"compress_level": 1, "exif": Image.Exif()}),
     "I;16": ("I;16", (7_900, 7_900), "png", {"compress_level": 1}),
     "F": ("F", (7_900, 7_900), "tif", {"compression": "tiff_lzw"}),
+    "turned TIFF": ("F", (5_600, 5_600), "tif", {"compression": "tiff_lzw", "tiffinfo": {274: 6}}),
     "TIFF in one strip": ("RGBA", (5_600, 5_600), "tif", {"compression": "tiff_lzw"}),
     "wide": ("RGBA", (30_000, 2_100), "png", {"compress_level": 1}),
     "high": ("RGBA", (2_100, 30_000), "png", {"compress_level": 1}),
@@ -173,19 +175,6 @@ def test_a_picture_with_a_very_long_side_is_refused_before_it_is_decoded(kind: s
     assert open_picture(encoded(Image.new("1", (30_000, 40)), kind)).source_size == (30_000, 40)
 
 
-@pytest.mark.parametrize("channel", [False, True], ids=["progressive", "one channel after the other"])
-def test_a_jpeg_in_scans_has_a_smaller_limit(channel: bool) -> None:
-    """The decoder holds 2 bytes of each of its values until the last scan has come."""
-    colours = Image.new("RGB", (6_000, 5_400))
-    data = encoded(colours, "JPEG", progressive=not channel)
-    if channel:  # the first scan has one channel instead of three
-        at = data.index(b"\xff\xda")
-        data = data[: at + 2] + b"\x00\x08\x01" + data[at + 5 : at + 7] + data[at + 11 :]
-    with pytest.raises(PictureError, match="at most 32 million pixels, got 6000 x 5400"):
-        open_picture(data)
-    assert open_picture(encoded(colours, "JPEG")).source_size == (6_000, 5_400)
-
-
 def test_at_most_two_pictures_are_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lock, now, most, pixels = threading.Lock(), [0], [0], pictures.central_square
 
@@ -215,20 +204,42 @@ def test_an_unreadable_picture_releases_its_decoding_slot() -> None:
     assert open_picture(encoded(photo())).pixels.shape == (64, 64, 3)
 
 
-def test_a_compressed_tiff_in_large_pieces_has_a_smaller_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A strip is unpacked beside the picture."""
-    image = Image.new("L", (6_000, 5_400))
-    for compression in ("tiff_lzw", None):
-        assert open_picture(encoded(image, "TIFF", compression=compression)).source_size == (6_000, 5_400)
-    monkeypatch.setattr(TiffImagePlugin, "STRIP_SIZE", 1 << 30)
-    with pytest.raises(PictureError, match="at most 32 million pixels, got 6000 x 5400"):
-        open_picture(encoded(image, "TIFF", compression="tiff_lzw"))
-    assert open_picture(encoded(image, "TIFF")).source_size == (6_000, 5_400), "nothing is unpacked"
+WIDE = Image.new("L", (6_000, 5_400))
 
 
-@pytest.mark.parametrize("kind", ["WEBP", "AVIF"])
-def test_memory_hungry_formats_have_a_smaller_limit(kind: str) -> None:
-    """PIL's WebP takes a gigabyte for 64 million pixels."""
-    data = encoded(Image.new("RGB", (6000, 5400)), kind, **({"method": 0} if kind == "WEBP" else {"speed": 10}))
-    with pytest.raises(PictureError, match="at most 32 million pixels, got 6000 x 5400"):
-        open_picture(data)
+def in_one_strip(compression: str | None) -> bytes:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TiffImagePlugin, "STRIP_SIZE", 1 << 30)
+        return encoded(WIDE, "TIFF", compression=compression)
+
+
+def one_channel_first() -> bytes:
+    """A JPEG whose first scan has one channel instead of three."""
+    data = encoded(WIDE.convert("RGB"), "JPEG")
+    at = data.index(b"\xff\xda")
+    return data[: at + 2] + b"\x00\x08\x01" + data[at + 5 : at + 7] + data[at + 11 :]
+
+
+#: What its decoder holds beside the picture: a gigabyte for a WebP of 64 million pixels, 2 bytes of each value of a JPEG
+#: until the last scan has come, an unpacked strip, a TIFF before it is turned.
+HUNGRY: dict[str, Callable[[], bytes]] = {
+    "WebP": lambda: encoded(WIDE.convert("RGB"), "WEBP", method=0),
+    "AVIF": lambda: encoded(WIDE.convert("RGB"), "AVIF", speed=10),
+    "progressive JPEG": lambda: encoded(WIDE, "JPEG", progressive=True),
+    "JPEG, one channel after the other": one_channel_first,
+    "TIFF in one compressed strip": lambda: in_one_strip("tiff_lzw"),
+    "turned TIFF": lambda: encoded(WIDE, "TIFF", tiffinfo={274: 6}),
+    "PGM in letters": lambda: b"P2 6000 5400 9\n0",
+}
+
+
+@pytest.mark.parametrize("kind", HUNGRY)
+def test_what_takes_more_memory_to_decode_has_a_smaller_limit(kind: str) -> None:
+    with pytest.raises(PictureError, match="at most 32 million pixels"):
+        open_picture(HUNGRY[kind]())
+
+
+def test_what_takes_no_more_memory_has_the_usual_limit() -> None:
+    usual = encoded(WIDE, "JPEG"), encoded(WIDE, "TIFF", compression="tiff_lzw"), in_one_strip(None)
+    for data in usual:
+        assert open_picture(data).source_size == (6_000, 5_400)

@@ -27,7 +27,7 @@ def tiff(
     pages: int = 1,
     **tags: tuple[int, ...],
 ) -> bytes:
-    """A file of the samples (H, W, S). ``bits``: of packed samples. ``tile``: the side of tiles; else strips of 7 rows.
+    """A file of the samples (H, W, S). ``bits``: as the file states them. ``tile``: the side of tiles; else strips of 7 rows.
     ``tags``: others, as ``t281=(4095,)``."""
     height, width, count = samples.shape
     each = 1 if separate else count
@@ -40,7 +40,7 @@ def tiff(
                 if tile:
                     short = [(0, tile - part.shape[0]), (0, tile - part.shape[1]), (0, 0)]
                     part = np.pad(part, short)
-                parts.append(packed(part, order, bits, predictor, compression))
+                parts.append(packed(part, order, predictor, compression))
     size = bits or samples.dtype.itemsize * 8
     given = {
         256: (width,),
@@ -90,13 +90,10 @@ def assembled(
     return bytes(body)
 
 
-def packed(part: np.ndarray, order: str, bits: int, predictor: int, compression: int) -> bytes:
+def packed(part: np.ndarray, order: str, predictor: int, compression: int) -> bytes:
     """A strip or tile as it stands in the file."""
     rows, each = len(part), part.shape[2]
-    if bits:
-        every = (part.reshape(rows, -1, 1).astype(np.uint64) >> np.arange(bits - 1, -1, -1, dtype=np.uint64)) & 1
-        data = np.packbits(every.reshape(rows, -1).astype(np.uint8), axis=1).tobytes()
-    elif predictor == 3:
+    if predictor == 3:
         planes = part.astype(part.dtype.newbyteorder(">")).reshape(rows, -1, 1).view(np.uint8).transpose(0, 2, 1)
         data = differences(planes.reshape(rows, -1, each)).tobytes()
     else:

@@ -82,7 +82,7 @@ def test_with_allow_partial_rows_header_and_tables_say_what_was_left_out(
     command = command_line_of(root, tmp_path / "runs", tiny_model_dir, "--allow-partial")
     assert cli.main(command) == 0
     printed = capsys.readouterr().out
-    assert printed.count("mine: 1 file is no picture by its name and is skipped: notes.txt.") == 1
+    assert printed.count("mine: No picture by its name, skipped (1): notes.txt.") == 1
     assert printed.count("mine: 4 of 18 pictures cannot be used.") == 1
     assert "2 cells, 28 rows, 28 of them new" in printed
     for rows in cells(tmp_path / "runs").values():

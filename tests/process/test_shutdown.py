@@ -3,7 +3,6 @@
 The process is ``app.py``, or the same page with the toy engine.
 """
 
-import json
 import os
 import re
 import signal
@@ -12,16 +11,13 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from rita_demo.evaluation.frames import read
-from rita_demo.evaluation.rows import FILE
-from rita_demo.records.errors import DataError
 from tests.live_server import ROOT, free_port, wait_until
 from tests.page_client import HttpClient
 
@@ -64,15 +60,6 @@ class ServerProcess:
         lines = [re.fullmatch(r"\d\d:\d\d:\d\d \w+ (\w+)((?: \w+=\S*)*)", line) for line in text.splitlines()]
         return [{"event": one[1]} | dict(re.findall(r" (\w+)=(\S*)", one[2])) for one in lines if one]
 
-    def events(self) -> dict[str, str]:
-        """The outcomes of events by their names."""
-        return {one["name"]: one["outcome"] for one in self.log() if one["event"] == "event"}
-
-    def rows(self) -> list[dict[str, Any]]:
-        with suppress(DataError):  # nothing is measured yet
-            return [row for path in (self.folder / "runs").rglob(FILE) for row in read(path.parent).to_dict("records")]
-        return []
-
     def stop(self, number: int, seconds: float = 30) -> None:
         """Send a signal; the process ends with status 0."""
         self.process.send_signal(number)
@@ -88,14 +75,6 @@ def server_process(folder: Path, *arguments: str, **more: Any) -> Iterator[Serve
         one.process.kill()
         one.process.wait(20)
         one.err.close()
-
-
-def connected_client(address: str) -> HttpClient:
-    """A visitor who does not wait for the worked example and disconnects at the first event of the page."""
-    one = HttpClient(address)
-    assert not one.enqueue(one.load_event, [])
-    next(line for line in one.answers() if "process_generating" in line)
-    return one
 
 
 def submit_press(visitor: HttpClient, element: str, **changes: Any) -> Future[str]:
@@ -134,30 +113,6 @@ def test_a_running_event_finishes_no_new_one_starts_and_the_log_holds_no_visitor
     assert "AttackDefendTab.attack_and_defend" in written
     for secret in (name, *account, "base64", upload["path"], ".jpg"):
         assert secret not in written
-
-
-@pytest.mark.nightly
-def test_a_stream_stops_between_two_pictures_and_resumes_in_the_next_process(tmp_path: Path) -> None:
-    choices = {"stream_pictures": 8, "stream_dataset": "textures"}
-    with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:
-        server.wait_until_open()
-        visitor = connected_client(server.address)
-        started = submit_press(visitor, "stream-start", **choices)
-        assert wait_until(lambda: len(server.rows()) >= 4 or started.done(), 120)
-        assert started.running()
-        server.stop(signal.SIGINT)
-        assert server.events()["Streaming.on_start"] == "cut"
-        assert "what has been stored stays" in started.result(10)
-    before = server.rows()
-    with server_process(tmp_path, *REAL_APP, RITA_GRACE="0") as server:
-        server.wait_until_open()
-        visitor = connected_client(server.address)
-        visitor.press("stream-start", **choices)
-        after = server.rows()
-    assert len(before) < len(after)
-    assert all(row in after for row in before)
-    keys = [json.dumps(row, sort_keys=True) for row in after]
-    assert len(keys) == len(set(keys)), "a picture was decided twice"
 
 
 def test_a_starting_process_stops_immediately(tmp_path: Path) -> None:

@@ -6,13 +6,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import httpx
 import pytest
 
 from rita_demo.process.temp_folder import choose_upload_folder, own_temp_folder
 from rita_demo.records.errors import DataError
-from tests.data.hostile import encoded, photo
-from tests.live_server import ROOT, start_server
+from tests.live_server import ROOT
 
 
 @pytest.fixture
@@ -68,13 +66,3 @@ def test_the_start_ends_with_one_sentence_that_names_the_variable(tmp_path: Path
     assert (run.returncode, "Traceback" in run.stderr) == (1, False)
     assert "/dev/null/uploads" in last
     assert "GRADIO_TEMP_DIR" in last
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_the_server_starts_and_takes_uploads_where_gradios_folder_is_another_users(tmp_path: Path) -> None:
-    (tmp_path / "gradio").write_text("not a folder")
-    with start_server(tmp_path / "log.txt", TMPDIR=str(tmp_path)) as address:
-        sent = httpx.post(f"{address}gradio_api/upload", files={"files": ("x.png", encoded(photo()))}, timeout=60)
-        assert sent.status_code == 200
-        assert Path(sent.json()[0]).is_relative_to(tmp_path / f"rita-{os.getuid()}" / "uploads")

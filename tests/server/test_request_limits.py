@@ -272,13 +272,6 @@ def test_an_upload_of_very_many_files_is_refused(address: str, temporary_folder:
     assert wait_until(lambda: not leftover_files(temporary_folder))
 
 
-def test_two_files_of_one_upload_arrive(address: str) -> None:
-    sent = HttpClient(address).http.post(
-        "gradio_api/upload", files=[("files", ("a.png", b"6")), ("files", ("b.png", b"7"))]
-    )
-    assert [Path(name).read_bytes() for name in sent.json()] == [b"6", b"7"]
-
-
 def test_large_concurrent_events_share_a_limit_and_small_ones_pass(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from safetensors.torch import save, save_file
 
 from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.checkpoint_file import SUFFIXES, is_checkpoint_name, read_checkpoint
-from rita_demo.vlm.registry import load, split_source
+from rita_demo.vlm.registry import load
 from tests.vlm.hub import random_model, shrink
 
 WEIGHTS = {"proj": torch.arange(6.0).reshape(2, 3)}
@@ -194,7 +194,3 @@ def test_the_lines_that_convert_openai_s_own_file_work(tmp_path: Path, monkeypat
     with torch.no_grad():
         theirs = model.encode_image((pixels - ours._mean) / ours._std, normalize=True)
     torch.testing.assert_close(ours.encode_pixels(pixels), theirs, atol=2e-3, rtol=0)
-
-
-def test_a_plus_sign_separates_behind_a_suffix_of_two_parts() -> None:
-    assert split_source("/a+b/base.pth.tar+/c/best.pth.tar", ["openai"])[:2] == ("/a+b/base.pth.tar", "/c/best.pth.tar")

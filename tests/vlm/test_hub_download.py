@@ -1,9 +1,6 @@
 """Downloads from a local server that speaks the hub's protocol, by the hub's own client: slow, cut, stopped and damaged."""
 
 import errno
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +15,6 @@ from rita_demo.records.errors import BackboneError
 from rita_demo.vlm.catalogue import hub_files, model_status
 from rita_demo.vlm.hub_download import PROGRESS, STOPPED, Stopped, fetch
 from rita_demo.vlm.registry import load
-from tests.live_server import wait_until
 from tests.vlm.hub import Faults, StandInHub, only_hub, random_model, shrink
 
 MODEL = "ViT-B-32-quickgelu:openai"
@@ -79,26 +75,6 @@ def test_a_hub_that_offers_xet_is_asked_for_plain_content(hub, monkeypatch) -> N
     """Also where the client was imported before: the stand-in offers Xet with every file and does not have it."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", False)
     assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
-
-
-def test_a_download_whose_process_is_killed_starts_anew_and_hf_deletes_its_part(hub, tmp_path) -> None:
-    """As docs/command-line.md says. Where the client has learned to go on, the page has to say so."""
-    hub.faults = Faults(bytes_per_second=100_000)
-    code = f"from rita_demo.vlm.hub_download import fetch; fetch({REPOSITORY!r}, {NAMES!r}, {MODEL!r})"
-    cache = tmp_path / "cache"
-    places = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path), "HF_HUB_CACHE": str(cache)}
-    environment = os.environ | places | {"HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
-    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
-        assert wait_until(lambda: hub.ranges and list(cache.rglob("*.incomplete")), seconds=60)
-        process.kill()
-    hub.faults = Faults()
-    assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
-    assert hub.ranges == ["", ""]
-    words = [Path(sys.executable).with_name("hf"), "cache", "prune", "--yes"]
-    subprocess.run(words, env=environment, check=True, capture_output=True)
-    assert list(cache.rglob("*.incomplete")) == []
-    assert fetch(REPOSITORY, NAMES, MODEL).read_bytes() == CONTENT
-    assert len(hub.ranges) == 2, "the weights are still in the cache"
 
 
 def full(*_: object) -> None:

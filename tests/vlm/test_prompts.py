@@ -205,13 +205,6 @@ def test_chunks_and_recomputation_change_nothing(backbone: Backbone, monkeypatch
         torch.testing.assert_close(results[0], other, atol=1e-5, rtol=1e-4)
 
 
-def test_unknown_words_are_named_and_only_for_a_model_whose_training_names_are_known(backbone: Backbone) -> None:
-    prompts = build_prompts(backbone, ("cat", "brick xylophone", "grass"), RECOMMENDED)
-    assert prompts.unknown == ((), ("xylophone",), ())
-    plain = wrapped(tiny_model(open_clip.CLIP, {}))
-    assert build_prompts(plain, ("xylophone",), RECOMMENDED).unknown == ((),)
-
-
 @pytest.mark.parametrize(
     ("name", "unknown"),
     [
@@ -239,6 +232,8 @@ def test_a_word_is_known_as_a_whole_in_any_capitals_and_its_pieces_do_not_count(
     backbone: Backbone, name: str, unknown: tuple[str, ...]
 ) -> None:
     assert unknown_words(backbone, name) == unknown
+    assert build_prompts(backbone, ("cat", name), RECOMMENDED).unknown == ((), unknown)
+    assert unknown_words(wrapped(tiny_model(open_clip.CLIP, {})), name) == (), "nobody knows the words of its training"
 
 
 @pytest.mark.parametrize("names", [(), ("cat", " "), ("cat", "x" * 1001)])

@@ -176,7 +176,6 @@ def test_a_local_file_reports_its_activation_and_how_to_change_it(
 ) -> None:
     config = shrink(monkeypatch, architecture)
     model = random_model(config, seed=0)
-    save_file(model.state_dict(), tmp_path / "mine.safetensors")
     torch.save(model.state_dict(), tmp_path / "mine.pt")
     ours = load(f"{architecture}:{tmp_path / 'mine.pt'}", "cpu", "float32")
     assert taken in ours.info.title

@@ -119,7 +119,7 @@ def test_the_page_says_what_is_skipped_where_a_set_is_chosen_and_what_was_left_o
     (tmp_path / "data/mine").symlink_to(store)
     folders = DataFolders(tmp_path / "data", tmp_path / "runs")
     client = StreamClient(build_tab(MemoryTab, ENGINE, folders=folders))
-    sentence = "1 file is no picture by its name and is skipped: dotted/notes.txt."
+    sentence = "No picture by its name, skipped (1): dotted/notes.txt."
     assert (f"mine: 2 classes; splits: all. {sentence}", "mine") in dataset_download.dataset_choices(folders)
     assert (f"mine. {sentence}", "dataset:mine") in source_choices(folders)
     client.stream(dataset="mine", traffic="clean")
