@@ -178,8 +178,8 @@ class Engine(protocol.Engine):
         one_core = one_core and self._backbone.one_core
         while True:
             with self._encoder.lock():
-                found = chain(*parallel_chunks(advance, len(loops))) if one_core else advance(range(len(loops)))
-                progress, traces = zip(*found)
+                steps = chain(*parallel_chunks(advance, len(loops))) if one_core else advance(range(len(loops)))
+                progress, traces = zip(*steps)
             if progress[0] is None:
                 return [to_numpy(trace) for trace in chain(*traces)]
             yield progress[0]
@@ -235,8 +235,8 @@ class Engine(protocol.Engine):
         tuning: records.Tuning | None = None,
         exclusions: records.Exclusions | None = None,
     ) -> tuple[records.Trace, CacheState]:
-        found = self.decide_in_turn([encoded_views], class_prompts, cache, settings, [tuning], exclusions)
-        return found[0]
+        decisions = self.decide_in_turn([encoded_views], class_prompts, cache, settings, [tuning], exclusions)
+        return decisions[0]
 
     def decide_in_turn(
         self,
@@ -262,8 +262,8 @@ class Engine(protocol.Engine):
                 for one, tuning in zip(encoded_views, tunings, strict=True)
             ]
             before = method.apply_to_cache(exclusions, to_torch(cache, CPU))
-            found = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
-        return list(to_numpy(tuple(found)))
+            decisions = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
+        return list(to_numpy(tuple(decisions)))
 
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
         with self._encoder.lock():
@@ -291,8 +291,8 @@ class Engine(protocol.Engine):
             names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]
             if decide is not None:
                 inputs = replace(inputs, decide=decide)
-            found = {name: run_defence(name, own(name)) for name in names}
-        return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
+            answers = {name: run_defence(name, own(name)) for name in names}
+        return {name: to_numpy(answer) for name, answer in answers.items() if answer is not None}
 
     def _own_memory(
         self, defence: Defence, cache: CacheState | None, class_prompts: ClassPrompts, settings: Settings
