@@ -132,16 +132,6 @@ def test_pairs_have_the_answers_of_a_folder_with_the_same_pictures(engine: Engin
     assert (numbers[0] == numbers[1]).all(axis=None)
 
 
-def test_an_evaluation_with_a_folder_goes_on(engine: EngineType, tmp_path: Path) -> None:
-    asked = ASKED | {"protocols": "stream", "engine": engine, "out": tmp_path}
-    sentences: list[str] = []
-    first = evaluate("textures", limit=2, report=sentences.append, **asked)
-    assert sentences
-    again: list[str] = []
-    second = evaluate("textures", limit=2, report=again.append, **asked)
-    assert (len(second), again) == (len(first), ["12 of 12 rows are there already."])
-
-
 @pytest.mark.parametrize(
     ("pairs", "error", "sentence"),
     [

@@ -21,38 +21,28 @@ def attacked_run() -> Run:
 @pytest.mark.parametrize("method", ["clip", "ensemble", "rita"])
 @pytest.mark.parametrize(
     # answer before, now, target, true class -> right before, right now, target reached, missed, word, sign of it
-    ("before", "now", "target", "truth", "right_before", "right", "reached", "missed", "word", "mark"),
+    ("case", "expected"),
     [
-        (0, 0, None, 0, True, True, False, False, "holds", "✓"),
-        (0, 1, None, 0, True, False, False, False, "fooled", "✗"),
-        (1, 0, None, 0, False, True, False, False, "was wrong, now right", "~"),
-        (1, 1, None, 0, False, False, False, False, "was already wrong", "–"),
-        (1, 2, None, 0, False, False, False, False, "was already wrong, now another", "~"),
-        (0, 0, 2, 0, True, True, False, False, "holds", "✓"),
-        (0, 2, 2, 0, True, False, True, False, "fooled", "✗"),
-        (0, 1, 2, 0, True, False, False, True, "wrong now, but not the target", "≠"),
-        (1, 2, 2, 0, False, False, True, False, "was already wrong, now the target", "~"),
-        (2, 2, 2, 0, False, False, True, False, "was already wrong", "–"),
-        (0, 0, None, None, None, None, False, False, "unchanged", "="),
-        (0, 1, None, None, None, None, False, False, "changed", "≠"),
-        (0, 2, 2, None, None, None, True, False, "changed to the target", "≠"),
-        (0, 1, 2, None, None, None, False, True, "changed", "≠"),
+        ((0, 0, None, 0), (True, True, False, False, "holds", "✓")),
+        ((0, 1, None, 0), (True, False, False, False, "fooled", "✗")),
+        ((1, 0, None, 0), (False, True, False, False, "was wrong, now right", "~")),
+        ((1, 1, None, 0), (False, False, False, False, "was already wrong", "–")),
+        ((1, 2, None, 0), (False, False, False, False, "was already wrong, now another", "~")),
+        ((0, 0, 2, 0), (True, True, False, False, "holds", "✓")),
+        ((0, 2, 2, 0), (True, False, True, False, "fooled", "✗")),
+        ((0, 1, 2, 0), (True, False, False, True, "wrong now, but not the target", "≠")),
+        ((1, 2, 2, 0), (False, False, True, False, "was already wrong, now the target", "~")),
+        ((2, 2, 2, 0), (False, False, True, False, "was already wrong", "–")),
+        ((0, 0, None, None), (None, None, False, False, "unchanged", "=")),
+        ((0, 1, None, None), (None, None, False, False, "changed", "≠")),
+        ((0, 2, 2, None), (None, None, True, False, "changed to the target", "≠")),
+        ((0, 1, 2, None), (None, None, False, True, "changed", "≠")),
     ],
 )
 def test_what_became_of_an_answer(
-    attacked_run: Run,
-    method: str,
-    before: int,
-    now: int,
-    target: int | None,
-    truth: int | None,
-    right_before: bool | None,
-    right: bool | None,
-    reached: bool,
-    missed: bool,
-    word: str,
-    mark: str,
+    attacked_run: Run, method: str, case: tuple[int, int, int | None, int | None], expected: tuple
 ) -> None:
+    before, now, target, truth = case
     sides = {
         side: replace(one, verdicts=one.verdicts | {method: replace(one.verdicts[method], label=label)})
         for side, one, label in (("clean", attacked_run.clean, before), ("attacked", attacked_run.attacked, now))
@@ -61,11 +51,10 @@ def test_what_became_of_an_answer(
     attack = replace(attacked_run.attack, target=target)
     found = outcome(replace(attacked_run, **sides, attack=attack, label=0, label_given=truth is not None))[method]
     assert (found.before, found.now) == (before, now)
-    assert (found.right_before, found.right) == (right_before, right)
+    parts = (found.right_before, found.right, found.reached, found.missed, found.word)
+    assert (*parts, OUTCOME_MARKS[found.word][1]) == expected
     assert found.wrong_before == (truth is not None and before != truth)
     assert found.fooled == (truth is not None and before == truth != now)
-    assert (found.reached, found.missed, found.word) == (reached, missed, word)
-    assert OUTCOME_MARKS[found.word][1] == mark
 
 
 @pytest.mark.parametrize(("attack", "known"), [("adaptive", "rita"), ("adaptive", "clip"), ("pgd", "")])
