@@ -18,10 +18,18 @@ from rita_demo.figures import analysis
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import printable
 from rita_demo.figures.paper.method_overview import method_overview
+from rita_demo.figures.paper.stream_accuracy import stream_accuracy
 from rita_demo.figures.theme import DARK_COLOURS
 from rita_demo.pipeline import rerun
 from rita_demo.records import Exclusions, Run, TheoremBounds
-from rita_demo.records.measurement import AblationSweep, AccuracyChart, KlToOneHot, RememberedView, RunTime
+from rita_demo.records.measurement import (
+    AblationSweep,
+    AccuracyChart,
+    KlToOneHot,
+    RememberedView,
+    RunTime,
+    StreamTrajectory,
+)
 from rita_demo.settings import RECOMMENDED
 from tests.figures.clouds import NAMES as CLOUD_NAMES
 from tests.figures.clouds import make_cloud
@@ -93,6 +101,14 @@ def theorem(**chosen: int) -> Figure:
     return figures.theorem_bounds({"clean": bounds, "attacked": unknown}, CLOUD_NAMES, [2, 0, 1], **chosen)
 
 
+def renamed(**names: str) -> StreamTrajectory:
+    """A stream with more methods: those that it has, again under other names."""
+    stream = make_trajectory()
+    more = {names[name]: curve for name, curve in stream.curves.items()}
+    titles = {name: name.upper() for name in more}
+    return replace(stream, curves=stream.curves | more, titles=stream.titles | titles)
+
+
 SWEEPS = [
     AblationSweep("slots", (1, 3, 16), (measured_cell(10), measured_cell(20), measured_cell(30))),
     AblationSweep("slots", (3, 8), (measured_cell(50, attack="none"), measured_cell(60, attack="none"))),
@@ -147,6 +163,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "cache growth": lambda: figures.cache_growth(make_trajectory(), 4),
     "insertions": lambda: figures.cache_insertions(make_trajectory(), 4),
     "timeline": lambda: figures.class_timeline(make_trajectory(), LIVES, 2, 0),
+    "stream": lambda: stream_accuracy(make_trajectory(without_memory=True)),
+    "stream, greys": lambda: stream_accuracy(renamed(clip="ensemble", rita="rtpt")),
     "sweep": lambda: figures.sweep_lines(SWEEPS, "Places per class J", recommended=3),
     "bars": lambda: figures.grouped_accuracy(CHART, ""),
     "printed": lambda: figures.printed_beside_measured([printed_pair("PGD", 1), printed_pair("none", 0)], ""),
@@ -251,5 +269,5 @@ def nothing_held() -> KlToOneHot:
 
 
 if __name__ == "__main__":
-    lines = (f"{json.dumps(name)}: {json.dumps(drawing(name), ensure_ascii=False)}" for name in FIGURES)
+    lines = (f"{json.dumps(name)}: {json.dumps(drawing(name), ensure_ascii=False, sort_keys=True)}" for name in FIGURES)
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
