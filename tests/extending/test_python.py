@@ -165,24 +165,6 @@ def test_a_label_may_be_an_index_and_the_picture_a_tensor_or_an_open_file(engine
             run(path, ["cup", "crab", "cat"], label=wrong, **asked)
 
 
-def test_pairs_may_be_tensors_files_and_pil_pictures(engine: EngineType, tmp_path: Path) -> None:
-    asked = ASKED | {"attack": "none", "protocols": "off", "engine": engine}
-    arrays = [texture(name, 1, 96) for name in ("dotted", "woven")]
-    paths = [tmp_path / f"{number}.png" for number in range(2)]
-    for path, pixels in zip(paths, arrays):
-        path.write_bytes(png_bytes(pixels))
-    others: list[list[Any]] = [
-        paths,
-        [path.read_bytes() for path in paths],
-        [Image.open(path) for path in paths],
-        [torch.from_numpy(pixels).permute(2, 0, 1) / 255 for pixels in arrays],
-    ]
-    wanted = evaluate(zip(arrays, (0, 1)), ["dotted", "woven"], **asked)
-    for pictures in others:
-        found = evaluate(zip(pictures, (np.int64(0), "woven")), ["dotted", "woven"], **asked)
-        assert found[["picture", "answer", "probability"]].equals(wanted[["picture", "answer", "probability"]])
-
-
 def test_the_target_of_pairs_may_be_an_index_and_that_of_a_dataset_is_a_name(engine: EngineType) -> None:
     asked = ASKED | {"attack": "pgd", "protocols": "off", "engine": engine}
     pairs = [(texture("dotted", 1, 96), 0)]

@@ -114,6 +114,7 @@ SWEEPS = [
     AblationSweep("slots", (3, 8), (measured_cell(50, attack="none"), measured_cell(60, attack="none"))),
     AblationSweep("slots", (3, 8), (measured_cell(58, protocol="off"),) * 2, (("entropy_weight", 0.5),)),
 ]
+NEAR = AblationSweep("budget", (1, "one"), (measured_cell(70, attack="none"), measured_cell(72)))
 CHART = AccuracyChart(
     "dtd, <b>bold</b>",
     "budget",
@@ -166,6 +167,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "stream": lambda: stream_accuracy(make_trajectory(without_memory=True)),
     "stream, greys": lambda: stream_accuracy(renamed(clip="ensemble", rita="rtpt")),
     "sweep": lambda: figures.sweep_lines(SWEEPS, "Places per class J", recommended=3),
+    "sweep, near": lambda: figures.sweep_lines([NEAR], "a setting"),
+    "sweep, many": lambda: figures.sweep_lines([NEAR] * 13, "a setting", recommended="x"),
     "bars": lambda: figures.grouped_accuracy(CHART, ""),
     "printed": lambda: figures.printed_beside_measured([printed_pair("PGD", 1), printed_pair("none", 0)], ""),
     "times": lambda: figures.run_times(TIMES, "a run"),
