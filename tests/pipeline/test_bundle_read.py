@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -231,6 +232,20 @@ def test_a_zip_bomb_with_a_false_size_is_never_decompressed(
     grew, _, message = said.partition(" ")
     assert sentence in message
     assert int(grew) * 1024 < MAX_GROWTH
+
+
+def test_damaged_bytes_give_a_run_or_an_error_message(bundle_bytes: bytes) -> None:
+    rng = np.random.default_rng(0)
+    start = struct.unpack("<L", bundle_bytes[-6:-2])[0]
+    for _ in range(300):
+        data = bytearray(bundle_bytes)
+        for place in rng.integers(start if rng.random() < 0.7 else 0, len(data), 3):
+            data[place] = rng.integers(256)
+        try:
+            run = read(bytes(data))
+        except DemoError:
+            continue
+        assert run.settings == read(bundle_bytes).settings
 
 
 @pytest.mark.parametrize(
