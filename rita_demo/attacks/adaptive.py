@@ -58,7 +58,7 @@ def adaptive(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSt
         if best.fools:
             break
         again = yield from attacker.restart(number, restarts, best.runner_up)
-        best = max(best, again, key=lambda found: (found.fools, found.margin))
+        best = max(best, again, key=lambda restart: (restart.fools, restart.margin))
     return best.batch
 
 

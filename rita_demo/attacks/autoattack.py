@@ -82,16 +82,16 @@ def _run(
     # which the number of the query draws.
     calls = [[part] for part in attack.attacks_to_run] if sampled is None else [attack.attacks_to_run]
     square, own_random_numbers = clean.contiguous(), [clean.device] if clean.is_cuda else []
-    found = square
+    adversarial = square
     for done, attack.attacks_to_run in enumerate(
         calls if request.budget else [], 1
     ):  # the package divides by the budget
         with torch.inference_mode(False), torch.enable_grad(), torch.random.fork_rng(own_random_numbers):
-            found = attack.run_standard_evaluation(square, leave, batch_size=1)[0]
+            adversarial = attack.run_standard_evaluation(square, leave, batch_size=1)[0]
         yield done, len(calls)
-        if not torch.equal(found, square):  # it fooled the model
+        if not torch.equal(adversarial, square):  # it fooled the model
             break
-    delivered = components.quantise(found, request.roundtrip if request.budget else "round")
+    delivered = components.quantise(adversarial, request.roundtrip if request.budget else "round")
     after, loss, _ = gradient_loop.loss_and_gradient(logits, delivered.float() / 255.0, goal, False)
     return gradient_loop.as_batch([components.quantise(clean), delivered], [goal(answer), loss], [answer, after], leave)
 

@@ -8,7 +8,6 @@ from rita_demo.attacks.loop.components import start_uniform
 from rita_demo.attacks.loop.gradient_loop import gradient_attack
 from rita_demo.attacks.loop.request import AttackRequest, AttackSteps, Logits
 from rita_demo.process.lazy import Tensor, torch
-from rita_demo.settings import Settings
 from rita_demo.settings.setting import Setting
 
 STEP_SIZE = 16 / 255  # of a pixel value in [0, 1]
@@ -43,11 +42,6 @@ def patch(logits: Logits, pixels: Tensor, request: AttackRequest) -> AttackSteps
     return (yield from gradient_attack(logits, pixels, request, attack=parts))
 
 
-def _area_sentence(settings: Settings) -> tuple[str, ...]:
-    area = getattr(settings, "patch.area")
-    return (f"Only a square of {area:.0%} of the picture's area changes, at a random place.",)
-
-
 ATTACK = Attack(
     name="patch",
     title="A patch",
@@ -60,7 +54,9 @@ ATTACK = Attack(
     bounded=False,
     iterative=True,
     steps_setting="patch.steps",
-    details=_area_sentence,
+    details=lambda settings: (
+        f"Only a square of {getattr(settings, 'patch.area'):.0%} of the picture's area changes, at a random place.",
+    ),
     settings=(
         Setting(
             "area",

@@ -19,8 +19,8 @@ def distorted(picture: Tensor, count: int, seed: int) -> Tensor:
     moves = uniform([count, 4, 2], generator) * DISTORTION / 2
     ends = (corners + moves * (1 - 2 * corners)) * last  # inwards
     start = (corners * last).tolist()
-    found = [_coefficients(start, end.tolist()) for end in ends]
-    return torch.stack([perspective(picture, None, None, coefficients=one) for one in found])
+    coefficients = [_coefficients(start, end.tolist()) for end in ends]
+    return torch.stack([perspective(picture, None, None, coefficients=one) for one in coefficients])
 
 
 def _coefficients(start: list[list[float]], end: list[list[float]]) -> list[float]:
@@ -31,8 +31,8 @@ def _coefficients(start: list[list[float]], end: list[list[float]]) -> list[floa
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
     matrix = torch.tensor(rows, dtype=torch.float32, device="cpu").double()
     corners = torch.tensor(start, dtype=torch.float64, device="cpu").view(8)
-    found: list[float] = torch.linalg.lstsq(matrix, corners, driver="gels").solution.float().tolist()
-    return found
+    coefficients: list[float] = torch.linalg.lstsq(matrix, corners, driver="gels").solution.float().tolist()
+    return coefficients
 
 
 def corrected(x: Tensor, copies: Tensor, base: float, gain: float, power: float) -> Tensor:

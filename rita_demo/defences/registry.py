@@ -92,7 +92,7 @@ def run_defence(name: str, inputs: DefenceInput) -> Verdict | DefenceFault | Non
     try:
         with plugin_errors(defence.plugin):
             verdict = defence.run(replace(inputs, **copies))
-            wrong = _wrong_with(verdict, len(inputs.template_features)) or _wrong_memory(verdict, inputs.memory)
+            wrong = _wrong_with(verdict, len(inputs.template_features), inputs.memory)
             if wrong is not None:
                 raise PluginError(f"{place(defence.plugin, defence.answer)}: {wrong}")
             return verdict
@@ -137,8 +137,9 @@ def validated(names: Iterable[str]) -> tuple[str, ...]:
     return methods
 
 
-def _wrong_with(verdict: object, classes: int) -> str | None:
-    """What is wrong with the answer of a user's own defence; None: nothing."""
+def _wrong_with(verdict: object, classes: int, before: CacheState | None = None) -> str | None:
+    """What is wrong with the answer of a user's own defence, or with the memory that it keeps (``before``: the one that it
+    got); None: nothing."""
     if not isinstance(verdict, Verdict):
         return f"the answer is a {type(verdict).__name__}; expected a Verdict."
     shape = tuple(getattr(verdict.probability, "shape", ()))
@@ -151,15 +152,10 @@ def _wrong_with(verdict: object, classes: int) -> str | None:
         return f"the probabilities sum to {sum(numbers):.4f}; expected 1."
     if not isinstance(verdict.label, int) or not 0 <= verdict.label < classes:
         return f"the label is {verdict.label!r}; expected a whole number from 0 to {classes - 1}."
-    return None if math.isfinite(verdict.margin) else "the margin is not a finite number."
-
-
-def _wrong_memory(verdict: Verdict | None, before: CacheState | None) -> str | None:
-    """What is wrong with the memory that a user's own defence keeps; None: nothing."""
-    if before is None or verdict is None:
-        return None
+    if not math.isfinite(verdict.margin):
+        return "the margin is not a finite number."
     memory = verdict.memory[0] if isinstance(verdict.memory, tuple) and len(verdict.memory) == 2 else None
-    if isinstance(memory, CacheState) and tuple(memory.features.shape) == tuple(before.features.shape):
+    if before is None or (isinstance(memory, CacheState) and memory.features.shape == before.features.shape):
         return None
     return "a defence with memory_shape answers with Verdict.memory: its memory after the picture, and a CacheUpdate."
 

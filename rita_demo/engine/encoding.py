@@ -103,7 +103,7 @@ class Encoder:
     # --- class names
 
     def prompts(self, names: tuple[str, ...], settings: Settings) -> PromptSet:
-        """Class names as prompts. Raises as :meth:`~rita_demo.engine.protocol.Engine.encode_classes`."""
+        """Class names as prompts. Raises as :meth:`~rita_demo.engine.engine.Engine.encode_classes`."""
         template = prompt_template(settings.hand_prompt, names)
 
         def build() -> PromptSet:

@@ -1,5 +1,5 @@
-"""The engine: one loaded model for everybody; numpy above it, torch below it. ``protocol.py`` says what each method does;
-``encoding.py`` has the model, its lock and its caches."""
+"""The engine: one loaded model for page, pipeline, evaluation and scripts; numpy above it, torch below it. ``encoding.py``
+has the model, its lock and its caches."""
 
 import copy
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -16,7 +16,7 @@ from rita_demo.attacks.loop import run
 from rita_demo.data.vocabularies import prompt_template
 from rita_demo.defences.contract import Defence, DefenceInput
 from rita_demo.defences.registry import DEFENCES, known_defence, run_defence
-from rita_demo.engine import attack_models, protocol
+from rita_demo.engine import attack_models
 from rita_demo.engine.attack_models import ONE_VIEW, AttackerModels
 from rita_demo.engine.conversion import array_to_tensor, tensor_to_numpy, to_numpy, to_torch
 from rita_demo.engine.encoding import Encoder
@@ -41,8 +41,11 @@ RunningAttack = Generator[AttackProgress, None, list[AttackTrace]]
 
 
 @methods_in_plain_torch
-class Engine(protocol.Engine):
-    """A frozen model. Raises BackboneError: the model cannot be loaded.
+class Engine:
+    """A frozen model for everybody. Thread-safe: the model has a lock. It keeps no visitor's state: a cache (the page's
+    memory) is an argument and a result. Raises BackboneError: the model cannot be loaded; every method raises it where the
+    device's memory does not suffice, the device no longer answers, the model's output is not finite, or torch is set to
+    round products for the whole process.
 
     Args:
         backbone: ``"embedded"``, ``"ARCH:TAG"`` of open_clip, or ``"ARCH:/path/to/checkpoint"``; or a model that is
@@ -50,7 +53,9 @@ class Engine(protocol.Engine):
         device: a torch device name; None: ``RITA_DEVICE``, else CUDA, then MPS, then CPU. A loaded model stays where it
             is.
         view_pixel_bytes: room for the pixels of encoded views, so that :meth:`view_pixels` need not draw them a second
-            time; 0 keeps none."""
+            time; 0 keeps none.
+
+    ``info``: name, size, input side and device of the model."""
 
     def __init__(
         self, backbone: str | Backbone = "embedded", device: str | None = None, view_pixel_bytes: int = 0
@@ -66,14 +71,19 @@ class Engine(protocol.Engine):
 
     @property
     def passes(self) -> Passes:
+        """How many pictures went through the vision tower so far, for everybody."""
         return self._backbone.passes.count()
 
     def weights_key(self) -> str:
+        """A hash of the model's weights: stored results of other weights do not fit."""
         return self._backbone.weights_key()
 
     # --- class names and pictures to features
 
     def encode_classes(self, names: Sequence[str], settings: Settings) -> ClassPrompts:
+        """Class names -> prompts and their features (K, M, D). Raises VocabularyError: a name cannot be tokenised.
+        Raises DataError: the class descriptions cannot be used. Raises SettingError: ``hand_prompt`` is a dataset's
+        prompt, and these names are of no dataset."""
         prompts = self._encoder.prompts(tuple(names), settings)
         return ClassPrompts(
             names=tuple(prompts.names),
@@ -89,21 +99,26 @@ class Engine(protocol.Engine):
         )
 
     def names_warning(self, names: Sequence[str]) -> str:
+        """:attr:`ClassPrompts.warning` of class names, which are not encoded for it."""
         tokens = name_tokens(self._backbone.tower, tuple(names))
         return records.same_prompts_warning(same_prompts(tuple(names), tokens))
 
     def unknown_words(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """:attr:`ClassPrompts.unknown` of class names, which are not encoded for it."""
         return tuple(unknown_words(self._backbone, name) for name in names)
 
     def encode_views(self, picture: Picture, settings: Settings) -> EncodedViews:
+        """Draw the views of a picture and encode each; cached by content."""
         return self._encoder.views(picture, settings)
 
     def encode_views_batch(
         self, pictures: Sequence[Picture], settings: Settings, seeds: Sequence[int]
     ) -> list[EncodedViews]:
+        """:meth:`encode_views` of several pictures, each with its own view seed, in one batch; not cached."""
         return self._encoder.views_together(pictures, settings, seeds)
 
     def view_pixels(self, picture: Picture, settings: Settings) -> np.ndarray:
+        """The views as pictures for the screen: (N, side, side, 3) uint8, kept from :meth:`encode_views` or drawn."""
         return self._encoder.view_pixels(picture, settings)
 
     # --- attacks
@@ -117,6 +132,7 @@ class Engine(protocol.Engine):
         target: int | None = None,
         cache: CacheState | None = None,
     ) -> AttackTrace:
+        """Attack the square, as :meth:`attack_steps` does."""
         return run_to_end(self.attack_steps(picture, class_prompts, settings, label, target, cache))
 
     def attack_steps(
@@ -129,6 +145,16 @@ class Engine(protocol.Engine):
         cache: CacheState | None = None,
         start: np.ndarray | None = None,
     ) -> Generator[AttackProgress, None, AttackTrace]:
+        """Attack the square one step at a time: yields its progress, returns the trace. The model's lock is held during
+        a step, not between two, so that a visitor who leaves does not block others. Raises SettingError: a value that
+        the attack cannot use, before the first step. Raises PluginError: an attack of a user's own file fails.
+
+        Args:
+            label: the class to leave.
+            target: the class to reach; None: any other than the label.
+            cache: what the defence decides from, for the attack through the defence; None: an empty one.
+            start: pixels (H, W, 3) uint8 from which the first start of ``adaptive`` goes on, within the budget; None:
+                noise."""
         models, seeds = self._attacker_models(class_prompts, settings, cache), [settings.attack_seed]
         begin = None if start is None else self._encoder.pixels(replace(picture, pixels=start))[None]
         loop = self._attack_loop([picture], class_prompts, settings, [label], seeds, [target], models, begin)
@@ -136,6 +162,7 @@ class Engine(protocol.Engine):
 
     @property
     def attacks_together(self) -> int:
+        """How many pictures :meth:`attack_batch` should get."""
         return torch.get_num_threads() if self._backbone.one_core else CUDA_BATCH if self.info.device == "cuda" else 1
 
     def attack_batch(
@@ -147,6 +174,8 @@ class Engine(protocol.Engine):
         seeds: Sequence[int],
         targets: Sequence[int | None] | None = None,
     ) -> list[AttackTrace]:
+        """:meth:`attack` on squares of one size, each with its own seed: on a small tower each on a core of its own,
+        with the same bits; else in one batch, the same up to rounding. Not for attacks through crops or the defence."""
         targets = targets or [None] * len(pictures)
         each = [slice(n, n + 1) for n in range(len(pictures))] if self._backbone.one_core else [slice(None)]
         loops = [self._attack_loop(pictures[n], class_prompts, settings, labels[n], seeds[n], targets[n]) for n in each]
@@ -178,8 +207,8 @@ class Engine(protocol.Engine):
         one_core = one_core and self._backbone.one_core
         while True:
             with self._encoder.lock():
-                found = chain(*parallel_chunks(advance, len(loops))) if one_core else advance(range(len(loops)))
-                progress, traces = zip(*found)
+                steps = chain(*parallel_chunks(advance, len(loops))) if one_core else advance(range(len(loops)))
+                progress, traces = zip(*steps)
             if progress[0] is None:
                 return [to_numpy(trace) for trace in chain(*traces)]
             yield progress[0]
@@ -215,15 +244,18 @@ class Engine(protocol.Engine):
     # --- RITA's cache and decision
 
     def empty_cache(self, class_prompts: ClassPrompts, settings: Settings) -> CacheState:
+        """A cache without any views."""
         classes, width = class_prompts.template_features.shape
         return to_numpy(method.empty(classes, settings.slots, width, class_prompts.key))
 
     def compatible_cache(self, cache: CacheState | None, class_prompts: ClassPrompts, settings: Settings) -> CacheState:
+        """The given cache, or an empty one if it is missing or of other classes or another model."""
         if cache is None or cache.key != class_prompts.key:
             return self.empty_cache(class_prompts, settings)
         return cache
 
     def remove_cache_item(self, cache: CacheState, k: int, slot: int) -> CacheState:
+        """A cache without the item in slot ``slot`` of class ``k``; see :func:`rita_demo.method.remove`."""
         return to_numpy(method.remove(to_torch(cache, CPU), k, slot))
 
     def decide(
@@ -235,8 +267,17 @@ class Engine(protocol.Engine):
         tuning: records.Tuning | None = None,
         exclusions: records.Exclusions | None = None,
     ) -> tuple[records.Trace, CacheState]:
-        found = self.decide_in_turn([encoded_views], class_prompts, cache, settings, [tuning], exclusions)
-        return found[0]
+        """RITA's decision from features alone, and the cache after it. Raises SettingError: ``class_prompts`` is of
+        another model; ``exclusions`` leaves no view, or a class no prompt, or names an item that does not exist.
+
+        Args:
+            cache: None, or one of other classes or another model: an empty one.
+            tuning: an earlier trace's prompt update, to skip the text encoder when only transport or cache settings
+                changed.
+            exclusions: views and prompts that get no mass but keep their place in the trace, and items of ``cache``
+                (class, slot) that are removed first."""
+        decisions = self.decide_in_turn([encoded_views], class_prompts, cache, settings, [tuning], exclusions)
+        return decisions[0]
 
     def decide_in_turn(
         self,
@@ -247,6 +288,8 @@ class Engine(protocol.Engine):
         tunings: Sequence[records.Tuning | None],
         exclusions: records.Exclusions | None = None,
     ) -> list[tuple[records.Trace, CacheState]]:
+        """:meth:`decide` on several pictures with the same number of views, each from the cache after the one before;
+        the transports of all are solved at once."""
         cache = self.compatible_cache(cache, class_prompts, settings)
         exclusions, device = exclusions or records.Exclusions(), self._backbone.device
         with self._encoder.lock():
@@ -262,10 +305,11 @@ class Engine(protocol.Engine):
                 for one, tuning in zip(encoded_views, tunings, strict=True)
             ]
             before = method.apply_to_cache(exclusions, to_torch(cache, CPU))
-            found = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
-        return list(to_numpy(tuple(found)))
+            decisions = method.decide_in_turn(views, replace(prompts, weight=weight), before, settings)
+        return list(to_numpy(tuple(decisions)))
 
     def tune(self, encoded_views: EncodedViews, class_prompts: ClassPrompts, settings: Settings) -> records.Tuning:
+        """The prompt update of :meth:`decide` alone, to be stored and passed back to it."""
         with self._encoder.lock():
             x = method.unit(self._encoder.tensor(encoded_views.features))  # as decide does
             tuning = method.tune(self._encoder.method_prompts(class_prompts, settings), x, settings)
@@ -283,6 +327,16 @@ class Engine(protocol.Engine):
         picture: Picture | None = None,
         cache: CacheState | None = None,
     ) -> dict[str, records.Verdict | records.DefenceFault]:
+        """The defences' answers from the same encoded views, by name; without those that have none. Raises
+        SettingError: a setting of a defence that cannot be used with these classes.
+
+        Args:
+            names: of ``DEFENCES``; those that tune prompts cost a prompt update each.
+            decide: RITA's decision on these views with the given settings, for RITA and its ablations.
+            picture: the views' picture; without it, a defence that reads pixels has no answer.
+            cache: RITA's, whose ``others`` are the memories of defences with their own; without one they are empty. What
+                they remember afterwards is in their verdicts."""
+
         def own(name: str) -> DefenceInput:
             return replace(inputs, memory=self._own_memory(DEFENCES[name], cache, class_prompts, settings))
 
@@ -291,8 +345,8 @@ class Engine(protocol.Engine):
             names = [name for name in names if picture is not None or not DEFENCES[name].reads_pixels]
             if decide is not None:
                 inputs = replace(inputs, decide=decide)
-            found = {name: run_defence(name, own(name)) for name in names}
-        return {name: to_numpy(answer) for name, answer in found.items() if answer is not None}
+            answers = {name: run_defence(name, own(name)) for name in names}
+        return {name: to_numpy(answer) for name, answer in answers.items() if answer is not None}
 
     def _own_memory(
         self, defence: Defence, cache: CacheState | None, class_prompts: ClassPrompts, settings: Settings
@@ -345,12 +399,14 @@ class Engine(protocol.Engine):
     # --- numbers of the paper's figures, from features alone
 
     def theorem_bounds(self, trace: records.Trace) -> TheoremBounds:
+        """Definition 14 for every class of a decided picture; the analysis computes ``exact``."""
         given = (torch.from_numpy(a) for a in (trace.view_features, trace.prompt_features, trace.prompt_weight))
         lower, upper, gap, bures = (tensor_to_numpy(part) for part in method.theorem_bounds(*given))
         unknown = np.full(len(lower), np.nan)
         return TheoremBounds(lower, upper, gap, bures, unknown, 2 * trace.prompt_transport.distance)
 
     def kl_to_one_hot(self, features: np.ndarray, labels: np.ndarray, class_prompts: ClassPrompts) -> np.ndarray:
+        """Definition 15: (K,) nats for features (n, D) of classes ``labels`` (n,); NaN for a class without any."""
         x = torch.as_tensor(features, dtype=torch.float32, device=CPU)
         k = torch.as_tensor(labels, dtype=torch.long, device=CPU)
         z, weight = torch.from_numpy(class_prompts.features), torch.from_numpy(class_prompts.weight)

@@ -65,7 +65,11 @@ class Figure:
     def to_json(self) -> str:
         """The figure as JSON for ``Plotly.react``; NaN becomes null."""
         values = {"data": self.traces, "layout": self.layers}
-        text = orjson.dumps(values, _plain, orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
+
+        def default(value: np.generic | np.ndarray) -> object:
+            return value.tolist()  # numpy's scalars, and arrays whose numbers are not side by side
+
+        text = orjson.dumps(values, default, orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
         for sign in _UNSAFE_SIGNS:
             text = text.replace(sign, f"\\u{ord(sign):04x}")
         return text
@@ -90,8 +94,3 @@ class Figure:
     def layout(self) -> Any:
         """The checked layout."""
         return self.checked.layout
-
-
-def _plain(value: np.generic | np.ndarray) -> object:
-    """What ``orjson`` does not write by itself: numpy's scalars and arrays whose numbers are not side by side."""
-    return value.tolist()

@@ -65,11 +65,11 @@ def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int)
         except (OSError, subprocess.TimeoutExpired) as error:
             reason = getattr(error, "strerror", None) or type(error).__name__
             raise DataError(f"Chromium ({path}) did not print the figure: {reason}.", "") from error
-        found = re.search(rb'data-svg="([A-Za-z0-9+/=]+)"', done.stdout)
-        if found is None or not pdf.is_file():
+        match = re.search(rb'data-svg="([A-Za-z0-9+/=]+)"', done.stdout)
+        if match is None or not pdf.is_file():
             why = done.stderr.decode(errors="replace").strip()[-200:]
             raise DataError(f"Chromium ({path}) did not print the figure.", why)
-        tag, end, rest = base64.b64decode(found[1]).decode("utf-8").partition(">")
+        tag, end, rest = base64.b64decode(match[1]).decode("utf-8").partition(">")
         return f"{tag}{end}<style>{font_faces()}</style>{rest}", pdf.read_bytes()
 
 

@@ -1,11 +1,11 @@
-"""Axes, lines, frames, bands, bars and error bars that several figures share."""
+"""Axes, lines, frames, bands and error bars that several figures share."""
 
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rita_demo.figures.figure import Figure, Spec
-from rita_demo.figures.theme import COLOURS, FADED, TRANSPARENT, axis
+from rita_demo.figures.figure import Spec
+from rita_demo.figures.theme import COLOURS, TRANSPARENT, axis
 from rita_demo.records import MeasuredCell
 
 MAX_TICKS = 8  # of an axis of accuracies
@@ -60,12 +60,6 @@ def vertical_line(x: float, colour: str, dash: str | None = None, **more: Any) -
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line} | more
 
 
-def limit_line(y: float, width: float) -> Spec:
-    """A dashed line over the full width of the figure, for a limit."""
-    line = {"color": COLOURS["quiet"], "width": width, "dash": "dash"}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
-
-
 def frame(x: tuple[float, float], y: tuple[float, float], width: float = 2) -> Spec:
     """The outline of a rectangle."""
     box = {"type": "rect", "x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1], "fillcolor": TRANSPARENT}
@@ -107,26 +101,3 @@ def accuracy_bars(cells: Iterable[MeasuredCell], colour: str) -> Spec:
         "array": [cell.high - cell.accuracy for cell in cells],
         "arrayminus": [cell.accuracy - cell.low for cell in cells],
     }
-
-
-def dim_columns(selected: int, count: int) -> list[Spec]:
-    """Shapes that dim every column of ``count`` but the selected one, over the full height."""
-    cover = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 0}}
-    cover |= {"fillcolor": COLOURS["surface"], "opacity": 1 - FADED}
-    ends = ((-0.5, selected - 0.5), (selected + 0.5, count - 0.5))
-    return [cover | {"x0": low, "x1": high} for low, high in ends if low < high]
-
-
-def add_hit_area(figure: Figure, height: float, data: list, hover: str, **more: Any) -> None:
-    """Invisible bars of full height, so that the whole column of a small mark can be hovered and clicked."""
-    figure.add_bar(
-        x=list(range(len(data))),
-        y=[height] * len(data),
-        width=1,
-        customdata=data,
-        hovertemplate=f"{hover}<extra></extra>",
-        marker={"color": TRANSPARENT, "line": {"width": 0}},
-        name="pick",
-        hoverlabel={"bgcolor": COLOURS["surface"]},
-        **more,
-    )

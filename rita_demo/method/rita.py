@@ -92,8 +92,8 @@ def decide_in_turn(
                 own = [list(islice(each, len(one))) for one in problems]
                 traces = [_trace(*one, prompts, settings) for one in zip(judged, remembered, own)]
     seconds = {name: taken / len(pictures) for name, taken in stage.seconds.items()}
-    found = zip(traces, remembered, strict=True)
-    return [(replace(trace, seconds=dict(seconds)), one.next_cache) for trace, one in found]
+    pairs = zip(traces, remembered, strict=True)
+    return [(replace(trace, seconds=dict(seconds)), one.next_cache) for trace, one in pairs]
 
 
 @dataclass(frozen=True)
@@ -186,15 +186,15 @@ def _problems(
     """The transports of each picture: to the initial prompts, if these differ from the tuned ones, to those, and to the cache
     if there is one."""
     tuned = torch.stack([(one.moved.tuning.features != prompts.features).any() for one in judged]).tolist()
-    found = []
+    problems = []
     for one, own, both in zip(judged, remembered, tuned):
         targets = [(prompts.features, prompts.weight)] if both else []
         targets.append((one.moved.tuning.features, prompts.weight))
         if settings.protocol != "off":
             targets.append(cache_state.cache_atoms(own.cache, own.alignment, one.zbar, settings.empty_class))
         cost_to = partial(_cost_to, one.moved.x, prompts.temperature, settings)
-        found.append([(cost_to(atoms, weight), one.weight, weight) for atoms, weight in targets])
-    return found
+        problems.append([(cost_to(atoms, weight), one.weight, weight) for atoms, weight in targets])
+    return problems
 
 
 def _trace(

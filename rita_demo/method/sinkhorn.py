@@ -71,7 +71,7 @@ def transport(
             extra column: only then is the plan the gradient (see :func:`entropic_value`).
         tolerance: for the largest marginal error, as a share of the total mass.
         max_iterations: limit on Sinkhorn or Newton steps."""
-    (found,) = transports(
+    (result,) = transports(
         [(cost, row_weight, column_weight)],
         entropy_weight=entropy_weight,
         transported_mass=transported_mass,
@@ -79,7 +79,7 @@ def transport(
         tolerance=tolerance,
         max_iterations=max_iterations,
     )
-    return found
+    return result
 
 
 #: Cost (K, N, M), row weight and column weight, as for :func:`transport`.
@@ -112,7 +112,7 @@ def transports(
         run = partial(solve, entropy_weight=entropy_weight, tolerance=tolerance, max_iterations=max_iterations)
         solutions = [solution for part in _fitting(solved) for solution in _solve_together(part, run)]
     values = _all_classes(value, [(solution.plan, C) for solution, (C, *_) in zip(solutions, solved)])
-    found = []
+    records = []
     for (C, *_, has_mass, rows, columns), solution, (distance,) in zip(given, solutions, values):
         atoms, (f, g) = columns.shape[1], solution.potentials
         scatter: Callable[[Tensor], Tensor] = partial(_scatter_classes, has_mass=None if every else has_mass)
@@ -129,8 +129,8 @@ def transports(
             converged=bool(solution.converged.all()),
             outcome=_outcome_sentence(solution, tolerance),
         )
-        found.append(record)
-    return found
+        records.append(record)
+    return records
 
 
 def _all_classes(
@@ -141,15 +141,15 @@ def _all_classes(
     alike: dict[Any, list[int]] = {}
     for n, item in enumerate(items):
         alike.setdefault(tuple((one.shape, one.dtype) for one in item), []).append(n)
-    found: dict[int, tuple[Tensor, ...]] = {}
+    results: dict[int, tuple[Tensor, ...]] = {}
     for numbers in alike.values():
         if len(numbers) == 1:
-            found[numbers[0]] = function(*items[numbers[0]])
+            results[numbers[0]] = function(*items[numbers[0]])
             continue
         whole = function(*(torch.cat(parts) for parts in zip(*(items[n] for n in numbers))))
         sizes = [len(items[n][0]) for n in numbers]
-        found.update(zip(numbers, zip(*(one.split(sizes) for one in whole))))
-    return [found[n] for n in range(len(items))]
+        results.update(zip(numbers, zip(*(one.split(sizes) for one in whole))))
+    return [results[n] for n in range(len(items))]
 
 
 def _fitting(problems: Sequence[Problem]) -> Iterator[list[Problem]]:

@@ -245,9 +245,8 @@ def masked(tower: TowerTable, name: str) -> bool:
     """Whether a defence stands against the attacker who knows it, but not against one who does not: then the first is
     too weak, and its cell says nothing."""
     right = tower.right
-    return right.get((name, "adaptive"), False) and not all(
-        right.get((name, column), True) for column in static_columns()
-    )
+    unaware = (right.get((name, column), True) for column in static_columns())
+    return right.get((name, "adaptive"), False) and not all(unaware)
 
 
 def wrong_before(tower: TowerTable, name: str) -> bool:

@@ -12,7 +12,7 @@ from rita_demo.data import record_file, samples
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, run_picture_steps
 from rita_demo.process.assets import ASSETS, reading_asset
-from rita_demo.records import ImageResult, Picture, Run
+from rita_demo.records import Run
 from rita_demo.settings import RECOMMENDED, Settings
 
 #: (sample, budget in 1/255), tried in this order: the first where CLIP is fooled and RITA is not is shown, else the
@@ -46,7 +46,11 @@ def stored() -> tuple[str, Run]:
 
 def pack(key: str, run: Run) -> bytes:
     """The bytes of an attacked run of a sample; the same run gives the same bytes."""
-    return record_file.pack((key, _without_pictures(run)))
+    assert run.attack is not None
+    none, frames = np.zeros(0, np.uint8), run.attack.frames
+    attack = replace(run.attack, pixels=none, frames=np.diff(frames, axis=0))  # what every step changed, modulo 256
+    clean, attacked = (replace(side, picture=replace(side.picture, pixels=none)) for side in (run.clean, run.attacked))
+    return record_file.pack((key, replace(run, attack=attack, clean=clean, attacked=attacked)))
 
 
 def unpack(data: bytes) -> tuple[str, Run]:
@@ -55,24 +59,8 @@ def unpack(data: bytes) -> tuple[str, Run]:
     clean = samples.sample(key).load()
     if run.clean.picture.key != clean.key:
         raise ValueError("the run is of another picture")
-    return key, _with_pictures(run, clean)
-
-
-def _without_pictures(run: Run) -> Run:
-    """The run without pixels but those that each step of the attack changed, modulo 256."""
-    assert run.attack is not None
-    none, frames = np.zeros(0, np.uint8), run.attack.frames
-    attack = replace(run.attack, pixels=none, frames=np.diff(frames, axis=0))
-    clean, attacked = (replace(side, picture=replace(side.picture, pixels=none)) for side in (run.clean, run.attacked))
-    return replace(run, attack=attack, clean=clean, attacked=attacked)
-
-
-def _with_pictures(run: Run, clean: Picture) -> Run:
-    assert run.attack is not None
     frames = np.cumsum(np.concatenate([clean.pixels[None], run.attack.frames]), axis=0, dtype=np.uint8)
-
-    def shown(side: ImageResult, pixels: np.ndarray) -> ImageResult:
-        return replace(side, picture=replace(side.picture, pixels=pixels))
-
+    before = replace(run.clean, picture=replace(run.clean.picture, pixels=frames[0]))
+    after = replace(run.attacked, picture=replace(run.attacked.picture, pixels=frames[-1]))
     attack = replace(run.attack, pixels=frames[-1], frames=frames)
-    return replace(run, attack=attack, clean=shown(run.clean, frames[0]), attacked=shown(run.attacked, frames[-1]))
+    return key, replace(run, attack=attack, clean=before, attacked=after)

@@ -25,7 +25,7 @@ def outcome(run: Run) -> dict[str, Outcome]:
     A targeted attack has fooled a method, in words, only when the answer is the target (as in ``AttackTrace.fooled``)."""
     truth, target = run.given_label, None if run.attack is None else run.attack.target
     known = attacked_defence(run.settings) if run.settings.attack == "adaptive" else ""
-    found = {}
+    outcomes = {}
     for name in run.answered:
         before, now = run.clean.verdicts[name].label, run.attacked.verdicts[name].label
         reached = now == target
@@ -39,7 +39,7 @@ def outcome(run: Run) -> dict[str, Outcome]:
             word = "was already wrong"
         else:
             word = f"was already wrong, now {'the target' if reached else 'another'}"
-        found[name] = Outcome(
+        outcomes[name] = Outcome(
             before=before,
             now=now,
             wrong_before=truth not in (None, before),
@@ -48,4 +48,4 @@ def outcome(run: Run) -> dict[str, Outcome]:
             known=name == known,
             word=word,
         )
-    return found
+    return outcomes

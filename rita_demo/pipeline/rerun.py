@@ -40,7 +40,8 @@ def rescore(
         SettingError: a setting that needs a new run, a label outside the classes, or nothing left to decide from.
     """
     settings = settings or run.settings
-    if fixed := settings_needing_rerun(settings, run.settings):
+    changed = settings.differs_from(run.settings)
+    if fixed := [name for name in changed if SETTINGS[name].group not in (*FEATURE_GROUPS, "tuning")]:
         raise SettingError(f"{', '.join(fixed)} cannot change without a new run.")
     check_index("label", label, run.class_prompts)
     same_update, prompts, before = same_prompt_update(settings, run.settings), run.class_prompts, run.cache_before
@@ -69,11 +70,6 @@ def rescore(
         label=run.label if label is None else label,
         label_given=run.label_given or label is not None,
     )
-
-
-def settings_needing_rerun(one: Settings, other: Settings) -> tuple[str, ...]:
-    """The settings that differ and need more than features."""
-    return tuple(n for n in one.differs_from(other) if SETTINGS[n].group not in (*FEATURE_GROUPS, "tuning"))
 
 
 def lead(total: np.ndarray, label: int) -> float:

@@ -1,6 +1,6 @@
 """How much on this picture: the smallest budget at which the attacker who knows a defence makes its answer wrong."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,8 @@ class SmallestBudget:
 
 
 def row_of(one: SmallestBudget, names: Sequence[str]) -> dict[str, JsonValue]:
-    """A result as a row of a table, with the class ``names`` of its run."""
+    """A result as a row of a table, with the class ``names`` of its run. ``tried``: every budget, and whether the defence fell
+    there, as "4:stands 8:falls"."""
     breaking, probes = one.breaking, one.probes
     return {
         "method": one.method,
@@ -63,13 +64,8 @@ def row_of(one: SmallestBudget, names: Sequence[str]) -> dict[str, JsonValue]:
         "l2": None if breaking is None else breaking.l2,
         "attacks": len(probes),
         **{name: sum(getattr(probe, name) for probe in probes) for name in ("forward", "backward", "seconds")},
-        "tried": tried_text(probes),
+        "tried": " ".join(f"{probe.budget}:{'falls' if probe.broken else 'stands'}" for probe in probes),
     }
-
-
-def tried_text(probes: Iterable[BudgetProbe]) -> str:
-    """Every budget that was tried, and whether the defence fell: "4:stands 8:falls"."""
-    return " ".join(f"{probe.budget}:{'falls' if probe.broken else 'stands'}" for probe in probes)
 
 
 def smallest_budget_steps(engine: Engine, run: Run, method: str, most: int) -> Generator[str, None, SmallestBudget]:

@@ -2,12 +2,12 @@
 through."""
 
 import io
-import json
 from collections.abc import Callable, Generator
 
 import numpy as np
 from PIL import Image
 
+from rita_demo.data import record_file
 from rita_demo.data.pictures import picture_of
 from rita_demo.engine.protocol import Engine
 from rita_demo.pipeline.run import RunProgress, defend
@@ -16,7 +16,7 @@ from rita_demo.records import CheckedAnswer, CheckedAnswers, Picture, PictureCha
 from rita_demo.settings import SETTINGS
 
 #: The checks of the worked example, written by ``python -m tools.story.samples``.
-STORED = ASSETS / "measured" / "story.json"
+STORED = ASSETS / "measured" / "story.zip"
 SCREEN = 1.25  # size on the screen, in pixels of the picture
 DEFENCES = ("clip", "ensemble", "rita")
 
@@ -77,13 +77,13 @@ def story_steps(engine: Engine, run: Run) -> Generator[RunProgress, None, StoryC
 
 def stored() -> StoryChecks:
     """The checks of the worked example. Raises DataError: the file is missing or damaged."""
-    with reading_asset("The stored checks of the example", "measured/story.json"):
-        return StoryChecks.from_json(json.loads(STORED.read_text("utf-8")))
+    with reading_asset("The stored checks of the example", "measured/story.zip"):
+        return record_file.unpack(STORED.read_bytes())
 
 
 def write(checks: StoryChecks) -> None:
     """Write the checks of the worked example as :func:`stored` reads them."""
-    STORED.write_text(json.dumps(checks.to_json(), indent=1) + "\n", "utf-8")
+    STORED.write_bytes(record_file.pack(checks))
 
 
 def _answers(engine: Engine, run: Run, picture: Picture) -> CheckedAnswers:

@@ -1,9 +1,12 @@
-"""RITA without memory, or with one that is emptied, is RITA under a protocol; what is gone is refused."""
+"""What is gone is refused by one sentence that says what to ask for instead, at every door: former methods, an attack, a preset."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from PIL import Image
 
 from rita_demo import only_right, run
 from rita_demo.attacks import ATTACKS, get_attack
@@ -11,92 +14,76 @@ from rita_demo.cli import main as cli
 from rita_demo.defences.registry import DEFENCES, validated
 from rita_demo.evaluation.request import points
 from rita_demo.pipeline.run_request import method_names, read_settings
-from rita_demo.records.errors import GONE_METHODS, DataError, SettingError
+from rita_demo.records.errors import GONE_METHODS, DemoError
 from rita_demo.settings import RECOMMENDED, parse_assignment
 from rita_demo.ui.session.run_request import methods_of
 from rita_demo.ui.session.share_link import parse_link
 
-ASKS = {
-    "a list of methods": lambda name, _: validated(["clip", name]),
-    "the API": lambda name, _: method_names(f"clip,{name}"),
-    "the form": lambda name, _: methods_of({"methods": [name]}),
-    "a link": lambda name, _: parse_link({"sample": "coffee", "methods": name}),
-    "a setting in a link": lambda name, _: parse_link({"sample": "coffee", f"{name}.x": "1"}),
-    "Python": lambda name, picture: run(picture, classes=["cup", "crab"], methods=[name]),
-    "a known defence": lambda name, _: RECOMMENDED.replace(attack="adaptive", **{"adaptive.against": name}),
-    "an attack": lambda name, _: points(attacks=f"adaptive:{name}", budget="4"),
-    "a comparison": lambda name, picture: only_right(picture.parent, method=("rita", name)),
-    "a setting": lambda name, _: parse_assignment(f"{name}.x=1"),
-}
+ATTACK = "The attack defence is adaptive:rita, which is stronger: ask for that."
+PRESET = "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those."
+METHOD = "The method {0} is rita with --protocols {1} (the setting protocol={1}): ask for that."
+EXPLAIN = ["explain", "a.png", "--classes", "cup,crab"]
+EVALUATE = ["evaluate", "--dataset", "textures", "--attack", "none", "--budget", "4", "--out", "runs"]
 
 
-def sentence(name: str) -> str:
-    protocol = GONE_METHODS[name]
-    return f"The method {name} is rita with --protocols {protocol} (the setting protocol={protocol}): ask for that."
+def read(settings: dict[str, Any]) -> Any:
+    Path("s.json").write_text(json.dumps({"settings": settings}))
+    return read_settings(Path("s.json"))
 
 
-@pytest.fixture
-def picture(tmp_path: Path) -> Path:
-    from PIL import Image
-
-    Image.new("RGB", (40, 40), "red").save(tmp_path / "a.png")
-    return tmp_path / "a.png"
+def link(**words: str) -> Any:
+    return parse_link({"sample": "coffee", **words})
 
 
-@pytest.mark.parametrize("name", GONE_METHODS)
-@pytest.mark.parametrize("ask", ASKS)
-def test_a_former_method_is_refused_by_one_sentence_that_says_what_to_ask_for(
-    ask: str, name: str, picture: Path
-) -> None:
-    assert name not in DEFENCES
-    with pytest.raises(SettingError) as error:
-        ASKS[ask](name, picture)
-    assert str(error.value) == sentence(name)
+ASKS: list[tuple[str, Callable[[], Any]]] = [
+    (ATTACK, lambda: points(attacks="pgd,defence", budget="4")),
+    (ATTACK, lambda: points(attacks="defence", budget="4", steps="3")),
+    (ATTACK, lambda: link(attack="defence")),
+    (ATTACK, lambda: parse_assignment("attack=defence")),
+    (ATTACK, lambda: RECOMMENDED.replace(attack="defence")),
+    (ATTACK, lambda: get_attack("defence")),
+    (PRESET, lambda: run("a.png", classes=["cup", "crab"], preset="step_back")),
+]
+for name, protocol in GONE_METHODS.items():
+    doors: list[Callable[..., Any]] = [
+        lambda name: validated(["clip", name]),
+        lambda name: method_names(f"clip,{name}"),
+        lambda name: methods_of({"methods": [name]}),
+        lambda name: link(methods=name),
+        lambda name: link(**{f"{name}.x": "1"}),
+        lambda name: run("a.png", classes=["cup", "crab"], methods=[name]),
+        lambda name: RECOMMENDED.replace(attack="adaptive", **{"adaptive.against": name}),
+        lambda name: points(attacks=f"adaptive:{name}", budget="4"),
+        lambda name: only_right(Path(), method=("rita", name)),
+        lambda name: parse_assignment(f"{name}.x=1"),
+        lambda name: read({"adaptive.against": name}),
+        lambda name: read({f"{name}.x": 1}),
+    ]
+    ASKS += [(METHOD.format(name, protocol), lambda door=door, name=name: door(name)) for door in doors]
+WORDS = [([*EXPLAIN, "--preset", "step_back"], f"argument --preset: {PRESET}")]
+for name, protocol in GONE_METHODS.items():
+    WORDS += [([*words, "--methods", name], METHOD.format(name, protocol)) for words in (EXPLAIN, EVALUATE)]
 
 
-@pytest.mark.parametrize("name", GONE_METHODS)
-def test_a_saved_settings_file_that_names_one_is_refused(name: str, tmp_path: Path) -> None:
-    for settings in ({"adaptive.against": name}, {f"{name}.x": 1}):
-        (tmp_path / "s.json").write_text(json.dumps({"settings": settings}))
-        with pytest.raises(DataError) as error:
-            read_settings(tmp_path / "s.json")
-        assert str(error.value) == f"s.json: {sentence(name)}"
+@pytest.fixture(autouse=True)
+def in_a_folder_with_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (40, 40), "red").save("a.png")
 
 
-@pytest.mark.parametrize("name", GONE_METHODS)
-def test_the_command_line_refuses_one(name: str, picture: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    explain = ["explain", str(picture), "--classes", "cup,crab", "--methods", name]
-    evaluate = ["evaluate", "--dataset", "textures", "--methods", name, "--attack", "none", "--budget", "4"]
-    for words in (explain, [*evaluate, "--out", str(picture.parent / "runs")]):
-        assert cli.main(words) == 2
-        assert capsys.readouterr().err.strip().endswith(f"error: {sentence(name)}")
+@pytest.mark.parametrize(("sentence", "ask"), ASKS)
+def test_what_is_gone_is_refused_by_one_sentence(sentence: str, ask: Callable[[], Any]) -> None:
+    with pytest.raises(DemoError) as error:
+        ask()
+    assert str(error.value) in (sentence, f"s.json: {sentence}")
 
 
-def test_the_former_preset_is_refused_by_the_settings_that_it_was(
-    picture: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = "The preset step_back is the settings step_back=0.4 and ensemble_step_back=0.4: set those."
-    with pytest.raises(SettingError) as error:
-        run(picture, classes=["cup", "crab"], preset="step_back")
-    assert str(error.value) == said
-    assert cli.main(["explain", str(picture), "--classes", "cup,crab", "--preset", "step_back"]) == 2
-    assert capsys.readouterr().err.strip().endswith(f"error: argument --preset: {said}")
+@pytest.mark.parametrize(("words", "sentence"), WORDS)
+def test_the_command_line_refuses_it(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err.strip().endswith(f"error: {sentence}")
+
+
+def test_only_these_names_are_gone() -> None:
+    assert not {*GONE_METHODS, "defence"} & {*DEFENCES, *ATTACKS}
     assert parse_assignment("step_back=0.4") == ("step_back", 0.4), "the setting stays"
-
-
-ASKS_ATTACK = {
-    "a measurement": lambda: points(attacks="pgd,defence", budget="4"),
-    "a measurement with steps": lambda: points(attacks="defence", budget="4", steps="3"),
-    "a link": lambda: parse_link({"sample": "coffee", "attack": "defence"}),
-    "a setting": lambda: parse_assignment("attack=defence"),
-    "Python": lambda: RECOMMENDED.replace(attack="defence"),
-    "its name": lambda: get_attack("defence"),
-}
-
-
-@pytest.mark.parametrize("ask", ASKS_ATTACK)
-def test_the_attack_through_rita_is_refused_by_one_sentence_that_names_the_stronger_one(ask: str) -> None:
-    assert "defence" not in ATTACKS
-    with pytest.raises(SettingError) as error:
-        ASKS_ATTACK[ask]()
-    assert str(error.value) == "The attack defence is adaptive:rita, which is stronger: ask for that."

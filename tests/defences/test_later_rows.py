@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rita_demo import method
-from rita_demo.defences import agc, cola, tda
+from rita_demo.defences import agc, cola
 from rita_demo.defences.registry import DEFENCES, run_defence
 from rita_demo.records import CacheState
 from rita_demo.settings import RECOMMENDED
@@ -53,25 +53,6 @@ def test_the_projection_of_cola_changes_no_cosine_order_while_the_texts_span_the
     assert torch.equal(cola.text_directions(torch.cat([z, z]), 256), cola.text_directions(torch.cat([z, z]), K))
 
 
-def test_the_gradient_of_cola_goes_through_the_plan() -> None:
-    views = toy.tensor(toy.TOY.pictures[1]).requires_grad_()
-    move = torch.randn(views.shape, generator=torch.manual_seed(0), dtype=torch.float64)
-    own = {"entropy_weight": 0.02}
-
-    def at(step: float) -> torch.Tensor:
-        moved = views + step * move
-        return cola.logits(
-            replace(given("cola", own, views=moved, each_description=toy.tensor(PADDED)), params=OWN | own)
-        )[0]
-
-    (gradient,) = torch.autograd.grad(at(0), views)
-    slope = (at(1e-6) - at(-1e-6)).item() / 2e-6
-    assert float((gradient * move).sum()) == pytest.approx(slope, rel=1e-3)
-
-
-OWN = {"surest": 5, "directions": 256}
-
-
 @pytest.mark.parametrize("own", [(0.45, 1.8, 0.9), (0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.2, 9.0, 0.5)])
 @pytest.mark.parametrize("seed", [0, 3])
 def test_agc_equals_the_oracle(own: tuple, seed: int) -> None:
@@ -82,11 +63,9 @@ def test_agc_equals_the_oracle(own: tuple, seed: int) -> None:
     np.testing.assert_allclose(pixels.verdict("agc", seed=seed, **named).probability, pixels.clip(expected), **CLOSE)
 
 
-def test_agc_at_a_turn_of_0_is_clip_and_at_1_the_anchor() -> None:
-    x, copies = torch.tensor(unit(RNG.normal(size=D))), torch.tensor(unit(RNG.normal(size=(4, D))))
-    assert torch.allclose(agc.corrected(x, copies, 0.0, 0.0, 1.0), x)
-    assert torch.allclose(agc.corrected(x, copies, 1.0, 0.0, 1.0), method.unit(copies.mean(0)))
-    assert torch.equal(agc.corrected(x, x[None], 0.45, 1.8, 0.9), x), "the anchor is the feature"
+def test_agc_does_not_turn_a_feature_that_is_its_anchor() -> None:
+    x = torch.tensor(unit(RNG.normal(size=D)))
+    assert torch.equal(agc.corrected(x, x[None], 0.45, 1.8, 0.9), x)
 
 
 def test_the_copies_of_agc_are_perspectives_of_the_picture_that_follow_the_seed() -> None:
@@ -157,12 +136,3 @@ def test_an_attacker_who_knows_tda_has_its_answer_and_the_gradient_with_the_memo
         for step in (1e-6, -1e-6)
     ]
     assert float((gradient * move).sum()) == pytest.approx(float(slope[0] - slope[1]) / 2e-6, rel=1e-3)
-
-
-def test_the_negative_cache_takes_only_entropies_inside_the_band() -> None:
-    for x in stream(60):
-        inputs = given("tda", CACHE, views=toy.tensor(x[None]), memory=memory())
-        p = run_defence("clip", inputs).probability.numpy()
-        share = -(p * np.log(p)).sum() / np.log(K)
-        after, _ = run_defence("tda", inputs).memory
-        assert int(after.count[K:].sum()) == (tda.UNSURE[0] < share < tda.UNSURE[1])

@@ -80,23 +80,18 @@ def test_the_own_setting_of_a_plugin_has_a_control_and_changes_the_answer(tmp_pa
     assert form.fields["methods"].label == "Besides CLIP, average of crops, RITA and Mine"
 
 
+RETURN = "return verdict_of(p)"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("return verdict_of(p)", "return verdict_of(p[:2])", "mine.py, line 4: the probability has the shape (2,)"),
-        (
-            "return verdict_of(p)",
-            "return verdict_of(p * float('nan'))",
-            "mine.py, line 4: a probability is not a number",
-        ),
-        (
-            "return verdict_of(p)",
-            "return verdict_of(-p)",
-            "mine.py, line 4: a probability is not a number, infinite or neg",
-        ),
-        ("return verdict_of(p)", "return verdict_of(2 * p)", "mine.py, line 4: the probabilities sum to 2.0000"),
-        ("return verdict_of(p)", "return p", "mine.py, line 4: the answer is a Tensor; expected a Verdict."),
-        ("return verdict_of(p)", "return verdict_of(p.nothing)", "mine.py, line 7: AttributeError"),
+        (RETURN, "return verdict_of(p[:2])", "mine.py, line 4: the probability has the shape (2,)"),
+        (RETURN, "return verdict_of(p * float('nan'))", "mine.py, line 4: a probability is not a number"),
+        (RETURN, "return verdict_of(-p)", "mine.py, line 4: a probability is not a number, infinite or neg"),
+        (RETURN, "return verdict_of(2 * p)", "mine.py, line 4: the probabilities sum to 2.0000"),
+        (RETURN, "return p", "mine.py, line 4: the answer is a Tensor; expected a Verdict."),
+        (RETURN, "return verdict_of(p.nothing)", "mine.py, line 7: AttributeError"),
         ("inputs.views[0]", "inputs.decide(inputs.settings)", "mine.py, line 5: TypeError"),
     ],
 )

@@ -2,17 +2,12 @@
 
 from types import SimpleNamespace
 
-import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
-from rita_demo.data.pictures import open_picture
-from rita_demo.data.samples import SAMPLES
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.engine.attack_models import defence_logits, random_crop_logits
-from rita_demo.engine.engine import Engine
 from rita_demo.method import decide, empty
 from rita_demo.settings import RECOMMENDED, Settings
 from rita_demo.vlm.views.boxes import area_fractions, draw_boxes
@@ -78,27 +73,3 @@ def test_defence_logits_equal_the_decision_on_the_same_views() -> None:
     (slope,) = torch.autograd.grad(answer[0, 0, 0], pixels)
     assert slope[0].abs().sum() > 0
     assert slope[1].abs().sum() == 0
-
-
-@pytest.mark.slow
-def test_the_attack_on_the_defence_lowers_rita_more_than_pgd() -> None:
-    """The embedded model on one sample, 4/255 at the model's side: RITA's belief in the true class."""
-    engine = Engine("embedded", "cpu")
-    sample = SAMPLES["motorcycle"]
-    names = ("motorbike", "chair", "coffee", "crab", "piano")
-    picture = open_picture(sample.load().pixels, square="model", side=engine.info.side)
-    belief = {}
-    for name in ("pgd", "adaptive"):
-        few = {"adaptive.steps": 7, "adaptive.restarts": 1}  # as many as PGD
-        settings = RECOMMENDED.replace(attack=name, square="model", views=32, **few)
-        class_prompts = engine.encode_classes(names, settings)
-        trace = engine.attack(picture, class_prompts, settings, label=0)
-        assert trace.linf <= 4
-        delivered = open_picture(trace.pixels, square="model", side=engine.info.side)
-        shares = []
-        for seed in (100, 101):
-            encoded_views = engine.encode_views(delivered, settings.replace(view_seed=seed))
-            verdict = engine.decide(encoded_views, class_prompts, None, settings)[0].verdict
-            shares.append(float(verdict.probability[0]))
-        belief[name] = np.mean(shares)
-    assert belief["adaptive"] < belief["pgd"] - 0.1

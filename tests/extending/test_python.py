@@ -132,16 +132,6 @@ def test_pairs_have_the_answers_of_a_folder_with_the_same_pictures(engine: Engin
     assert (numbers[0] == numbers[1]).all(axis=None)
 
 
-def test_an_evaluation_with_a_folder_goes_on(engine: EngineType, tmp_path: Path) -> None:
-    asked = ASKED | {"protocols": "stream", "engine": engine, "out": tmp_path}
-    sentences: list[str] = []
-    first = evaluate("textures", limit=2, report=sentences.append, **asked)
-    assert sentences
-    again: list[str] = []
-    second = evaluate("textures", limit=2, report=again.append, **asked)
-    assert (len(second), again) == (len(first), ["12 of 12 rows are there already."])
-
-
 @pytest.mark.parametrize(
     ("pairs", "error", "sentence"),
     [
@@ -173,24 +163,6 @@ def test_a_label_may_be_an_index_and_the_picture_a_tensor_or_an_open_file(engine
     for wrong in (3, True, 0.5):
         with pytest.raises(SettingError, match="The label is a class name, or a whole number from 0 to 2"):
             run(path, ["cup", "crab", "cat"], label=wrong, **asked)
-
-
-def test_pairs_may_be_tensors_files_and_pil_pictures(engine: EngineType, tmp_path: Path) -> None:
-    asked = ASKED | {"attack": "none", "protocols": "off", "engine": engine}
-    arrays = [texture(name, 1, 96) for name in ("dotted", "woven")]
-    paths = [tmp_path / f"{number}.png" for number in range(2)]
-    for path, pixels in zip(paths, arrays):
-        path.write_bytes(png_bytes(pixels))
-    others: list[list[Any]] = [
-        paths,
-        [path.read_bytes() for path in paths],
-        [Image.open(path) for path in paths],
-        [torch.from_numpy(pixels).permute(2, 0, 1) / 255 for pixels in arrays],
-    ]
-    wanted = evaluate(zip(arrays, (0, 1)), ["dotted", "woven"], **asked)
-    for pictures in others:
-        found = evaluate(zip(pictures, (np.int64(0), "woven")), ["dotted", "woven"], **asked)
-        assert found[["picture", "answer", "probability"]].equals(wanted[["picture", "answer", "probability"]])
 
 
 def test_the_target_of_pairs_may_be_an_index_and_that_of_a_dataset_is_a_name(engine: EngineType) -> None:

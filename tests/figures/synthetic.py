@@ -1,6 +1,7 @@
 """TEST DATA: the toy engine's runs with hostile class names, and records made from them."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from rita_demo.data.samples import SAMPLES
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import AttackStepResult, MeasuredCell, Run, Verdict
-from rita_demo.records.measurement import AblationPoint
+from rita_demo.records.measurement import AblationPoint, AccuracyCurve, RememberedView, StreamTrajectory
 from rita_demo.settings import RECOMMENDED, Settings
 from tests.toy_model import ToyEngine
 
@@ -36,6 +37,42 @@ def ablation_point(accuracy: float, method: str = "rita", backbone: str = "embed
     cell = {name: columns[name] for name in ("attack", "budget", "protocol")}
     settings = RECOMMENDED.as_dict() | columns if method == "rita" else {}
     return AblationPoint(measured_cell(accuracy, method=method, backbone=backbone, **cell), settings)
+
+
+def printed_pair(attack: str, budget: int) -> SimpleNamespace:
+    """TEST DATA: what the paper prints, beside what was measured."""
+    about = {"method": "RITA", "printed": 40.1, "backbone": "ViT-B/32", "model": "embedded"}
+    return SimpleNamespace(**about, attack=attack, budget=budget, cell=measured_cell(70))
+
+
+def make_trajectory(without_memory: bool = False) -> StreamTrajectory:
+    """TEST DATA: four pictures of ten; the second view is remembered under a wrong class."""
+    right = {"clip": [False, True, False, False], "rita": [True, True, False, True]}
+    answers, titles = {"clip": np.array([1, 2, 1, 0]), "rita": np.array([0, 2, 1, 1])}, {"clip": "CLIP", "rita": "RITA"}
+    if without_memory:
+        right["rita:off"], answers["rita:off"] = [True, False, False, False], answers["clip"]
+        titles["rita:off"] = "RITA, without memory"
+    shares = {name: np.cumsum(one) / np.arange(1, 5) for name, one in right.items()}
+    return StreamTrajectory(
+        names=("cat", "<b>dog</b>", "cup"),
+        pictures=("a", "b", "c", "d"),
+        label=np.array([0, 2, 0, 1]),
+        attacked=np.array([False, True, False, True]),
+        answers=answers,
+        curves={n: AccuracyCurve(np.array(right[n]), share, share - 0.1, share + 0.2) for n, share in shares.items()},
+        titles=titles,
+        insertions=(
+            RememberedView(0, 0, "a", 0, False, 0, 0, 5, 0.1, 1, 1, 1.0),
+            RememberedView(1, 1, "b", 2, True, 1, 0, 0, 0.9, 1, 0, 1.0),
+            RememberedView(2, 3, "d", 1, True, 1, 1, 63, 0.4, 2, 1, 0.8),
+        ),
+        cache_size=np.array([1, 2, 2, 3]),
+        purity=np.array([1.0, 0.5, 0.5, 2 / 3]),
+        mean_entropy=np.array([0.1, 0.5, 0.5, 1.4 / 3]),
+        seconds=np.ones(4),
+        slots=2,
+        expected_pictures=10,
+    )
 
 
 def verdict(logits: np.ndarray) -> Verdict:

@@ -7,39 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rita_demo.figures import attack_steps, class_costs, css_variables, plan_matrix, view_entropies
+from rita_demo.figures import class_style, css_variables
+from rita_demo.figures.attack.attack_steps import MIN_LABEL_GAP, _spread_labels
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped, percent, printable
 from rita_demo.figures.theme import CLASS_STYLES, DARK_COLOURS, PALETTE
-from rita_demo.records import Run
-from tests.figures.synthetic import make_attack_steps
-
-OWN_MARKUP = re.compile(r"</?(b|br|sub|span|extra)( style=\"color:#[0-9a-f]{6}\")?>|< [0-9.]+ %")
-
-
-def _figures(run: Run):
-    return [
-        attack_steps(run, make_attack_steps(run), 2),
-        class_costs(run, 8),
-        *(plan_matrix(run, k, order=np.arange(64), ends=("cat", "dog")) for k in range(len(run.class_prompts.names))),
-        view_entropies(run, "attacked"),
-    ]
-
-
-def _strings(node) -> list[str]:
-    """All texts but the text alternative, which is plain text, set as textContent."""
-    if isinstance(node, dict):
-        node = [value for key, value in node.items() if key != "alt"]
-    if isinstance(node, list):
-        return [text for value in node for text in _strings(value)]
-    return [node] if isinstance(node, str) else []
-
-
-def test_figures_hold_only_our_own_markup_and_no_name_reaches_a_hover_template(example_run: Run):
-    for figure in _figures(example_run):
-        for text in _strings(json.loads(figure.to_json())):
-            assert "<" not in OWN_MARKUP.sub("", text), text
-        assert not any("alert" in str(trace.hovertemplate) for trace in figure.data)
 
 
 @pytest.mark.parametrize(
@@ -81,19 +53,10 @@ def test_every_light_colour_has_one_dark_partner_and_css_has_both():
     for light, dark in PALETTE.values():
         assert re.fullmatch(r"#[0-9a-f]{6}", light)
         assert re.fullmatch(r"#[0-9a-f]{6}", dark)
+    assert len({class_style(k)[1:3] for k in range(100)}) == 100, "no two of a hundred classes look alike"
     css = css_variables()
     for role in PALETTE:
         assert css.count(f"--rita-{role}:") == 2
-
-
-def test_every_figure_has_colours_of_the_palette_alt_text_and_a_fixed_size(example_run: Run):
-    for figure in _figures(example_run):
-        used = {c.lower() for c in re.findall(r"#[0-9a-fA-F]{6}\b", figure.to_json())}
-        assert used <= set(DARK_COLOURS)
-        assert len(figure.layout.meta["alt"]) > 20
-        assert figure.layout.uirevision == figure.layout.meta["kind"]
-        for axis in figure.checked.select_xaxes():
-            assert axis.range is not None
 
 
 def _contrast(one: str, other: str) -> float:
@@ -114,6 +77,12 @@ def test_text_and_class_marks_have_enough_contrast_to_the_background(shade):
         assert _contrast(PALETTE[role][shade], PALETTE["surface"][shade]) >= 4.5, role  # AA for words
     for style in CLASS_STYLES:
         assert _contrast(style[shade], PALETTE["surface"][shade]) >= 3  # AA for graphics
+
+
+def test_labels_that_would_overlap_are_moved_apart_in_their_order() -> None:
+    placed = _spread_labels({"clip": (7, 50.0), "rita": (7, 52.0), "ensemble": (7, 51.0)})
+    assert np.diff([placed[m] for m in ("clip", "ensemble", "rita")]) == pytest.approx([MIN_LABEL_GAP, MIN_LABEL_GAP])
+    assert max(_spread_labels({"a": (0, 100.0), "b": (0, 100.0)}).values()) <= 100
 
 
 def test_what_is_sent_is_what_was_added_and_checking_finds_a_value_unknown_to_plotly() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rita_demo.data import record_file
+from rita_demo.data import memory_file, record_file
 from rita_demo.data.record_file import FileError as BundleError
 from rita_demo.pipeline.bundle_read import read, read_file
 from rita_demo.pipeline.export import CONTAINER, StoredRun
@@ -248,13 +248,17 @@ def test_damaged_bytes_give_a_run_or_an_error_message(bundle_bytes: bytes) -> No
         assert run.settings == read(bundle_bytes).settings
 
 
-def test_a_file_is_checked_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("load", "most"), [(read_file, 192 << 20), (memory_file.read_file, memory_file.MAX_FILE_BYTES)]
+)
+def test_a_file_is_checked_before_it_is_read(
+    load: Callable[[Path], object], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for path in (tmp_path / "gone.zip", tmp_path):
         with pytest.raises(BundleError, match=f"'{path.name}' cannot be read"):
-            read_file(path)
-    path = tmp_path / "big.zip"
-    with path.open("wb") as file:
-        file.truncate(193 << 20)
+            load(path)
+    with (tmp_path / "big.zip").open("wb") as file:
+        file.truncate(most + 1)
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("it was read"))
     with pytest.raises(BundleError, match="larger"):
-        read_file(path)
+        load(tmp_path / "big.zip")

@@ -116,7 +116,13 @@ def prepare(logits: Logits, pixels: Tensor, request: AttackRequest) -> tuple[Ten
     with torch.inference_mode(False):  # a clone is a normal tensor, whatever the caller's mode
         leave = (answer.argmax(dim=1) if request.label is None else request.label).clone()
         reach = None if request.target is None else request.target.clone()
-    _check_classes(leave, reach, answer.shape[1])
+    for name, rows in (("label", leave), ("target", reach)):
+        if rows is not None and bool(((rows < 0) | (rows >= answer.shape[1])).any()):
+            raise SettingError(f"The {name} is a class number from 0 to {answer.shape[1] - 1}; got {rows.tolist()}.")
+    if reach is not None and bool((reach == leave).any()):
+        raise SettingError(
+            "The target must differ from the class the attack moves away from.", "Choose another target, or none."
+        )
     return clean, answer, leave, reach
 
 
@@ -165,13 +171,3 @@ def fresh_seed(seed: int, step: int) -> int:
     import numpy as np
 
     return int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
-
-
-def _check_classes(label: Tensor, target: Tensor | None, classes: int) -> None:
-    for name, rows in (("label", label), ("target", target)):
-        if rows is not None and bool(((rows < 0) | (rows >= classes)).any()):
-            raise SettingError(f"The {name} is a class number from 0 to {classes - 1}; got {rows.tolist()}.")
-    if target is not None and bool((target == label).any()):
-        raise SettingError(
-            "The target must differ from the class the attack moves away from.", "Choose another target, or none."
-        )

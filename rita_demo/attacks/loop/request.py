@@ -36,10 +36,11 @@ class AttackRequest:
     ``budget`` in 1/255: 0 is the identity, also where truncation alone would change pixels. ``steps`` S, at least 0.
     ``seeds``: B whole numbers. ``label`` (B,) classes to leave; None: the model's own answer on the clean squares.
     ``target`` (B,) classes to reach, or None. ``roundtrip``: ``round`` or ``truncate``, how the iterate becomes 8-bit.
-    ``sampled_logits``: what the attacker differentiates; None: the model itself. ``second_logits``: in every second
-    restart of ``adaptive``. ``start`` (B, 3, H, W): where the first restart of it begins, within the budget; None: noise.
-    ``judge_logits``: what judges a finished restart of it. ``params``: values of the attack's own settings. ``names``:
-    of the K classes."""
+    ``sampled_logits``: what the attacker differentiates (``eot`` needs it, with it ``autoattack`` is its version ``rand``);
+    None: the model itself. ``second_logits``: in every second restart of ``adaptive``, where the defence has two
+    surrogates. ``judge_logits``: what judges a finished restart of it, with as many views as the defence answers with.
+    ``start`` (B, 3, H, W): where the first restart of it begins, moved into the budget; None: noise. ``params``: values of
+    the attack's own settings. ``names``: of the K classes, for an attack that writes one."""
 
     budget: int
     steps: int

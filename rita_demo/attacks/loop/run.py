@@ -47,12 +47,7 @@ def attack_steps(
         labels: the classes to leave; all None: the model's own answers on the clean squares.
         seeds: fix the random starts; the same on every device, alone and in a batch.
         targets: the classes to reach, instead of only leaving the label; all or none.
-        sampled_logits: what the attacker differentiates; ``eot`` needs it, with it ``autoattack`` is its
-            version ``rand``.
-        names: of the K classes, for an attack that writes one.
-        second_logits: what ``adaptive`` differentiates in every second restart, where the defence has two surrogates.
-        judge_logits: what judges its finished restarts, with as many views as the defence answers with.
-        start: (B, 3, H, W) where its first restart begins, moved into the budget; None: noise.
+        sampled_logits, second_logits, judge_logits, names, start: see :class:`AttackRequest`.
     """
     row, aims = get_attack(settings.attack), targets or [None] * len(pixels)
     if aims[0] is not None and not row.targetable:

@@ -27,7 +27,23 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
     loss, last = np.asarray(attack.loss, float), len(attack.loss) - 1
     figure, ends = Figure(), {}
     for method, line in _lines(run, attack, step_results).items():
-        _draw_line(figure, run, method, line)
+        defence, colour, right = DEFENCES[method], method_colour(method), [k == run.label for *_, k in line]
+        symbols, sizes = ["circle" if r else "x-thin" for r in right], [7 if r else 9 for r in right]
+        figure.add_marks(
+            "%{text}",
+            x=[at for at, *_ in line],
+            y=[100 * p for _, p, _ in line],
+            name=defence.title,
+            mode="lines+markers",
+            line={"color": colour, "dash": defence.dash, "width": 2},
+            marker=outlined(symbols, colour, sizes) | {"opacity": 1},
+            customdata=[[at] for at, *_ in line],
+            text=[
+                f"{defence.title}: {escaped(run.class_prompts.names[k], 40)} · {reference_class(run)} {percent(p, 1)}"
+                for _, p, k in line
+            ],
+            cliponaxis=False,
+        )
         if line:
             ends[method] = (line[-1][0], 100 * line[-1][1])
     figure.add_marks(
@@ -87,7 +103,7 @@ def _lines(
 ) -> dict[str, list[tuple[int, float, int]]]:
     """method -> (step, probability of the true class, answer). CLIP's are those of the attack where that has more."""
     ordered = [(r.step, r.image_result.verdicts) for r in sorted(step_results, key=lambda result: result.step)]
-    found = {
+    lines = {
         method: [
             (step, float(verdicts[method].probability[run.label]), int(verdicts[method].label))
             for step, verdicts in ordered
@@ -95,30 +111,9 @@ def _lines(
         ]
         for method in run.answered
     }
-    if len(found["clip"]) < len(attack.probability):
-        found["clip"] = [(step, float(p[run.label]), int(p.argmax())) for step, p in enumerate(attack.probability)]
-    return found
-
-
-def _draw_line(figure: Figure, run: Run, method: str, line: list[tuple[int, float, int]]) -> None:
-    defence, colour = DEFENCES[method], method_colour(method)
-    right = [k == run.label for *_, k in line]
-    symbols, sizes = ["circle" if r else "x-thin" for r in right], [7 if r else 9 for r in right]
-    figure.add_marks(
-        "%{text}",
-        x=[step for step, *_ in line],
-        y=[100 * p for _, p, _ in line],
-        name=defence.title,
-        mode="lines+markers",
-        line={"color": colour, "dash": defence.dash, "width": 2},
-        marker=outlined(symbols, colour, sizes) | {"opacity": 1},
-        customdata=[[step] for step, *_ in line],
-        text=[
-            f"{defence.title}: {escaped(run.class_prompts.names[k], 40)} · {reference_class(run)} {percent(p, 1)}"
-            for _, p, k in line
-        ],
-        cliponaxis=False,
-    )
+    if len(lines["clip"]) < len(attack.probability):
+        lines["clip"] = [(step, float(p[run.label]), int(p.argmax())) for step, p in enumerate(attack.probability)]
+    return lines
 
 
 def _spread_labels(ends: dict[str, tuple[int, float]]) -> dict[str, float]:

@@ -5,16 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rita_demo.figures.decision.cells import (
-    add_cells,
-    cell_data,
-    ratio_to_product_plan,
-    row_axis,
-    selection_shapes,
-    view_axis,
-)
-from rita_demo.figures.figure import Figure, Spec
+from rita_demo.figures.decision.cells import position, ratio_to_product_plan, view_axis
+from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped
+from rita_demo.figures.shapes import category_axis, frame
 from rita_demo.figures.theme import COLOURS, annotation, finalise
 from rita_demo.records import Run
 
@@ -40,24 +34,27 @@ def plan_matrix(
         sentence = escaped(sentences[j], 60)
         return f"crop {order[i]} → “{sentence}”<br>cost {cost[j, i]:.4f} (cosine distance)<br>{carried}"
 
-    figure = Figure()
-    middle = (COLOURS["middle"], COLOURS["high_mid"], COLOURS["high"])
-    scale: Spec = {
-        "zmin": 0,
-        "zmax": MOST,
-        "colorscale": [[n / 2, colour] for n, colour in enumerate(middle)],
-        "showscale": False,
-    }
-    text = [[hover_text(j, i) for i in range(len(order))] for j in range(len(atoms))]
-    add_cells(
-        figure,
-        ratio,
-        customdata=cell_data(order, atoms, cost, np.nan_to_num(ratio)),
-        text=text,
+    figure, middle = Figure(), (COLOURS["middle"], COLOURS["high_mid"], COLOURS["high"])
+    figure.add_heatmap(
+        z=ratio,
+        x=list(range(len(order))),
+        y=list(range(len(atoms)))[::-1],  # the first prompt is at the top
+        xgap=1,
+        ygap=1,
+        customdata=np.stack([*np.meshgrid(order, atoms), cost, np.nan_to_num(ratio)], 2),
+        text=[[hover_text(j, i) for i in range(len(order))] for j in range(len(atoms))],
+        hovertemplate="%{text}<extra></extra>",
         hoverongaps=True,
-        **scale,
+        zmin=0,
+        zmax=MOST,
+        colorscale=[[n / 2, colour] for n, colour in enumerate(middle)],
+        showscale=False,
     )
-    shapes = selection_shapes(order, atoms, None if view is None else (view, atom))[-1:]  # the others are not dimmed
+    shapes = []
+    if (column := position(order, view)) is not None:
+        row = position(atoms[::-1], atom)
+        height = (-0.5, len(atoms) - 0.5) if row is None else (row - 0.5, row + 0.5)
+        shapes.append(frame((column - 0.5, column + 0.5), height))
     left, right = (escaped(name, 18) for name in ends)
     most, least = float(np.nanmax(ratio)), float(np.nanmin(ratio))
     name = run.class_prompts.names[k]
@@ -74,7 +71,11 @@ def plan_matrix(
         ],
         margin={"l": LEFT_MARGIN, "r": 2, "t": 4, "b": 24},
         xaxis=view_axis(len(order), ""),
-        yaxis=row_axis([escaped(_without_name(one, name), 22) for one in sentences]),
+        yaxis=category_axis(
+            [escaped(_without_name(one, name), 22) for one in sentences],
+            top_first=True,
+            size=12 if len(atoms) <= 12 else 8,
+        ),
     )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from rita_demo.figures.decision.cells import position, view_axis, view_order
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import escaped, legend, percent, reference_class, reference_tag
-from rita_demo.figures.shapes import add_hit_area, frame, limit_line
-from rita_demo.figures.theme import COLOURS, SIDE_STYLES, annotation, axis, dim_marks, finalise
-from rita_demo.records import ImageResult, Run
+from rita_demo.figures.shapes import frame
+from rita_demo.figures.theme import COLOURS, SIDE_STYLES, TRANSPARENT, annotation, axis, dim_marks, finalise
+from rita_demo.records import Run
 
 #: answer of a view -> colour, hatching and the character for it in the legend.
 VIEW_ANSWERS: dict[str, tuple[str, str, str]] = {
@@ -64,9 +64,25 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
             hoverinfo="skip",
         )
     most = math.log(max(len(names), 2))
-    add_hit_area(figure, most, _hover_data(run, one, order), "%{customdata[2]}")
+    data = []
+    for n in order.tolist():
+        share, kept = float(one.trace.confidence.probability[n, run.label]), one.trace.confidence.kept[n]
+        text = f"view {n}: answer {escaped(names[int(one.trace.confidence.label[n])], 40)}, {'' if kept else 'not '}confident"
+        text += f"<br>{reference_class(run)} {percent(share, 1)}, entropy {one.trace.confidence.entropy[n]:.3f} nats"
+        data.append([n, share, text])
+    figure.add_bar(  # invisible and of full height: the whole column of a small bar can be hovered and clicked
+        x=list(range(len(order))),
+        y=[most] * len(order),
+        width=1,
+        customdata=data,
+        hovertemplate="%{customdata[2]}<extra></extra>",
+        marker={"color": TRANSPARENT, "line": {"width": 0}},
+        name="pick",
+        hoverlabel={"bgcolor": COLOURS["surface"]},
+    )
     level = min(limit, most)
-    shapes = [limit_line(level, 1.5)]
+    dashed = {"color": COLOURS["quiet"], "width": 1.5, "dash": "dash"}
+    shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level, "line": dashed}]
     if view is not None and (column := position(order, view)) is not None:
         top = max(float(entropy[view]), 0.04 * most)
         shapes.append(frame((column - 0.5, column + 0.5), (0, top)))
@@ -91,15 +107,3 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
         xaxis=view_axis(len(order), f"{len(order)} views, lowest entropy first", range=[-0.7, len(order) - 0.3]),
         yaxis=axis(range=[0, most * 1.02], title="entropy (nats)", nticks=5),
     )
-
-
-def _hover_data(run: Run, side: ImageResult, order: np.ndarray) -> list[list]:
-    """Per view in order: its number, its probability of the true class, and its hover text."""
-    confidence, found = side.trace.confidence, []
-    for n in order.tolist():
-        share = float(confidence.probability[n, run.label])
-        kept = "confident" if confidence.kept[n] else "not confident"
-        text = f"view {n}: answer {escaped(run.class_prompts.names[int(confidence.label[n])], 40)}, {kept}"
-        text += f"<br>{reference_class(run)} {percent(share, 1)}, entropy {confidence.entropy[n]:.3f} nats"
-        found.append([n, share, text])
-    return found

@@ -166,7 +166,7 @@ def _label_places(
     where = place * PAGE
     label, kind = points.label[drawn], points.kind[drawn]
     taken: list[np.ndarray] = []  # left, bottom, right, top
-    found = {}
+    places = {}
     for one in np.unique(label).tolist():
         clean = where[(label == one) & (kind == "clean")]
         if not len(clean):
@@ -189,8 +189,8 @@ def _label_places(
         assert best is not None
         _, box, right = best
         taken.append(box)
-        found[one] = (float(box[2 if right else 0] / PAGE[0]), float((box[1] + box[3]) / 2 / PAGE[1]), right)
-    return found
+        places[one] = (float(box[2 if right else 0] / PAGE[0]), float((box[1] + box[3]) / 2 / PAGE[1]), right)
+    return places
 
 
 def _hover_text(points: CloudPoints, i: int, names: Sequence[str], ids: Sequence[str]) -> str:

@@ -29,7 +29,19 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
     names, trace = run.class_prompts.names, one.trace
     best = int(trace.verdict.label)
     figure = Figure()
-    _add_plan(figure, one, best)
+    # the plan of the answer: lines between some crops and some sentences, as thick as the mass that moves
+    transport, views = trace.prompt_transport, view_order(one)[:VIEWS_IN_PLAN]
+    prompts = np.flatnonzero(transport.column_weight[best] > 0)[:PROMPTS_IN_PLAN]
+    mass = transport.plan[best][np.ix_(views, prompts)]
+    left, right = (np.linspace(0.95, 0.05, len(some)) for some in (views, prompts))
+    for i, j in np.ndindex(mass.shape):
+        width = THICKEST * float(mass[i, j] / max(mass.max(), 1e-12))
+        if width >= 0.2:
+            ends = {"x": [0.08, 0.92], "y": [left[i], right[j]], "xaxis": "x3", "yaxis": "y3"}
+            figure.add_line(COLOURS["defence"], width, **ends, opacity=0.45)
+    for x, y, role, symbol in ((0.08, left, "text", "circle"), (0.92, right, "defence", "square")):
+        marker = {"size": 9, "color": COLOURS[role], "symbol": symbol}
+        figure.add_scatter(x=[x] * len(y), y=y, xaxis="x3", yaxis="y3", mode="markers", hoverinfo="skip", marker=marker)
     order = np.argsort(trace.total, kind="stable")[:CLASSES].tolist()
     total, cached = trace.total[order], (run.settings.cache_weight * trace.cache_distance)[order]
     for role, base, values in (("defence", 0 * total, total - cached), ("cache", total - cached, cached)):
@@ -54,6 +66,16 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
         ("4", "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
     )
     entries = (("defence", "■", "crops to sentences"), ("cache", "■", "crops to the memory"))
+    texts = [
+        annotation(panel[part], 0, 1, xref=f"x{panel[0]} domain", yref=f"y{panel[0]} domain", yshift=shift, font=font)
+        for part, shift, font in (
+            (1, 20, {"size": 12, "color": COLOURS["text"]}),
+            (2, 4, {"size": 11, "color": COLOURS["quiet"]}),
+        )
+        for panel in notes
+    ]
+    whole: Spec = {"x": 0, "y": 1, "sizex": 1, "sizey": 1, "xanchor": "left", "yanchor": "top", "sizing": "contain"}
+    whole |= {"layer": "above"}
     picture_axis: Spec = {"visible": False, "range": [0, 1]}
     layout: Spec = {}
     for number, (at, *_) in enumerate(notes):
@@ -68,47 +90,11 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
         figure,
         kind="overview",
         alt=f"{' '.join(f'{title} {note}.' for _, title, note in notes)} Costs: {', '.join(costs)}.",
-        images=[_image(picture, ""), _image(crops, "2")],
-        annotations=[
-            *(_panel_text(at, text, 20) for at, text, _ in notes),
-            *(_panel_text(at, note, 4, 11) for at, _, note in notes),
-            annotation(legend(entries), 1, 0, xanchor="right", yanchor="top", yshift=-28),
+        images=[
+            whole | {"source": uri, "xref": f"x{at}", "yref": f"y{at}"} for uri, at in ((picture, ""), (crops, "2"))
         ],
+        annotations=[*texts, annotation(legend(entries), 1, 0, xanchor="right", yanchor="top", yshift=-28)],
         barmode="overlay",
         margin={"l": 8, "r": 12, "t": 24, "b": 62},
         **layout,
     )
-
-
-def _image(uri: str, at: str) -> Spec:
-    place = {"x": 0, "y": 1, "sizex": 1, "sizey": 1, "xref": f"x{at}", "yref": f"y{at}"}
-    return place | {"source": uri, "xanchor": "left", "yanchor": "top", "sizing": "contain", "layer": "above"}
-
-
-def _panel_text(at: str, text: str, shift: int, size: int = 12) -> Spec:
-    font = {"size": size, "color": COLOURS["text" if size > 11 else "quiet"]}
-    return annotation(text, 0, 1, xref=f"x{at} domain", yref=f"y{at} domain", yshift=shift, font=font)
-
-
-def _add_plan(figure: Figure, one: ImageResult, k: int) -> None:
-    """The plan of class ``k`` as lines between some crops and some sentences, as thick as the mass that moves."""
-    transport = one.trace.prompt_transport
-    views = view_order(one)[:VIEWS_IN_PLAN]
-    prompts = np.flatnonzero(transport.column_weight[k] > 0)[:PROMPTS_IN_PLAN]
-    mass = transport.plan[k][np.ix_(views, prompts)]
-    left, right = (np.linspace(0.95, 0.05, len(some)) for some in (views, prompts))
-    for i, j in np.ndindex(mass.shape):
-        width = THICKEST * float(mass[i, j] / max(mass.max(), 1e-12))
-        if width >= 0.2:
-            ends = {"x": [0.08, 0.92], "y": [left[i], right[j]], "xaxis": "x3", "yaxis": "y3"}
-            figure.add_line(COLOURS["defence"], width, **ends, opacity=0.45)
-    for x, y, role, symbol in ((0.08, left, "text", "circle"), (0.92, right, "defence", "square")):
-        figure.add_scatter(
-            x=[x] * len(y),
-            y=y,
-            xaxis="x3",
-            yaxis="y3",
-            mode="markers",
-            hoverinfo="skip",
-            marker={"size": 9, "color": COLOURS[role], "symbol": symbol},
-        )

@@ -57,17 +57,17 @@ def stream_accuracy(course: StreamTrajectory) -> Figure:
 def _looks(names: list[str]) -> dict[str, tuple[str, str, str]]:
     """Colour, dash and symbol of every method. The first of several in one colour has it, greys being one; the others have one of
     the class colours."""
-    found: dict[str, tuple[str, str, str]] = {}
+    looks: dict[str, tuple[str, str, str]] = {}
     spare = [CLASS_STYLES[n][0] for n in SPARE]
     for number, name in enumerate(names):
         method, _ = method_and_memory(name)
-        colour, used = method_colour(method), {look[0] for look in found.values()}
+        colour, used = method_colour(method), {look[0] for look in looks.values()}
         if colour in used | (GREYS if used & GREYS else set()):
             colour = next((shade for shade in spare if shade not in used), colour)
         symbol = DEFENCES[method].symbol if method in DEFENCES else "hexagon"
-        if symbol in {look[2] for look in found.values()}:
+        if symbol in {look[2] for look in looks.values()}:
             symbol = (
                 f"{symbol.removesuffix('-open')}-open" if not symbol.endswith("-open") else symbol.removesuffix("-open")
             )
-        found[name] = colour, DASHES[number % len(DASHES)], symbol
-    return found
+        looks[name] = colour, DASHES[number % len(DASHES)], symbol
+    return looks

@@ -5,9 +5,6 @@ from dataclasses import replace
 from rita_demo import figures
 from rita_demo.evaluation.paper import catalogue
 from rita_demo.evaluation.report import measured
-from rita_demo.figures.paper.accuracy_bars import time_text
-from rita_demo.figures.theme import COLOURS
-from rita_demo.records.measurement import RunTime
 from rita_demo.settings import RECOMMENDED
 from tests.figures.synthetic import ablation_point
 
@@ -59,37 +56,6 @@ def test_backbones_say_the_memory_of_every_group_where_it_differs_and_what_is_le
     (item,) = catalogue._bars(catalogue.BACKBONES, [chart], "methods", "")
     assert "Not drawn" in item.text
     assert "memory" not in item.text, "the groups say it"
-
-
-def test_bars_have_the_charts_numbers_and_intervals() -> None:
-    (chart,) = measured.budget_by_steps(POINTS)
-    figure = figures.grouped_accuracy(chart, "")
-    *bars, intervals = figure.data
-    assert [list(bar.y) for bar in bars] == [[55, 10, 15], [60, 20]]
-    first = chart.series["0 steps"][0]
-    assert figure.data[0].error_y.array[0] == first.high - first.accuracy
-    assert all(round(x) == at for bar in bars for at, x in enumerate(bar.x))  # each in its own group
-    assert (list(intervals.x), list(intervals.y)) == ([x for bar in bars for x in bar.x], [55, 10, 15, 60, 20])
-    assert list(intervals.error_y.array) == [length for bar in bars for length in bar.error_y.array]
-    assert intervals.error_y.color == COLOURS["text"] != bars[0].error_y.color == COLOURS["surface"], "seen on any bar"
-    assert figure.layout.yaxis.range[0] < 0.1, "bars start at zero"
-    assert "no attack: 55.0 %" in figure.meta["alt"]
-    assert figures.grouped_accuracy(None, "Nothing yet.").meta["alt"] == "Nothing yet."
-
-
-def test_run_times_are_stacked_fastest_on_top() -> None:
-    figure = figures.run_times([RunTime("clip", 0.01, 0.0, 5), RunTime("rita", 0.3, 0.2, 5)], "a run")
-    narrow = figure.layout.meta["narrow"]
-    assert len(narrow["xaxis.title.text"]) < 36, "it fits into a column"
-    views, own = figure.data
-    assert list(views.x) == [0.3, 0.01]
-    assert (list(own.x), list(own.base)) == ([0.2, 0.0], [0.3, 0.01])
-    assert list(figure.layout.yaxis.ticktext) == ["RITA", "CLIP"]
-    assert figure.meta["alt"] == "a run. Time per picture: RITA 500 ms; CLIP 10 ms."
-    assert [time_text(s) for s in (0.00043, 0.0095, 0.031, 0.994, 0.996, 9.94, 12.3)] == (
-        ["0.43 ms", "9.5 ms", "31 ms", "990 ms", "1.0 s", "9.9 s", "12 s"]
-    )
-    assert "No measured run" in figures.run_times([], "x").meta["alt"]
 
 
 SWEPT = [

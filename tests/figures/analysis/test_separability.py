@@ -97,6 +97,17 @@ def test_points_hold_every_picture_view_cached_view_and_prompt_once() -> None:
     assert len(NAMES) == 4  # the class without pictures has no mark
 
 
+def test_the_points_of_some_classes_are_their_pictures_views_and_prompts() -> None:
+    cloud = make_cloud()
+    points = analysis.to_points(cloud)
+    whose = np.where(points.picture < 0, points.label, cloud.label[points.picture])  # of a prompt its own class
+    part = analysis.of_classes(points, NAMES, (NAMES[0], NAMES[2]))
+    assert np.array_equal(part.features, points.features[np.isin(whose, (0, 2))])
+    most = analysis.of_classes(points, NAMES, 1)
+    assert set(most.label[most.kind == "attacked"]) == {0}, "all have as many pictures: the first"
+    assert analysis.of_classes(points, NAMES, None) is points
+
+
 def test_pca_equals_scikit_learn_up_to_sign() -> None:
     from sklearn.decomposition import PCA
 
