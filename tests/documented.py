@@ -1,9 +1,10 @@
-"""What docs/result-files.md says, so that tests can compare it with the files."""
+"""What docs/python.md says of the files, so that tests can compare it with them."""
 
 import re
 from pathlib import Path
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "result-files.md").read_text("utf-8")
+PAGE = Path(__file__).parents[1] / "docs" / "python.md"
+DOCUMENT = PAGE.read_text("utf-8").partition("## Units\n")[2]
 
 
 def documented(heading: str) -> list[str]:

@@ -1,7 +1,6 @@
 """What makes the project citable, installable and usable elsewhere: CITATION.cff, CHANGELOG.md, README.md, the wheel, the card."""
 
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,7 +12,6 @@ from hatchling.builders.wheel import WheelBuilder
 from PIL import Image
 
 import rita_demo
-from rita_demo.cli.main import build_parser
 from rita_demo.data.samples import SAMPLES
 from rita_demo.process.assets import ASSETS, HOME
 from tests.live_server import ROOT
@@ -109,28 +107,6 @@ def test_the_python_example_prints_the_answer_of_every_method(tmp_path: Path) ->
     words, variables = [sys.executable, "-c", code], {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=280, check=True)
     assert all(f"\n{method} " in done.stdout for method in ("clip", "ensemble", "rita"))
-
-
-NUMBERS = ["results", "method", "performance", "threat-model", "result-files"]
-
-
-@pytest.mark.parametrize("path", [*(f"docs/{name}.md" for name in NUMBERS), "assets/model/README.md"])
-def test_every_measurement_of_a_document_with_numbers_names_its_split(path: str) -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / path).read_text("utf-8"), flags=re.S)
-    commands = [block for block in blocks if "rita_demo evaluate" in block]
-    assert all("--split " in block for block in commands), path
-
-
-def test_every_file_linked_in_the_readme_exists() -> None:
-    assert [target for target in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / target).is_file()] == []
-
-
-def test_every_command_in_the_readme_parses_and_app_py_has_no_options() -> None:
-    commands = re.findall(r"^python -m rita_demo (.+)$", README, flags=re.M)
-    assert len(commands) >= 8
-    for command in commands:
-        assert build_parser().parse_args(shlex.split(command, comments=True)).run, command
-    assert "app.py --" not in README
 
 
 def test_the_tests_that_need_a_browser_are_those_of_one_folder() -> None:

@@ -1,4 +1,4 @@
-"""A run as files: JSON, arrays and tables (docs/command-line.md, docs/result-files.md), and all of it as one zip, which
+"""A run as files: JSON, arrays and tables (docs/python.md), and all of it as one zip, which
 :mod:`rita_demo.pipeline.bundle_read` opens; the arena as a table.
 
 The same run gives the same bytes: members of the zip carry no date. Nothing in them names this machine.

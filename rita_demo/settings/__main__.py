@@ -1,4 +1,4 @@
-"""``python -m rita_demo.settings > docs/settings.md``: the reference of all settings."""
+"""``python -m rita_demo.settings``: the reference of all settings."""
 
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import GROUPS, SETTINGS, in_groups
@@ -6,9 +6,8 @@ from rita_demo.settings.setting import Setting, format_limit
 
 HEAD = """# Settings
 
-Every setting, made from the code with `python -m rita_demo.settings > docs/settings.md`. On the command line it is `--set name=value`; the page
-has a control for each. The presets are `recommended` (the defaults) and `paper` (the closest literal reading of the paper). A setting of a single
-defence can also be written with a dot: `ensemble.average`. `evaluate --help` lists the names of attacks and defences. docs/method.md says why a default is what it is.
+`--set name=value` changes one on the command line; the page has a control for each. The presets are `recommended` (the defaults) and `paper`
+(the closest literal reading of the paper). docs/method.md says why a default is what it is.
 """
 KINDS = {"bool": "true, false", "file": "the path of a file", "sentence": "a sentence with {}", "word": "a short text"}
 

@@ -1,4 +1,4 @@
-"""The page's endpoints for programs (docs/api.md): in the page's queue, with its limits and its error messages.
+"""The page's endpoints for programs (docs/python.md): in the page's queue, with its limits and its error messages.
 
 Gradio lists the types of the inputs but does not enforce them: every value is checked here. A call starts from an empty
 memory, and nothing of it is kept for the next one.

@@ -1,4 +1,4 @@
-"""Stored rows as a pandas table; the columns that docs/result-files.md describes."""
+"""Stored rows as a pandas table; the columns that docs/python.md describes."""
 
 import shutil
 from pathlib import Path

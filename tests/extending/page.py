@@ -1,4 +1,4 @@
-"""The code blocks of docs/extending.md, and the copy of the package that they are added to."""
+"""The code blocks of docs/extending.md and docs/python.md, and the copy of the package that they are added to."""
 
 import os
 import re
@@ -12,13 +12,14 @@ import numpy as np
 from rita_demo.data.pictures import png_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "extending.md"
+DOCUMENTS = ROOT / "docs" / "extending.md", ROOT / "docs" / "python.md"
 
 
 def code_blocks(heading: str) -> list[str]:
     """The fenced code blocks below ``## heading``, in order; at least one."""
-    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    assert section, f"docs/extending.md has no section {heading!r}"
+    text = "\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTS)
+    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert section, f"no section {heading!r}"
     blocks = re.findall(r"^```\w*\n(.*?)^```", section[1], re.M | re.S)
     assert blocks, f"the section {heading!r} has no code block"
     return blocks

@@ -50,11 +50,6 @@ def test_a_module_is_a_model(folder: Path, output_of) -> None:
     assert "\nrita " in said
 
 
-def test_features_are_enough(output_of) -> None:
-    (code,) = code_blocks("Features")
-    assert output_of(code).split()[0] == "1", "the views are near the prompts of class 1"
-
-
 class Wrapped(torch.nn.Module):
     """A model of which only the two functions are known."""
 

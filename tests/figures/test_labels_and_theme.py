@@ -100,7 +100,7 @@ def test_the_figures_of_the_documents_have_the_colours_of_today() -> None:
     """Plotly writes black and white, and each colour as hex or as decimal numbers."""
     known = {*DARK_COLOURS, "#000000", "#ffffff"}
     figures = sorted((Path(__file__).parents[2] / "docs/figures").glob("*.svg"))
-    assert len(figures) >= 7
+    assert figures
     for figure in figures:
         text = re.sub(r"base64,[^)\"]*", "", figure.read_text(encoding="utf-8"))
         decimal = re.findall(r"rgb\((\d+), (\d+), (\d+)\)", text)

@@ -1,4 +1,4 @@
-"""Two processes behind a real HAProxy and a real nginx with TLS, with the very lines that docs/scaling.md gives."""
+"""Two processes behind a real HAProxy and a real nginx with TLS, with the very lines that docs/deployment.md gives."""
 
 import os
 import re
@@ -103,7 +103,7 @@ def running_proxy(name: str, servers: list[str], folder: Path) -> Iterator[Proxy
 
 
 def documented_config(name: str) -> str:
-    text = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
     return re.findall(rf"```{name}\n(.*?)```", text, re.DOTALL)[0]
 
 

@@ -1,4 +1,4 @@
-"""Settings: values of all parts, own settings of single defences, and their reference docs/settings.md."""
+"""Settings: values of all parts, own settings of single defences, and their reference."""
 
 import pickle
 from pathlib import Path
@@ -63,8 +63,9 @@ def test_bad_values_and_names_are_an_error(change: dict) -> None:
 
 
 def test_the_reference_of_the_settings_is_up_to_date() -> None:
-    written = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert written == as_markdown(), "stale: python -m rita_demo.settings > docs/settings.md"
+    """Every default, range and value of the paper."""
+    written = Path(__file__).with_name("settings.md").read_text(encoding="utf-8")
+    assert written == as_markdown(), "stale: python -m rita_demo.settings > tests/settings/settings.md"
 
 
 def test_a_number_in_a_sentence_has_a_real_minus_and_a_power_of_ten() -> None:

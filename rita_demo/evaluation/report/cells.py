@@ -183,7 +183,7 @@ def run_times(table: DataFrame) -> tuple[RunTime, ...]:
 def load_runs(*folders: str | Path) -> DataFrame:
     """One row per picture, method and cell of the folders that ``evaluate`` wrote to, or of folders of such folders.
 
-    The columns are in docs/result-files.md, with units. ``attack`` is what the tables call it, such as ``adaptive:rita``; in
+    The columns are in docs/python.md, with units. ``attack`` is what the tables call it, such as ``adaptive:rita``; in
     mixed traffic a clean picture has ``none``. Where a method was measured under several settings, as in a sweep, a warning
     says so: a mean that does not group by them is of all. Another one says which pictures have no row, because the user's
     own code failed.
