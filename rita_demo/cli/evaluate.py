@@ -72,10 +72,10 @@ def add_evaluate(commands: Commands) -> None:
     help = "measure a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all class "
     help += "names stay prompts"
     add("--allow-partial", action="store_true", help=help)
+    help = "begin every kept memory with one that the page or rows --memory exported"
+    add("--memory", metavar="FILE", type=Path, help=help)
     help = "where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
     help += "that is started here)"
-    help = "begin every kept memory with one that the page exported"
-    add("--memory", metavar="FILE", type=Path, help=help)
     add("--executor", choices=EXECUTORS, default="local", help=help)
     add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
 

@@ -48,7 +48,7 @@ def add_explain(commands: Commands) -> None:
     text = f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)}; or FILE.py:NAME, your own (default: {names})"
     add("--methods", metavar="M[,M]", default=names, help=text)
     options.add_defence(parser)
-    text = "begin with a memory that the page exported, of the same class names and model (default: an empty one)"
+    text = "begin with a memory that the page or rows --memory exported, of the same class names and model (default: an empty one)"
     add("--memory", metavar="FILE", type=Path, help=text)
     options.add_settings(parser)
     add("--json", metavar="F", type=Path, help="write the answers as JSON")

@@ -70,7 +70,7 @@ def evaluate(
         budget: in 1/255: 4, "4/255", or several.
         pictures: the names of the pictures to measure, such as the column ``picture`` of :func:`rita_demo.only_right`;
             None: all. Without ``limit``, and of one named dataset.
-        memory: a memory that the page exported; each kept memory begins with it instead of an empty one.
+        memory: a file of the page or of :func:`rita_demo.save_memory`; each kept memory begins with it instead of an empty one.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
             Listed pictures that are missing and a random split are a warning.
