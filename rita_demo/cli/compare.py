@@ -10,7 +10,6 @@ from rita_demo.cli.terminal import Commands, add_command, check_writable, progra
 from rita_demo.process.output_file import write_output
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records.errors import refuse_gone
-from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.scripting.own import attack_names, defence_names
 
 COLUMNS = ("method", "attack", "budget", "steps", "protocol", "dataset", "split", "backbone", "settings")
@@ -48,7 +47,7 @@ def add_compare(commands: Commands) -> None:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from rita_demo.evaluation.report.only_right import compare_folders
+    from rita_demo.evaluation.report.only_right import compare_folders, won_csv
 
     refuse_gone("out of compare" if args.out else "")
     check_writable(args.csv)
@@ -63,7 +62,7 @@ def _compare(args: argparse.Namespace) -> int:
         print(f"and {len(rows) - MAX_SHOWN} more; --csv writes all.")
     print(found.sentence)
     if args.csv:
-        write_output(args.csv, csv_bytes([list(found.won), *rows]))
+        write_output(args.csv, won_csv(found))
         print(f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ...")
     return 0
 

@@ -22,6 +22,7 @@ from rita_demo.evaluation.report.paired import ATTACKED, Paired, compare, merged
 from rita_demo.evaluation.streams import traffic_words
 from rita_demo.records.errors import DataError, SettingError, did_you_mean, refuse_gone
 from rita_demo.records.measurement import MEMORY_TEXT
+from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import SETTINGS
 from rita_demo.settings.setting import number_text
 
@@ -65,6 +66,11 @@ class OnlyRight:
     def chosen(self) -> ChosenPictures:
         """The pictures as a choice. Raises DataError: there are none."""
         return ChosenPictures(tuple(self.won["picture"]), self.names, self.place)
+
+
+def won_csv(found: OnlyRight) -> bytes:
+    """The pictures that the first alone has right as a CSV file, which ``evaluate --pictures`` reads."""
+    return csv_bytes([list(found.won), *found.won.itertuples(index=False, name=None)])
 
 
 def only_right(first: str | Path, second: str | Path | None = None, **columns: Any) -> DataFrame:
@@ -139,7 +145,10 @@ def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], othe
         {name: frozenset(same.itertuples(index=False, name=None)) for name, same in group[ATTACKED]}
         for group in (one, other)
     ]
-    labels, said = one["label"].first(), [group["answer"].agg(_most_frequent) for group in (one, other)]
+    labels, said = (
+        one["label"].first(),
+        [group["answer"].agg(lambda given: Counter(given).most_common(1)[0][0]) for group in (one, other)],
+    )
     table = won.rename(columns={"first": "right_first", "second": "right_second"}).assign(
         dataset=datasets[0],
         label=labels,
@@ -160,10 +169,6 @@ def cell_title(cell: Mapping[str, Any]) -> str:
     changed = settings_text({name: value for name, value in cell["non_default"].items() if name not in IN_TITLE})
     title = title_of(cell["method"], cell["method_title"]) if defence is None else defence.title
     return f"{title} ({', '.join(filter(None, [traffic_words(cell), memory, changed]))})"
-
-
-def _most_frequent(answers: Series[Any]) -> str:
-    return Counter(answers).most_common(1)[0][0]
 
 
 def _matching(cells: DataFrame, wanted: Mapping[str, Any]) -> DataFrame:
