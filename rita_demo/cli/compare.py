@@ -19,11 +19,11 @@ MAX_SHOWN = 40  # rows in the terminal; a file has all
 
 
 def add_compare(commands: Commands) -> None:
-    about = "The pictures that the first run has right and the second has not, whatever each was attacked by; McNemar's exact "
+    about = "The pictures that the first run has right and the second has not, whatever each was attacked by; "
     about += (
-        "test over all pictures of both. A column names one value of both runs, or two with a comma between them; what "
+        "McNemar's exact test over all pictures of both. A column names one value of both runs, or two with a comma "
     )
-    about += "is left open in the second run is as in the first, where that was measured."
+    about += "between them; what is left open in the second run is as in the first, where that was measured."
     parser = add_command(
         commands,
         "compare",
@@ -38,10 +38,13 @@ def add_compare(commands: Commands) -> None:
     add("second", metavar="SECOND", type=Path, nargs="?", help="another one (default: the same)")
     for name in COLUMNS:
         metavar = f"{name[0].upper()}[,{name[0].upper()}]"
-        help = (
-            f"the {name} of the runs" + " (of tables)" * (name == "settings") + "; may be repeated" * (name == "attack")
+        more = {"settings": " (of tables)", "attack": "; may be repeated"}.get(name, "")
+        add(
+            f"--{name}",
+            metavar=metavar,
+            action="append" if name == "attack" else "store",
+            help=f"the {name} of the runs{more}",
         )
-        add(f"--{name}", metavar=metavar, action="append" if name == "attack" else "store", help=help)
     add("--out", help=argparse.SUPPRESS)  # gone
     add("--csv", metavar="F", type=Path, help="write all rows here: evaluate --pictures F measures these pictures")
 

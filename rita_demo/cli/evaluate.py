@@ -19,10 +19,8 @@ from rita_demo.settings import SETTINGS
 
 
 def add_evaluate(commands: Commands) -> None:
-    about = (
-        "Measure methods on a dataset. Killed at any moment and started again with the same command, it goes on and "
-    )
-    about += "ends with the same numbers."
+    about = "Measure methods on a dataset. Killed at any moment and started again with the same command, it goes on "
+    about += "and ends with the same numbers."
     parser = add_command(
         commands,
         "evaluate",
@@ -37,10 +35,8 @@ def add_evaluate(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets")
-    help = (
-        "names (see the command datasets), or folders with a folder per class; D:present asks only about the classes "
-    )
-    help += "that have pictures"
+    help = "names (see the command datasets), or folders with a folder per class; D:present asks only about the "
+    help += "classes that have pictures"
     add("--dataset", metavar="D[,D]", required=True, help=help)
     add("--split", default="test", help="test (default), val, train, or all for a folder without splits")
     add("--methods", metavar="M[,M]", required=True, help=f"{', '.join(DEFENCES)}; or FILE.py:NAME, your own")

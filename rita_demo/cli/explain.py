@@ -59,9 +59,8 @@ def add_explain(commands: Commands) -> None:
 def run_request_of(args: argparse.Namespace) -> RunRequest:
     """The request of a command line. Raises DemoError: as :meth:`RunRequest.parse`."""
     words = {name: getattr(args, name) for name in WORDS}
-    words["methods"] = defence_names(
-        args.methods
-    )  # own code first: settings may be its own, and the attacker may know it
+    # own code first: settings may be its own, and the attacker may know it
+    words["methods"] = defence_names(args.methods)
     if args.attack is not None:
         words["attack"] = attack_name(args.attack)
     saved, changes = options.saved_settings(args), dict(parse_assignment(text) for text in args.assignments)

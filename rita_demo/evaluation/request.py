@@ -106,11 +106,6 @@ class Request:
                     f"Measure it without --target; those that can be aimed: {aimed}.",
                 )
 
-    @property
-    def runs(self) -> list[tuple[str, int]]:
-        """Datasets times seeds, each independent of all others."""
-        return list(product(self.datasets, self.seeds))
-
 
 def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:
     """The request of the command line's words. ``asked``: arguments of :func:`points`; ``fields``: the other fields of

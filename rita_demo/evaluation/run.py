@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 
 import numpy as np
 
@@ -209,7 +209,7 @@ def evaluate_steps(
             warn(f"{pictures.dataset}: {warning}")
     memory = _exported_memory(request, engine, datasets.values())
     planned = list[tuple[PictureSet, int, list[Cell]]]()
-    for name, seed in request.runs:
+    for name, seed in product(request.datasets, request.seeds):
         pictures, about = datasets[name], (datasets[name], evaluator.facts, memory[1])
         cells = cells_of(settings_for(request, name, pictures.names), seed)
         # two description files may have the same content: such cells are one

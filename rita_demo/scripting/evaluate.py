@@ -102,14 +102,8 @@ def evaluate(
     method_names = [*defence_names(methods), *defence_names(defences)]
     attacked_by = [*attack_names(attack), *attack_names(attacks)]
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
-    asked: dict[str, Any] = {
-        "start": preset,
-        "attacks": attacked_by,
-        "budget": budget,
-        "steps": steps,
-        "square": square,
-    }
-    asked |= {"protocols": protocols, "assignments": changes}
+    asked: dict[str, Any] = {"start": preset, "attacks": attacked_by, "budget": budget, "steps": steps}
+    asked |= {"square": square, "protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(
             OWN if own else str(dataset),

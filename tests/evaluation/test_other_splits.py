@@ -125,6 +125,7 @@ def test_the_table_of_all_datasets_together_names_a_random_split() -> None:
         ("dtd:presnt", "dtd:present"),
         ("DTD:Present", "dtd:present"),
         ("dtd:", "dtd"),
+        ("textures:x", "textures"),
         ("caltech-101:presen", "caltech101:present"),
         ("own picture:presnt", "own pictures:present"),
     ],

@@ -82,13 +82,5 @@ def _row(one: StreamRun, course: StreamTrajectory) -> tuple[str, ...]:
     held = int(course.cache_size[-1])
     purity, entropy = (f"{100 * course.purity[-1]:.1f}", f"{course.mean_entropy[-1]:.3f}") if held else ("–", "–")
     without = f"{right[WITHOUT_CACHE]} of {n}" if WITHOUT_CACHE in right else "–"
-    return (
-        one.title,
-        str(n),
-        str(held),
-        str(len(course.insertions)),
-        purity,
-        entropy,
-        f"{right['rita']} of {n}",
-        without,
-    )
+    memory = str(held), str(len(course.insertions)), purity, entropy
+    return one.title, str(n), *memory, f"{right['rita']} of {n}", without

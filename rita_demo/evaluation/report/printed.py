@@ -49,13 +49,8 @@ def beside(printed: Iterable[PaperResult], cells: DataFrame) -> DataFrame:
             fit = [one for one in single if not with_memory or one.protocol != "off"]
             parts.append(min(fit, key=lambda one: not is_printed_backbone(cell.backbone, one.backbone), default=None))
         found = [one for one in parts if one is not None]
-        line: dict[str, Any] = {
-            "table": cell.table,
-            "backbone": cell.backbone,
-            "method": cell.method,
-            "dataset": cell.dataset,
-        }
-        line |= {"attack": cell.attack, "budget": cell.budget, "printed": cell.accuracy, "remark": cell.remark}
+        names = ("table", "backbone", "method", "dataset", "attack", "budget", "remark")
+        line: dict[str, Any] = {name: getattr(cell, name) for name in names} | {"printed": cell.accuracy}
         if found and len(found) == len(parts):
             share = fmean(one.accuracy for one in found)
             line |= {"measured": share, "difference": share - cell.accuracy}
