@@ -121,9 +121,9 @@ def _open_group(
         stored, cache = rows.stored(number), None
         missing = {at for item, at in items.items() if item not in stored}
         if in_stream:  # from the first missing picture on, with the memory before it
-            cache = (
-                begin if DEFENCES[cell.method].memory_shape is None or begin is None else begin.others.get(cell.method)
-            )
+            cache = begin
+            if begin is not None and DEFENCES[cell.method].memory_shape is not None:  # a defence with one of its own
+                cache = begin.others.get(cell.method)
             if cache is None:
                 cache = empty_cache_for(model.info, pictures.names, cell.settings, cell.method)
             known = rows.stream(number)[: min(missing, default=len(stream))]
