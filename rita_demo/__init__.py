@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rita_demo.evaluation.stored_views import stored_views
     from rita_demo.scripting.evaluate import evaluate
     from rita_demo.scripting.judge import judge
+    from rita_demo.scripting.memory import save_memory
     from rita_demo.scripting.run import run
     from rita_demo.scripting.run_result import RunResult
     from rita_demo.scripting.smallest_budget import smallest_budget
@@ -38,6 +39,7 @@ else:
         "only_right": "evaluation.report.only_right",
         "own_model": "vlm.own_model",
         "run": "scripting.run",
+        "save_memory": "scripting.memory",
         "smallest_budget": "scripting.smallest_budget",
         "stored_views": "evaluation.stored_views",
     }
@@ -60,6 +62,7 @@ __all__ = [
     "only_right",
     "own_model",
     "run",
+    "save_memory",
     "smallest_budget",
     "stored_views",
 ]

@@ -10,7 +10,6 @@ from rita_demo.cli.terminal import Commands, add_command, check_writable, progra
 from rita_demo.process.output_file import write_output
 from rita_demo.process.text_columns import align_columns
 from rita_demo.records.errors import refuse_gone
-from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.scripting.own import attack_names, defence_names
 
 COLUMNS = ("method", "attack", "budget", "steps", "protocol", "dataset", "split", "backbone", "settings")
@@ -20,11 +19,11 @@ MAX_SHOWN = 40  # rows in the terminal; a file has all
 
 
 def add_compare(commands: Commands) -> None:
-    about = "The pictures that the first run has right and the second has not, whatever each was attacked by; McNemar's exact "
+    about = "The pictures that the first run has right and the second has not, whatever each was attacked by; "
     about += (
-        "test over all pictures of both. A column names one value of both runs, or two with a comma between them; what "
+        "McNemar's exact test over all pictures of both. A column names one value of both runs, or two with a comma "
     )
-    about += "is left open in the second run is as in the first, where that was measured."
+    about += "between them; what is left open in the second run is as in the first, where that was measured."
     parser = add_command(
         commands,
         "compare",
@@ -39,16 +38,19 @@ def add_compare(commands: Commands) -> None:
     add("second", metavar="SECOND", type=Path, nargs="?", help="another one (default: the same)")
     for name in COLUMNS:
         metavar = f"{name[0].upper()}[,{name[0].upper()}]"
-        help = (
-            f"the {name} of the runs" + " (of tables)" * (name == "settings") + "; may be repeated" * (name == "attack")
+        more = {"settings": " (of tables)", "attack": "; may be repeated"}.get(name, "")
+        add(
+            f"--{name}",
+            metavar=metavar,
+            action="append" if name == "attack" else "store",
+            help=f"the {name} of the runs{more}",
         )
-        add(f"--{name}", metavar=metavar, action="append" if name == "attack" else "store", help=help)
     add("--out", help=argparse.SUPPRESS)  # gone
     add("--csv", metavar="F", type=Path, help="write all rows here: evaluate --pictures F measures these pictures")
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from rita_demo.evaluation.report.only_right import compare_folders
+    from rita_demo.evaluation.report.only_right import compare_folders, won_csv
 
     refuse_gone("out of compare" if args.out else "")
     check_writable(args.csv)
@@ -63,7 +65,7 @@ def _compare(args: argparse.Namespace) -> int:
         print(f"and {len(rows) - MAX_SHOWN} more; --csv writes all.")
     print(found.sentence)
     if args.csv:
-        write_output(args.csv, csv_bytes([list(found.won), *rows]))
+        write_output(args.csv, won_csv(found))
         print(f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ...")
     return 0
 

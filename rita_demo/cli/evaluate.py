@@ -19,10 +19,8 @@ from rita_demo.settings import SETTINGS
 
 
 def add_evaluate(commands: Commands) -> None:
-    about = (
-        "Measure methods on a dataset. Killed at any moment and started again with the same command, it goes on and "
-    )
-    about += "ends with the same numbers."
+    about = "Measure methods on a dataset. Killed at any moment and started again with the same command, it goes on "
+    about += "and ends with the same numbers."
     parser = add_command(
         commands,
         "evaluate",
@@ -37,10 +35,8 @@ def add_evaluate(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("--data-root", metavar="DIR", type=Path, help="the folder that holds the datasets")
-    help = (
-        "names (see the command datasets), or folders with a folder per class; D:present asks only about the classes "
-    )
-    help += "that have pictures"
+    help = "names (see the command datasets), or folders with a folder per class; D:present asks only about the "
+    help += "classes that have pictures"
     add("--dataset", metavar="D[,D]", required=True, help=help)
     add("--split", default="test", help="test (default), val, train, or all for a folder without splits")
     add("--methods", metavar="M[,M]", required=True, help=f"{', '.join(DEFENCES)}; or FILE.py:NAME, your own")
@@ -72,10 +68,10 @@ def add_evaluate(commands: Commands) -> None:
     help = "measure a dataset that lacks classes or pictures, and leave out pictures that cannot be opened; all class "
     help += "names stay prompts"
     add("--allow-partial", action="store_true", help=help)
+    help = "begin every kept memory with one that the page or rows --memory exported"
+    add("--memory", metavar="FILE", type=Path, help=help)
     help = "where the work is done: local, in this process (default), or ray, by a Ray cluster (RAY_ADDRESS, else one "
     help += "that is started here)"
-    help = "begin every kept memory with one that the page exported"
-    add("--memory", metavar="FILE", type=Path, help=help)
     add("--executor", choices=EXECUTORS, default="local", help=help)
     add("--out", metavar="RUNS", type=Path, required=True, help="the folder that keeps the results")
 

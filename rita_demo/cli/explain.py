@@ -48,7 +48,7 @@ def add_explain(commands: Commands) -> None:
     text = f"who answers beside CLIP, Ensemble and RITA: {', '.join(DEFENCES)}; or FILE.py:NAME, your own (default: {names})"
     add("--methods", metavar="M[,M]", default=names, help=text)
     options.add_defence(parser)
-    text = "begin with a memory that the page exported, of the same class names and model (default: an empty one)"
+    text = "begin with a memory that the page or rows --memory exported, of the same class names and model (default: an empty one)"
     add("--memory", metavar="FILE", type=Path, help=text)
     options.add_settings(parser)
     add("--json", metavar="F", type=Path, help="write the answers as JSON")
@@ -59,9 +59,8 @@ def add_explain(commands: Commands) -> None:
 def run_request_of(args: argparse.Namespace) -> RunRequest:
     """The request of a command line. Raises DemoError: as :meth:`RunRequest.parse`."""
     words = {name: getattr(args, name) for name in WORDS}
-    words["methods"] = defence_names(
-        args.methods
-    )  # own code first: settings may be its own, and the attacker may know it
+    # own code first: settings may be its own, and the attacker may know it
+    words["methods"] = defence_names(args.methods)
     if args.attack is not None:
         words["attack"] = attack_name(args.attack)
     saved, changes = options.saved_settings(args), dict(parse_assignment(text) for text in args.assignments)

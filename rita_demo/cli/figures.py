@@ -9,11 +9,9 @@ from rita_demo.data.vocabularies import parse_names
 
 
 def add_figures(commands: Commands) -> None:
-    about = (
-        "Draws every figure and table of the paper that the runs have the measurements for: figures as PDF (or SVG), "
-    )
-    about += "88 mm wide (or 180), each with its caption and settings in a text file beside it (Chromium draws them); "
-    about += "tables as markdown, CSV and LaTeX; index.md lists all, and what is missing."
+    about = "Draws every figure and table of the paper that the runs have the measurements for: figures as PDF (or "
+    about += "SVG), 88 mm wide (or 180), each with its caption and settings in a text file beside it (Chromium draws "
+    about += "them); tables as markdown, CSV and LaTeX; index.md lists all, and what is missing."
     parser = add_command(
         commands,
         "figures",

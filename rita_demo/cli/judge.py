@@ -35,9 +35,8 @@ def _judge(args: argparse.Namespace) -> int:
     own = ("run", "usage_error", "defence")
     given = {name: value for name, value in vars(args).items() if name not in own and value is not None}
     given["settings"] = dict(map(parse_assignment, args.settings))
-    warnings.showwarning = lambda message, *_, **__: print_warning(
-        str(message)
-    )  # which pictures have no answer, and why
+    # which pictures have no answer, and why
+    warnings.showwarning = lambda message, *_, **__: print_warning(str(message))
     result = judge(args.defence, **given, report=ProgressLog())
     print_progress("")
     print(f"{result['verdict']}\nThe page is {args.out or result['defence']}/judge.html.")

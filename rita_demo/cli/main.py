@@ -41,17 +41,7 @@ def build_parser() -> Parser:
     parser = Parser(prog=program(), description="See an attack on a vision-language model, and see RITA undo it.")
     parser.add_argument("--version", action="version", version=f"rita-demo {rita_demo.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    first = (
-        add_explain,
-        add_budget,
-        add_evaluate,
-        add_rows,
-        add_judge,
-        add_tables,
-        add_compare,
-        add_figures,
-        add_reproduce,
-    )
-    for add in (*first, add_models, add_datasets, add_serve, add_open):
+    first = add_explain, add_budget, add_evaluate, add_rows, add_judge, add_tables, add_compare, add_figures
+    for add in (*first, add_reproduce, add_models, add_datasets, add_serve, add_open):
         add(commands)
     return parser

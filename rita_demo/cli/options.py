@@ -47,10 +47,8 @@ def add_defence(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings_file(parser: argparse.ArgumentParser) -> None:
-    help = (
-        "start from the settings of a saved run (its settings.json), of explain --json, or of an object of settings; "
-    )
-    help += "over the preset, under every other option"
+    help = "start from the settings of a saved run (its settings.json), of explain --json, or of an object of "
+    help += "settings; over the preset, under every other option"
     parser.add_argument("--settings", metavar="FILE.json", type=Path, help=help)
 
 

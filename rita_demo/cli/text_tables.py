@@ -11,13 +11,16 @@ def run_table(run: Run, title: str) -> str:
     """A run in about fifteen lines: every method's answer and the threat model."""
     from rita_demo.pipeline.export import notes  # loads numpy
 
-    side = run.clean.picture.pixels.shape[0]
+    side, unknown = run.clean.picture.pixels.shape[0], list[str]()
+    if words := sorted({word for row in run.class_prompts.unknown for word in row}):
+        shown = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
+        unknown = [f"Words that the model was not trained with, about which it can only guess: {shown}."]
     lines = [
         f"{title}: {side} x {side} pixels, {len(run.class_prompts.names)} classes, "
         f"{run.backbone.title} on {run.backbone.device}",
         *([run.backbone.note] if run.backbone.note else []),
         *run.clean.picture.notes,
-        *_unknown_words(run),
+        *unknown,
         *notes(run),
         "",
         *align_columns(_rows(run)),
@@ -80,11 +83,3 @@ def _footnotes(run: Run) -> list[str]:
         moved = f"{run.attack.linf:g}/255"
         lines.append(f"Pixels moved by at most {moved}; L2 norm {run.attack.l2:.2f}.")
     return lines
-
-
-def _unknown_words(run: Run) -> list[str]:
-    words = sorted({word for row in run.class_prompts.unknown for word in row})
-    if not words:
-        return []
-    shown = ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")
-    return [f"Words that the model was not trained with, about which it can only guess: {shown}."]

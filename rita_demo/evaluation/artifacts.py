@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rita_demo.evaluation.pictures import DatasetItem
-from rita_demo.evaluation.rows import TIMEOUT, sqlite_errors, text_of
+from rita_demo.evaluation.rows import TIMEOUT, sqlite_errors, text_of, transaction
 
 FILE = "artifacts.sqlite"
 SCHEMA = (
@@ -60,15 +60,6 @@ class Artifacts:
             stored = self._db.execute(sql, key).fetchone()
         return None if stored is None else (json.loads(stored[0]), stored[1])
 
-    def has(self, place: str, item: DatasetItem) -> bool:
-        """Whether there is an artifact of a picture."""
-        key = (place, item.id, item.content)
-        if key in self.added or key in self.known or self._db is None:
-            return key in self.added or key in self.known
-        sql = "SELECT 1 FROM artifacts WHERE place = ? AND picture = ? AND content = ?"
-        with sqlite_errors(self._path):
-            return self._db.execute(sql, key).fetchone() is not None
-
     def put(self, place: str, item: DatasetItem, about: dict[str, Any], data: bytes) -> None:
         """Add an artifact; made again, it would be the same."""
         self.added[place, item.id, item.content] = about, data
@@ -77,15 +68,8 @@ class Artifacts:
         """Store what was added, in one transaction."""
         if self._db is not None and self.added:
             lines = [(*key, text_of(about), data) for key, (about, data) in self.added.items()]
-            with sqlite_errors(self._path):
-                self._db.execute("BEGIN IMMEDIATE")
-                try:
-                    self._db.executemany("INSERT OR IGNORE INTO artifacts VALUES (?, ?, ?, ?, ?)", lines)
-                    self._db.execute("COMMIT")
-                except BaseException:
-                    if self._db.in_transaction:
-                        self._db.execute("ROLLBACK")
-                    raise
+            with sqlite_errors(self._path), transaction(self._db):
+                self._db.executemany("INSERT OR IGNORE INTO artifacts VALUES (?, ?, ?, ?, ?)", lines)
             self.added.clear()
 
     def of_pictures(self, places: Iterable[str], items: Iterable[DatasetItem]) -> dict[Place, Artifact]:

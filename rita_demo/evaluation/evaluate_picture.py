@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -27,20 +25,18 @@ from rita_demo.evaluation import planned_cells
 from rita_demo.evaluation.artifacts import Artifacts, features_data, features_of
 from rita_demo.evaluation.pictures import DatasetItem, PictureSet, picture_seed
 from rita_demo.evaluation.planned_cells import Cell, ModelFacts, TuningKey, tuning_key
-from rita_demo.evaluation.request import SEEDS
+from rita_demo.evaluation.request import NEXT_CLASS, SEEDS
 from rita_demo.evaluation.rows import Row
 from rita_demo.process.plugin_file import PluginError
 from rita_demo.records import (
     AttackTrace,
     CacheState,
-    CacheUpdate,
     ClassPrompts,
     DefenceFault,
     EncodedViews,
     Picture,
     Trace,
     Tuning,
-    Verdict,
     ViewSet,
 )
 from rita_demo.records.errors import DataError, DemoError
@@ -93,7 +89,10 @@ class PictureRequest:
     @property
     def target(self) -> int | None:
         """Index of the class that this picture's attack moves towards, if any."""
-        return self.view_cell.target_index(self.item.label, self.names) if self.attacked else None
+        target = self.view_cell.target
+        if not self.attacked or not target:
+            return None
+        return (self.item.label + 1) % len(self.names) if target == NEXT_CLASS else self.names.index(target)
 
 
 @dataclass(frozen=True)
@@ -176,11 +175,6 @@ class PictureEvaluator:
         self.engine = engine
         self.facts = ModelFacts(engine.info.name, engine.weights_key(), engine.info)
 
-    def names_warning(self, pictures: PictureSet) -> str:
-        """A sentence on the dataset's class names that the model cannot tell apart; "" where there are none."""
-        warning = self.engine.names_warning(pictures.names)
-        return warning and f"{pictures.dataset}: {warning}"
-
     def measure(self, group: Group, index: int) -> list[Row]:
         """Answer the picture at a place of the stream by every cell of a group that lacks it; returns their rows. Where a
         file of the user's own fails, the row has why instead of an answer. The caches move on.
@@ -190,7 +184,8 @@ class PictureEvaluator:
         """
         self._prepare_ahead(group, index)
         self._decide_ahead(group, index)
-        request, tuned = group.request(index), Tuned()
+        request, tuned, fault = group.request(index), Tuned(), None
+        item, label = request.item, request.names[request.item.label]
         due = [state for state in group.states if index in state.missing]
         # a cell whose attack uses the cache shares its views with no other cell
         first = group.states[0]
@@ -198,34 +193,33 @@ class PictureEvaluator:
         try:
             encoded = self._encode(group, request, cache)
         except PluginError as error:  # the attack's: no method gets a picture
-            fault = DefenceFault(str(error), error.detail)
-            return [self._finish(group, index, state, _fault_row(fault)) for state in due]
-        for state in due:  # cells with the same tuning share it
-            if not DEFENCES[state.cell.method].baseline and (key := tuning_key(state.cell)) not in tuned:
-                tuned[key] = self._tune(group, request, encoded, state.cell)
-        reads_pixels = any(DEFENCES[state.cell.method].reads_pixels for state in due)
-        picture = self._deliver(group, request, cache)[0] if reads_pixels else None
-        return [
-            self._finish(group, index, state, self._answer(request, encoded, picture, state, tuned, index))
-            for state in due
-        ]
-
-    def _finish(self, group: Group, index: int, state: CellState, row: Row) -> Row:
-        """The row with what is the same for answers and faults."""
-        request = group.request(index)
-        state.missing.discard(index)
-        return row | {
-            "measurement": state.measurement,
-            "picture": request.item.id,
-            "content": request.item.content,
-            "place": index,
-            "seed": state.cell.seed,
-            "version": rita_demo.__version__,
-            "label": request.names[request.item.label],
-            "picture_seed": request.seed,
-            "attacked": request.attacked and state.cell.requested.attack != "none",
-            "target": "" if request.target is None else request.names[request.target],
-        }
+            fault = {"fault": str(error), "detail": error.detail}
+        else:
+            for state in due:  # cells with the same tuning share it
+                if not DEFENCES[state.cell.method].baseline and (key := tuning_key(state.cell)) not in tuned:
+                    tuned[key] = self._tune(group, request, encoded, state.cell)
+            reads_pixels = any(DEFENCES[state.cell.method].reads_pixels for state in due)
+            picture = self._deliver(group, request, cache)[0] if reads_pixels else None
+        rows = []
+        for state in due:
+            row = fault or self._answer(request, encoded, picture, state, tuned, index)
+            state.missing.discard(index)
+            rows.append(
+                row
+                | {
+                    "measurement": state.measurement,
+                    "picture": item.id,
+                    "content": item.content,
+                    "place": index,
+                    "seed": state.cell.seed,
+                    "version": rita_demo.__version__,
+                    "label": label,
+                    "picture_seed": request.seed,
+                    "attacked": request.attacked and state.cell.requested.attack != "none",
+                    "target": "" if request.target is None else request.names[request.target],
+                }
+            )
+        return rows
 
     def _open(self, request: PictureRequest) -> Picture:
         """The clean square of a picture. Raises DemoError: it cannot be used."""
@@ -331,15 +325,32 @@ class PictureEvaluator:
         cache, names = self._carried(cell, class_prompts, state.cache), (cell.method,)
         answer = self.engine.answers(views, class_prompts, cell.settings, names, decide, pixels, cache)[cell.method]
         if isinstance(answer, DefenceFault):
-            return _fault_row(answer)
+            return {"fault": answer.sentence, "detail": answer.detail}
         seconds = time.perf_counter() - begin
         if answer.memory is not None:
             after, change = answer.memory
         if trace is not None:
             change, seconds = trace.cache_update, sum((trace.seconds | {"tuning": tuning_seconds}).values())
-        row = _answer_row(request, encoded, answer, seconds)
+        outcome = encoded.attack_outcome
+        row: Row = {
+            "answer": request.names[answer.label],
+            "right": answer.label == request.item.label,
+            "probability": float(answer.probability[answer.label]),
+            "margin": float(answer.margin),
+            "linf": float(outcome.linf),
+            "l2": float(outcome.l2),
+            "already_wrong": outcome.already_wrong,
+            "gradient": outcome.gradient,
+            "seconds_attack": outcome.seconds,
+            "seconds_views": round(encoded.seconds, 4),
+            "seconds_method": round(seconds, 4),
+            "entered": [],
+        }
         if state.cache is not None and after is not None and change is not None:
-            row |= _entered(change, after)
+            # replaying what entered gives the memory bit for bit
+            features = [after.features[event.label, event.slot].astype("<f4").tobytes() for event in change.events]
+            row["entered"] = [(event.label, event.slot, event.view, event.entropy) for event in change.events]
+            row["entered_features"] = b"".join(features)
             state.cache = after
         return row
 
@@ -354,13 +365,13 @@ class PictureEvaluator:
         """
         first, cell, artifacts = group.request(index), group.states[0].cell, group.artifacts
         places, attack = group.places[first.attacked], get_attack(cell.attack_settings.attack)
-        if artifacts.has(places.views, first.item) or (first.attacked and cell.attack_uses_cache):
+        if artifacts.find(places.views, first.item) or (first.attacked and cell.attack_uses_cache):
             return
         if (size := VIEW_BATCH.get(self.engine.info.device, 1)) > 1:
             for batch in self._next_batches(group, index, places.views, size):
                 with suppress(PluginError):
                     self._encode_batch(group, batch)
-        elif places.attacks and not artifacts.has(places.attacks, first.item) and attack.loop is None:
+        elif places.attacks and not artifacts.find(places.attacks, first.item) and attack.loop is None:
             size = self.engine.attacks_together
             if size > 1 and differentiated(self._settings(first)) == "model":
                 for batch in self._next_batches(group, index, places.attacks, size):
@@ -375,7 +386,7 @@ class PictureEvaluator:
         for request in map(group.request, (one for one in group.missing if one >= index)):
             if len(opened) == size:
                 break
-            if request.attacked == attacked and not group.artifacts.has(place, request.item):
+            if request.attacked == attacked and not group.artifacts.find(place, request.item):
                 with suppress(DemoError):
                     opened.append((request, self._open(request)))
         return group_by(opened, lambda one: one[1].pixels.shape[0]).values()
@@ -383,7 +394,7 @@ class PictureEvaluator:
     def _attack_batch(self, group: Group, batch: Sequence[tuple[PictureRequest, Picture]]) -> None:
         """Keep the attacked squares that are missing, made in one batch; not where each needs fresh views."""
         place = group.places[batch[0][0].attacked].attacks
-        missing = [one for one in batch if place and not group.artifacts.has(place, one[0].item)]
+        missing = [one for one in batch if place and not group.artifacts.find(place, one[0].item)]
         if len(missing) < 2 or differentiated(self._settings(missing[0][0])) != "model":
             return
         requests = [request for request, _ in missing]
@@ -419,8 +430,12 @@ class PictureEvaluator:
             if DEFENCES[cell.method].baseline or index not in state.missing or index in state.decided:
                 continue
             places = sorted(one for one in state.missing if one >= index)[:size]
-            has_views = takewhile(lambda at: self._has_views(group, at), places)
-            ready = {at: group.request(at) for at in has_views}
+            ready = dict[int, PictureRequest]()
+            for at in places:
+                request = group.request(at)
+                if group.artifacts.find(group.places[request.attacked].views, request.item) is None:
+                    break
+                ready[at] = request
             kept = all(group.places[one.attacked].prompts[tuning_key(cell)] for one in ready.values())
             if len(ready) < 2 or (cell.settings.tuning_steps and not kept):  # each would be tuned twice
                 continue
@@ -430,10 +445,6 @@ class PictureEvaluator:
             each = [one.encoded_views for one in encoded]
             decisions = self.engine.decide_in_turn(each, class_prompts, state.cache, cell.settings, tuned)
             state.decided = dict(zip(ready, decisions))
-
-    def _has_views(self, group: Group, index: int) -> bool:
-        request = group.request(index)
-        return group.artifacts.has(group.places[request.attacked].views, request.item)
 
 
 def cache_after(empty: CacheState, rows: Sequence[Row]) -> CacheState:
@@ -450,34 +461,6 @@ def cache_after(empty: CacheState, rows: Sequence[Row]) -> CacheState:
             state.view[label, slot] = view
             state.count[label] = max(int(state.count[label]), slot + 1)
     return state
-
-
-def _entered(change: CacheUpdate, after: CacheState) -> Row:
-    """The columns on what entered the memory: replaying them gives it bit for bit."""
-    features = b"".join(after.features[e.label, e.slot].astype("<f4").tobytes() for e in change.events)
-    return {"entered": [(e.label, e.slot, e.view, e.entropy) for e in change.events], "entered_features": features}
-
-
-def _fault_row(fault: DefenceFault) -> Row:
-    return {"fault": fault.sentence, "detail": fault.detail}
-
-
-def _answer_row(request: PictureRequest, encoded: EncodedPicture, verdict: Verdict, seconds: float) -> dict[str, Any]:
-    outcome = encoded.attack_outcome
-    return {
-        "answer": request.names[verdict.label],
-        "right": verdict.label == request.item.label,
-        "probability": float(verdict.probability[verdict.label]),
-        "margin": float(verdict.margin),
-        "linf": float(outcome.linf),
-        "l2": float(outcome.l2),
-        "already_wrong": outcome.already_wrong,
-        "gradient": outcome.gradient,
-        "seconds_attack": outcome.seconds,
-        "seconds_views": round(encoded.seconds, 4),
-        "seconds_method": round(seconds, 4),
-        "entered": [],
-    }
 
 
 def _keep_attack(group: Group, request: PictureRequest, trace: AttackTrace) -> AttackOutcome:

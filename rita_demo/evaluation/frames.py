@@ -90,23 +90,18 @@ def measurements(*folders: str | Path) -> pandas.DataFrame:
     """
     import pandas
 
-    lines = [_line(one) for _, one in _chosen(folders)]
+    lines = list[Row]()
+    for _, one in _chosen(folders):
+        key = {RENAMED.get(name, name): one[name] for name in KEY}
+        for name in ("class_names", "descriptions", "given_seeds", *SETTINGS_COLUMNS):
+            key[name] = json.loads(key[name]) if key[name] else None
+        about = Measurement.of(one)
+        settings, non_default = _told_apart(one, about)
+        key |= json.loads(one["facts"])
+        key |= {"attack": attack_label(one), "settings": settings, "non_default": non_default}
+        key |= {"method_title": about.title, "id": one["id"], "answers": one["answers"], "faults": one["faults"]}
+        lines.append(key | {"pictures": about.pictures})
     return pandas.DataFrame(lines).rename_axis("measurement")
-
-
-def _line(one: Row) -> Row:
-    key = {RENAMED.get(name, name): one[name] for name in KEY}
-    for name in ("class_names", "descriptions", "given_seeds", *SETTINGS_COLUMNS):
-        key[name] = json.loads(key[name]) if key[name] else None
-    about = Measurement.of(one)
-    settings, non_default = _told_apart(one, about)
-    return (
-        key
-        | json.loads(one["facts"])
-        | {"attack": attack_label(one), "settings": settings, "non_default": non_default}
-        | {"method_title": about.title, "id": one["id"], "answers": one["answers"], "faults": one["faults"]}
-        | {"pictures": about.pictures}
-    )
 
 
 def read(*folders: str | Path) -> pandas.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -179,12 +179,18 @@ class Measurement:
 
     @property
     def omission(self) -> str:
-        """Sentences on the pictures that were left out, on missing ones and on a random split; "" for none."""
-        facts, names = self.facts, list(self.facts["left_out"])
-        sentences = [split_note(self.key["dataset"], self.key["split"])]
-        sentences += [missing_text(facts["missing"], facts["listed"])] if facts["missing"] else []
-        sentences += [f"Left out, because they cannot be opened: {join_names(names, MAX_NAMED)}."] if names else []
-        return " ".join(filter(None, sentences))
+        facts = self.facts
+        return omission(
+            self.key["dataset"], self.key["split"], facts["missing"], facts["listed"], list(facts["left_out"])
+        )
+
+
+def omission(dataset: str, split: str, missing: int, listed: int, left_out: Sequence[str]) -> str:
+    """Sentences on pictures that are left out or missing, and on a random split; "" for none."""
+    sentences = [split_note(dataset, split)]
+    sentences += [missing_text(missing, listed)] if missing else []
+    sentences += [f"Left out, because they cannot be opened: {join_names(left_out, MAX_NAMED)}."] if left_out else []
+    return " ".join(filter(None, sentences))
 
 
 def threat_sentences(cell: Cell, side: int) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -29,13 +30,15 @@ class Kind(NamedTuple):
 
 
 class Pace:
-    """How far and how fast a measurement is, in pictures, each counted once per group of cells. ``totals``: kind of group ->
-    pictures to measure. A kind's own speed says how long the rest of it takes; before a picture of it is measured, its
+    """How far and how fast a measurement is, in pictures, each counted once per group of cells. ``groups``: the kind of
+    each, and its pictures. A kind's own speed says how long the rest of it takes; before a picture of it is measured, its
     passes of the model beside those of the others."""
 
-    def __init__(self, totals: Mapping[Kind, int]) -> None:
-        self._totals, self._last = dict(totals), time.perf_counter()
-        self._done, self._new, self._seconds = (dict.fromkeys(totals, 0.0) for _ in range(3))
+    def __init__(self, groups: Iterable[tuple[Kind, int]]) -> None:
+        self._totals, self._last = Counter[Kind](), time.perf_counter()
+        for kind, pictures in groups:
+            self._totals[kind] += pictures
+        self._done, self._new, self._seconds = (dict.fromkeys(self._totals, 0.0) for _ in range(3))
 
     def add_stored(self, kind: Kind, pictures: float) -> None:
         """``pictures`` of a group that is opened are stored already."""
@@ -47,11 +50,6 @@ class Pace:
         for counter, more in ((self._done, pictures), (self._new, pictures), (self._seconds, now - self._last)):
             counter[kind] += more
         self._last = now
-
-    @property
-    def share(self) -> float:
-        """Pictures done of all, 0 to 1."""
-        return sum(self._done.values()) / max(1, sum(self._totals.values()))
 
     @property
     def sentence(self) -> str:

@@ -26,7 +26,9 @@ def pick(chosen: ChosenPictures, whole: PictureSet) -> PictureSet:
         DataError: one of them is not there, or of a class that is not asked.
     """
     here = {item.id for item in whole.items}
-    wanted = dict.fromkeys(name if name in here else _as_listed(name) for name in chosen.ids)
+    # a person or Windows may have written a name with \\, and spaces or quotes around it
+    listed = {name: name.strip().strip('"').strip().replace("\\", "/").removeprefix("./") for name in chosen.ids}
+    wanted = dict.fromkeys(name if name in here else listed[name] for name in chosen.ids)
     items = [item for item in whole.items if item.id in wanted]
     found = {item.id for item in items}
     if missing := [name for name in wanted if name not in found]:
@@ -66,8 +68,3 @@ def find_split(place: str, ids: Collection[str], root: Path | None) -> str:
         f"The chosen pictures of {base[:60]!r} are not in one split of the server's data folder.",
         "Start the server with the --data-root that has them.",
     )
-
-
-def _as_listed(name: str) -> str:
-    """A name from a list that a person or Windows wrote, as datasets list it: with ``/``, without spaces or quotes around."""
-    return name.strip().strip('"').strip().replace("\\", "/").removeprefix("./")

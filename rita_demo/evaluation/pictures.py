@@ -357,7 +357,15 @@ def choose_usable(
     usable, faults = set[str](), dict[str, str]()
     while True:
         chosen = choose([item for item in items if item.id not in faults])
-        new = _faults([item for item in chosen if item.id not in usable], report)
+        files = {item.id: item.path for item in chosen if item.path is not None and item.id not in usable}
+        new, pool = dict[str, str](), ThreadPoolExecutor(THREADS)
+        try:
+            for done, (name, fault) in enumerate(zip(files, pool.map(_fault, files.values()))):
+                if done and done % REPORT_EVERY == 0:
+                    report(f"Opening every picture once: {done} of {len(files)}")
+                new |= {name: fault} if fault else {}
+        finally:  # after Ctrl-C the others are not waited for
+            pool.shutdown(cancel_futures=True)
         if not new:
             return tuple(chosen), tuple(UnusablePicture(*fault) for fault in sorted(faults.items()))
         faults |= new
@@ -381,20 +389,6 @@ def unusable_text(unusable: Sequence[UnusablePicture], usable: int) -> str:
     groups = group_by(unusable, lambda one: one.reason).items()
     reasons = (f"{why.rstrip('.')} ({join_names([one.id for one in same], MAX_NAMED)})." for why, same in groups)
     return f"{len(unusable)} of {len(unusable) + usable} pictures cannot be used. {' '.join(reasons)}"
-
-
-def _faults(items: Sequence[DatasetItem], report: Callable[[str], object]) -> dict[str, str]:
-    """Picture -> why it cannot be used."""
-    files = {item.id: item.path for item in items if item.path is not None}
-    faults, pool = dict[str, str](), ThreadPoolExecutor(THREADS)
-    try:
-        for done, (name, fault) in enumerate(zip(files, pool.map(_fault, files.values()))):
-            if done and done % REPORT_EVERY == 0:
-                report(f"Opening every picture once: {done} of {len(files)}")
-            faults |= {name: fault} if fault else {}
-    finally:  # after Ctrl-C the others are not waited for
-        pool.shutdown(cancel_futures=True)
-    return faults
 
 
 def _fault(path: Path) -> str:

@@ -21,7 +21,6 @@ from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet
 from rita_demo.evaluation.request import DEFAULT_TRAFFIC, NEXT_CLASS, SEEDS, Request, Traffic
 from rita_demo.evaluation.rows import FORMAT, digest, text_of
 from rita_demo.records import BackboneInfo
-from rita_demo.records.grouping import group_by
 from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import RECOMMENDED, SETTINGS, Settings, in_groups, shared_in_groups
 
@@ -71,12 +70,6 @@ class Cell:
         requested = self.requested.replace(attack="none")
         settings = canonical_settings(self.method, requested, self.fixed_seeds)
         return replace(self, requested=requested, settings=settings, traffic=DEFAULT_TRAFFIC, target="")
-
-    def target_index(self, label: int, names: Sequence[str]) -> int | None:
-        """Index in ``names`` of the class that the attack on a picture of class ``label`` moves towards, if any."""
-        if self.target == NEXT_CLASS:
-            return (label + 1) % len(names)
-        return names.index(self.target) if self.target else None
 
     @property
     def steps(self) -> int:
@@ -291,18 +284,6 @@ def tuned_prompts_key(cell: Cell, picture_set: PictureSet, model: ModelIdentity,
     settings = tuning_key(replace(cell, settings=cell.settings.replace(descriptions="none")))
     value = {"views": views_key(cell, picture_set, model, memory), "settings": settings, "names": picture_set.names}
     return digest(value | {"descriptions": _description_content(cell, picture_set)})
-
-
-def groups_by_views(
-    cells: Iterable[Cell], picture_set: PictureSet, model: ModelIdentity, memory: str = ""
-) -> list[list[Cell]]:
-    """The different cells that share their views, so that every picture is encoded once for all of them. Two description
-    files may have the same content."""
-    different = group_by(cells, lambda cell: text_of(key_of(cell, picture_set, model, memory))).values()
-    by_views = group_by(
-        (same[0] for same in different), lambda cell: (views_key(cell, picture_set, model, memory), cell.traffic)
-    )
-    return list(by_views.values())
 
 
 def _values(settings: Settings, names: Iterable[str]) -> dict[str, Any]:

@@ -106,11 +106,6 @@ class Request:
                     f"Measure it without --target; those that can be aimed: {aimed}.",
                 )
 
-    @property
-    def runs(self) -> list[tuple[str, int]]:
-        """Datasets times seeds, each independent of all others."""
-        return list(product(self.datasets, self.seeds))
-
 
 def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:
     """The request of the command line's words. ``asked``: arguments of :func:`points`; ``fields``: the other fields of
@@ -123,13 +118,17 @@ def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[s
         SettingError: an unknown name or a value outside its range.
     """
     all_points, fixed = points(**asked)
+    try:
+        numbers = tuple(SETTINGS["view_seed"].parse(word) for word in _listed(seeds, "seed"))
+    except SettingError as error:
+        raise SettingError(error.message.replace("view_seed", "A seed", 1)) from error
     given = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
     paper = paper_setting_names() if asked.get("start") == "paper" else frozenset[str]()
     return Request(
         datasets=_listed(dataset, "dataset"),
         methods=validated(_listed(methods, "method")),
         points=all_points,
-        seeds=_seeds(seeds),
+        seeds=numbers,
         fixed_seeds=fixed,
         dataset_settings=paper - given - set(asked.get("saved", ())),
         **fields,
@@ -169,14 +168,6 @@ def points(
             chosen.setdefault(get_attack(chosen["attack"]).steps_setting, chosen.pop("steps"))
         settings.append(preset(start).replace(**(saved or {})).replace(**chosen))
     return tuple(dict.fromkeys(settings)), frozenset(name for name in SEEDS if name in axes)
-
-
-def _seeds(words: Words) -> tuple[int, ...]:
-    setting = SETTINGS["view_seed"]
-    try:
-        return tuple(setting.parse(word) for word in _listed(words, "seed"))
-    except SettingError as error:
-        raise SettingError(error.message.replace(setting.name, "A seed", 1)) from error
 
 
 def listed(words: Words) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ class Rows:
             try:
                 self._db.execute("PRAGMA foreign_keys = ON")
                 if not _version(self._db, self.path):
-                    with self._transaction():
+                    with transaction(self._db):
                         for statement in SCHEMA:
                             self._db.execute(statement)
             except BaseException:
@@ -157,18 +157,6 @@ class Rows:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._db.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All of it is written, or nothing."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
 
     def measurement(self, key: Mapping[str, Any], facts: Mapping[str, Any]) -> int:
         """The number of the measurement with this ``key`` (the columns ``KEY``, those of settings as {name: value}), found or
@@ -188,7 +176,7 @@ class Rows:
         with sqlite_errors(self.path):
             if (known := found()) and known[1] == facts_text:
                 return known[0]
-            with self._transaction():
+            with transaction(self._db):
                 if known := found():
                     self._db.execute("UPDATE measurements SET facts = ? WHERE id = ?", (facts_text, known[0]))
                     return known[0]
@@ -211,7 +199,7 @@ class Rows:
         with sqlite_errors(self.path):
             failed, all_rows = self._db.execute(sql, (measurement,)).fetchone()
             if failed and failed == all_rows:
-                with self._transaction():
+                with transaction(self._db):
                     self._db.execute('DELETE FROM "rows" WHERE measurement = ?', (measurement,))
 
     def stream(self, measurement: int) -> list[Row]:
@@ -224,7 +212,7 @@ class Rows:
         name, its row of before goes."""
         new, marks = 0, ", ".join("?" * len(ROW))
         stale = 'DELETE FROM "rows" WHERE measurement = ? AND picture = ? AND content <> ?'
-        with sqlite_errors(self.path), self._transaction():
+        with sqlite_errors(self.path), transaction(self._db):
             for row in rows:
                 self._db.execute(stale, (row["measurement"], row["picture"], row["content"]))
                 line = {**row, "entered": text_of(row["entered"])} if row.get("entered") is not None else row
@@ -246,6 +234,19 @@ def _stream(db: sqlite3.Connection, measurement: int) -> list[Row]:
     for row in rows:
         row["entered"] = json.loads(row["entered"] or "[]")
     return rows
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All of it is written, or nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
 
 
 @contextmanager

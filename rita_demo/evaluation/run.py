@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, zip_longest
-from pathlib import Path
+from itertools import chain, product, zip_longest
 
 import numpy as np
 
@@ -26,13 +25,14 @@ from rita_demo.evaluation.measurement import facts_of
 from rita_demo.evaluation.pace import Kind, Pace
 from rita_demo.evaluation.pick import pick
 from rita_demo.evaluation.pictures import PictureSet, collect
-from rita_demo.evaluation.planned_cells import Cell, ModelFacts, cells_of, groups_by_views, key_of, settings_for
+from rita_demo.evaluation.planned_cells import Cell, ModelFacts, cells_of, key_of, settings_for, views_key
 from rita_demo.evaluation.report.cells import failure_lines
 from rita_demo.evaluation.request import NEXT_CLASS, Request
-from rita_demo.evaluation.rows import Row, Rows
+from rita_demo.evaluation.rows import Row, Rows, stored_measurements, text_of
 from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DemoError, SettingError
+from rita_demo.records.grouping import group_by
 
 Report = Callable[[str], object]
 #: A place in the stream of a group, and the rows of its picture.
@@ -70,64 +70,6 @@ class RunSummary:
     meanwhile: int = 0
 
 
-@dataclass(frozen=True)
-class Planned:
-    """Cells of one dataset and seed that share their views."""
-
-    dataset: str
-    seed: int
-    cells: list[Cell]
-
-
-class Plan:
-    """What a request measures on these pictures with this model. ``memory``: the digest of the one that streams begin with."""
-
-    def __init__(
-        self, request: Request, picture_sets: Mapping[str, PictureSet], facts: ModelFacts, memory: str = ""
-    ) -> None:
-        self.request, self.picture_sets, self.facts, self.memory = request, picture_sets, facts, memory
-        self.groups = [
-            Planned(name, seed, cells)
-            for name, seed in request.runs
-            for cells in self._by_views(cells_of(settings_for(request, name, picture_sets[name].names), seed), name)
-        ]
-
-    def _by_views(self, cells: Iterable[Cell], dataset: str) -> list[list[Cell]]:
-        return groups_by_views(cells, self.picture_sets[dataset], self.facts, self.memory)
-
-    @property
-    def totals(self) -> Counter[Kind]:
-        """Kind of group -> pictures to measure, once per group of cells."""
-        totals: Counter[Kind] = Counter()
-        for group in self.groups:
-            totals[Kind.of(group.cells)] += len(self.picture_sets[group.dataset].items)
-        return totals
-
-    def open(self, rows: Rows, artifacts: Artifacts, planned: Planned, begin: CacheState | None) -> Group:
-        """A group with what its cells lack, and the memory of each stream rebuilt from its rows."""
-        pictures, model, cells = self.picture_sets[planned.dataset], self.facts, planned.cells
-        stream = pictures.stream(planned.seed, cells[0].traffic.order)
-        items = {(item.id, item.content): at for at, item in enumerate(stream)}
-        states = []
-        for cell in cells:
-            facts = facts_of(cell, pictures, model)
-            if cell.settings.protocol == "stream" and self.request.memory is not None:
-                facts["memory"] = f"{self.request.memory.name} ({self.memory[:8]})"
-            number = rows.measurement(key_of(cell, pictures, model, self.memory), facts)
-            rows.forget_faults(number)
-            stored, cache = rows.stored(number), None
-            missing = {at for item, at in items.items() if item not in stored}
-            if cell.settings.protocol == "stream":
-                cache = _memory_of(cell, pictures, model, begin)
-                known = rows.stream(number)[: min(missing, default=len(stream))]
-                missing, cache = set(range(len(known), len(stream))), cache_after(cache, known)
-            states.append(CellState(cell, number, missing, cache))
-        by_attacked = {True: cells, False: [cell.clean for cell in cells]}
-        places = {hit: Places.of(some, pictures, model, hit, self.memory) for hit, some in by_attacked.items()}
-        attacked = pictures.attacked(planned.seed, cells[0].traffic.share)
-        return Group(pictures.dataset, pictures.names, planned.seed, states, stream, attacked, places, artifacts)
-
-
 def _exported_memory(
     request: Request, engine: Engine, picture_sets: Iterable[PictureSet]
 ) -> tuple[CacheState | None, str]:
@@ -152,16 +94,45 @@ def _exported_memory(
     return state, f"{content.hexdigest()[:16]}/{state.pictures}"
 
 
-def _memory_of(cell: Cell, pictures: PictureSet, model: ModelFacts, begin: CacheState | None) -> CacheState:
-    """The memory that a stream begins with."""
+def _open_group(
+    request: Request,
+    pictures: PictureSet,
+    seed: int,
+    cells: list[Cell],
+    model: ModelFacts,
+    memory: tuple[CacheState | None, str],
+    rows: Rows,
+    artifacts: Artifacts,
+) -> Group:
+    """Cells of one dataset and seed that share their views, with what each lacks and the memory of each stream rebuilt from
+    its rows. ``memory``: see :func:`_exported_memory`."""
     from rita_demo.engine.engine import empty_cache_for  # loads torch
 
-    if begin is not None:
-        if DEFENCES[cell.method].memory_shape is None:
-            return begin
-        if (own := begin.others.get(cell.method)) is not None:
-            return own
-    return empty_cache_for(model.info, pictures.names, cell.settings, cell.method)
+    begin, digest = memory
+    stream = pictures.stream(seed, cells[0].traffic.order)
+    items = {(item.id, item.content): at for at, item in enumerate(stream)}
+    states = []
+    for cell in cells:
+        in_stream, facts = cell.settings.protocol == "stream", facts_of(cell, pictures, model)
+        if in_stream and request.memory is not None:
+            facts["memory"] = f"{request.memory.name} ({digest[:8]})"
+        number = rows.measurement(key_of(cell, pictures, model, digest), facts)
+        rows.forget_faults(number)
+        stored, cache = rows.stored(number), None
+        missing = {at for item, at in items.items() if item not in stored}
+        if in_stream:  # from the first missing picture on, with the memory before it
+            cache = begin
+            if begin is not None and DEFENCES[cell.method].memory_shape is not None:  # a defence with one of its own
+                cache = begin.others.get(cell.method)
+            if cache is None:
+                cache = empty_cache_for(model.info, pictures.names, cell.settings, cell.method)
+            known = rows.stream(number)[: min(missing, default=len(stream))]
+            missing, cache = set(range(len(known), len(stream))), cache_after(cache, known)
+        states.append(CellState(cell, number, missing, cache))
+    by_attacked = {True: cells, False: [cell.clean for cell in cells]}
+    places = {hit: Places.of(some, pictures, model, hit, digest) for hit, some in by_attacked.items()}
+    attacked = pictures.attacked(seed, cells[0].traffic.share)
+    return Group(pictures.dataset, pictures.names, seed, states, stream, attacked, places, artifacts)
 
 
 def evaluate(
@@ -198,29 +169,18 @@ def evaluate(
     for step in steps:
         report(f"{step.pace}; {step.sentence}")
         new, meanwhile = new + step.new, meanwhile + step.meanwhile
-    failed, failures = _failures(request.out, steps.value)
+    groups, failures = steps.value, tuple[str, ...]()
+    numbers = {state.measurement for group in groups for state in group.states}
+    if failed := sum(one["faults"] for one in stored_measurements(request.out) if one["id"] in numbers):
+        stored, about = read(request.out), measurements(request.out)
+        about = about[about["id"].isin(numbers)]
+        failures = tuple(failure_lines(stored[stored["measurement"].isin(about.index)], about))
     cells, rows = 0, -failed
-    for name, seed in request.runs:
-        count = len(cells_of(settings_for(request, name), seed))
-        cells, rows = cells + count, rows + count * len(datasets[name].items)
-    square = _attacked_square(request, engine.info.side)
-    return RunSummary(cells, rows, new, time.perf_counter() - begin, square, failures, meanwhile)
-
-
-def _failures(out: Path, numbers: frozenset[int]) -> tuple[int, tuple[str, ...]]:
-    """How many answers the user's own code left out of these measurements, and sentences on why."""
-    about = measurements(out)
-    about = about[about["id"].isin(numbers)]
-    if not (failed := int(about["faults"].sum())):
-        return 0, ()
-    rows = read(out)
-    return failed, tuple(failure_lines(rows[rows["measurement"].isin(about.index)], about))
-
-
-def _attacked_square(request: Request, side: int) -> str:
-    """``side``: of the model's input, in pixels."""
+    for group in groups:
+        cells, rows = cells + len(group.states), rows + len(group.states) * len(group.stream)
     squares = dict.fromkeys(point.square for point in request.points if point.attack != "none")
-    return " and ".join(square_words(square, side if square == "model" else None) for square in squares)
+    square = " and ".join(square_words(one, engine.info.side if one == "model" else None) for one in squares)
+    return RunSummary(cells, rows, new, time.perf_counter() - begin, square, failures, meanwhile)
 
 
 def evaluate_steps(
@@ -229,16 +189,13 @@ def evaluate_steps(
     own: Mapping[str, PictureSet] | None = None,
     report_note: Report = lambda _: None,
     warn: Report = lambda _: None,
-    pace: Pace | None = None,
     *,
     together: bool = False,
     measure: Executor | None = None,
-) -> Generator[EvaluationStep, None, frozenset[int]]:
-    """Measure what is not yet stored, one picture at a time, with an existing engine, what takes least first; returns the
-    numbers of the measurements in the run folder. ``own``: pictures
-    of datasets that are no files, or were collected before. ``pace``: of all requests, where this is one of several.
-    ``together``: the cells of one dataset and seed advance together, whatever their views. ``measure``: where the work is
-    done; None: here.
+) -> Generator[EvaluationStep, None, list[Group]]:
+    """Measure what is not yet stored, one picture at a time, with an existing engine, what takes least first; returns what was
+    asked. ``own``: pictures of datasets that are no files, or were collected before. ``together``: the cells of one dataset
+    and seed advance together, whatever their views. ``measure``: where the work is done; None: here.
 
     Closed early, the same request goes on.
 
@@ -248,77 +205,68 @@ def evaluate_steps(
     datasets = own or picture_sets(request, lambda _: None, report_note, warn)
     evaluator = PictureEvaluator(engine)
     for pictures in datasets.values():
-        warn(evaluator.names_warning(pictures))
-    begin, memory = _exported_memory(request, engine, datasets.values())
-    plan = Plan(request, datasets, evaluator.facts, memory)
-    pace = pace or Pace(plan.totals)
-    with Rows(request.out) as rows:
-        artifacts = Artifacts(request.out)
-        try:
-            groups = [plan.open(rows, artifacts, one, begin) for one in plan.groups]
-            found = total = 0
-            for group in groups:
-                counts = [len(group.stream) - len(state.missing) for state in group.states]
-                pace.add_stored(Kind.of(group.cells), sum(counts) / len(counts))
-                found, total = found + sum(counts), total + len(counts) * len(group.stream)
-            if found:
-                report_note(f"{found} of {total} rows are there already.")
-            groups.sort(key=lambda group: Kind.of(group.cells).passes)
-            titles = {id(group): f"part {number} of {len(groups)}" for number, group in enumerate(groups, 1)}
-            local = partial(_together if together else _in_turn, evaluator)
-            for group, index, measured in (measure or local)(groups):
-                new = rows.write(measured)
-                artifacts.write()
-                kind = Kind.of(group.cells)
-                pace.add(kind, len(measured) / len(group.states))
-                yield _step(group, index, measured, new, titles[id(group)], kind.attack, pace)
-        finally:
-            artifacts.close()
-    return frozenset(state.measurement for group in groups for state in group.states)
-
-
-def _step(
-    group: Group, index: int, measured: Sequence[Row], new: int, title: str, attack: str, pace: Pace
-) -> EvaluationStep:
-    """The progress after a picture."""
-    fault = next((row["fault"] for row in measured if row.get("fault")), "")
-    failed = sum(row.get("fault") is not None for row in measured)
-    about = f"{group.dataset}, seed {group.seed}, {attack}, {title}: picture {index + 1} of {len(group.stream)}"
-    ignored = len(measured) - new
-    return EvaluationStep(index + 1, len(group.stream), max(new - failed, 0), about, pace.sentence, fault, ignored)
-
-
-def _in_turn(evaluator: PictureEvaluator, groups: Iterable[Group]) -> Iterator[Measured]:
-    """Group after group, in this process."""
-    for group in groups:
-        for index in group.missing:
-            yield group, index, evaluator.measure(group, index)
-
-
-def _together(evaluator: PictureEvaluator, groups: Iterable[Group]) -> Iterator[Measured]:
-    """One picture of every group, then the next one of each: cells with different views advance together."""
-    return filter(None, chain.from_iterable(zip_longest(*(_in_turn(evaluator, [group]) for group in groups))))
+        if warning := engine.names_warning(pictures.names):
+            warn(f"{pictures.dataset}: {warning}")
+    memory = _exported_memory(request, engine, datasets.values())
+    planned = list[tuple[PictureSet, int, list[Cell]]]()
+    for name, seed in product(request.datasets, request.seeds):
+        pictures, about = datasets[name], (datasets[name], evaluator.facts, memory[1])
+        cells = cells_of(settings_for(request, name, pictures.names), seed)
+        # two description files may have the same content: such cells are one
+        different = group_by(cells, lambda cell: text_of(key_of(cell, *about))).values()  # noqa: B023
+        # cells that share their views are a group, so that every picture is encoded once for all of them
+        groups_of = group_by((same[0] for same in different), lambda one: (views_key(one, *about), one.traffic))  # noqa: B023
+        planned += [(pictures, seed, same) for same in groups_of.values()]
+    with Rows(request.out) as rows, closing(Artifacts(request.out)) as artifacts:
+        groups = [_open_group(request, *each, evaluator.facts, memory, rows, artifacts) for each in planned]
+        groups.sort(key=lambda group: Kind.of(group.cells).passes)
+        pace, known, total = Pace([(Kind.of(group.cells), len(group.stream)) for group in groups]), 0, 0
+        for group in groups:
+            counts = [len(group.stream) - len(state.missing) for state in group.states]
+            pace.add_stored(Kind.of(group.cells), sum(counts) / len(counts))
+            known, total = known + sum(counts), total + len(counts) * len(group.stream)
+        if known:
+            report_note(f"{known} of {total} rows are there already.")
+        parts = {id(group): f"part {number} of {len(groups)}" for number, group in enumerate(groups, 1)}
+        turns = [[(group, index) for index in group.missing] for group in groups]
+        order = filter(None, chain.from_iterable(zip_longest(*turns) if together else turns))
+        here = ((group, index, evaluator.measure(group, index)) for group, index in order)
+        for group, index, measured in here if measure is None else measure(groups):
+            new = rows.write(measured)
+            artifacts.write()
+            kind, length = Kind.of(group.cells), len(group.stream)
+            pace.add(kind, len(measured) / len(group.states))
+            faults = [row["fault"] for row in measured if row.get("fault") is not None]
+            where = f"{group.dataset}, seed {group.seed}, {kind.attack}, {parts[id(group)]}"
+            yield EvaluationStep(
+                index + 1,
+                length,
+                max(new - len(faults), 0),
+                f"{where}: picture {index + 1} of {length}",
+                pace.sentence,
+                faults[0] if faults else "",
+                len(measured) - new,
+            )
+    return groups
 
 
 def picture_sets(request: Request, report: Report, report_note: Report, warn: Report) -> dict[str, PictureSet]:
     """The pictures of a request by dataset, each opened once."""
-    sets = {name: _picture_set(request, name, report) for name in request.datasets}
+    sets = {}
+    for name in request.datasets:
+        settings_for(request, name)  # settings that do not fit the dataset are reported before a model is loaded
+        sets[name] = collect(
+            name,
+            request.data_root,
+            request.split,
+            limit=request.limit,
+            allow_partial=request.allow_partial,
+            exclusions="" if request.target == NEXT_CLASS else request.target,
+            report=report,
+            pick=(lambda whole: whole) if request.chosen is None else partial(pick, request.chosen),
+        )
     for sentence in chain.from_iterable(pictures.cautions for pictures in sets.values()):
         warn(sentence)
     for sentence in chain.from_iterable(pictures.notes for pictures in sets.values()):
         report_note(sentence)
     return sets
-
-
-def _picture_set(request: Request, name: str, report: Report) -> PictureSet:
-    settings_for(request, name)  # settings that do not fit the dataset are reported before a model is loaded
-    return collect(
-        name,
-        request.data_root,
-        request.split,
-        limit=request.limit,
-        allow_partial=request.allow_partial,
-        exclusions="" if request.target == NEXT_CLASS else request.target,
-        report=report,
-        **({} if request.chosen is None else {"pick": partial(pick, request.chosen)}),
-    )

@@ -76,27 +76,13 @@ def view_rows(
 ) -> list[tuple[object, ...]]:
     """A row of :func:`stored_views` for each of the first views that entered a memory, in order. ``boxes``: id of a view ->
     its box, or () where that is not known; ``title``: of the memory."""
-    rows = []
+    rows = list[tuple[object, ...]]()
     for view in views:
         gone = (None, None) if view.replaced is None else (view.replaced, views[view.replaced].name)
         truth = names[view.truth] if view.truth >= 0 else ""
-        rows.append(
-            (
-                *(
-                    title,
-                    view.id,
-                    view.picture,
-                    view.name,
-                    truth,
-                    view.attacked,
-                    names[view.label],
-                    view.slot,
-                    view.view,
-                ),
-                *(boxes[view.id] or (None,) * 4),
-                *(view.entropy, view.picture, *gone, view.gain, view.left, view.replaced_by),
-            )
-        )
+        picture = view.id, view.picture, view.name, truth, view.attacked, names[view.label], view.slot, view.view
+        later = view.entropy, view.picture, *gone, view.gain, view.left, view.replaced_by
+        rows.append((title, *picture, *(boxes[view.id] or (None,) * 4), *later))
     return rows
 
 

@@ -36,7 +36,14 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
     index = {name: k for k, name in enumerate(names)}
     label = np.array([index[row["label"]] for row in rows], int)
     pictures = tuple(row["picture"] for row in rows)
-    answers = {method: _answers(own_rows, pictures, index) for method, own_rows in by_method.items()}
+    answers, seconds = dict[str, np.ndarray](), dict.fromkeys(pictures, 0.0)
+    for method, own_rows in by_method.items():
+        given = {row["picture"]: index[row["answer"]] for row in own_rows}  # in an order of their own
+        answers[method] = np.array([given.get(picture, -1) for picture in pictures], int)
+        stages = ("attack", "views", "method") if method == "rita" else ("method",)  # attack and views once
+        for row in own_rows:
+            if row["picture"] in seconds:
+                seconds[row["picture"]] += sum(row[f"seconds_{stage}"] for stage in stages)
     insertions = _insertions(stream_run, rows, label)
     cache_size, purity, entropy = memory_after(insertions, len(rows))
     return StreamTrajectory(
@@ -51,7 +58,7 @@ def trajectory_of(stream_run: StreamRun) -> StreamTrajectory:
         cache_size=cache_size,
         purity=purity,
         mean_entropy=entropy,
-        seconds=_seconds(by_method, pictures),
+        seconds=np.array(list(seconds.values()), float),
         slots=int(stream_run.header.facts["requested"]["slots"]),
         expected_pictures=stream_run.header.pictures,
     )
@@ -125,23 +132,6 @@ def remembered_features(stream_run: StreamRun) -> np.ndarray:
     """(E, D) the features of every view that entered the cache, in order."""
     data = b"".join(row["entered_features"] or b"" for row in stream_run.rows())
     return np.frombuffer(data, "<f4").reshape(-1, stream_run.header.facts["width"])
-
-
-def _answers(rows: list[Row], pictures: tuple[str, ...], index: dict[str, int]) -> np.ndarray:
-    """(T,) a method's answers in the order of the stream (its rows may have another order); -1: no row yet."""
-    given = {row["picture"]: index[row["answer"]] for row in rows}
-    return np.array([given.get(picture, -1) for picture in pictures], int)
-
-
-def _seconds(by_method: dict[str, list[Row]], pictures: tuple[str, ...]) -> np.ndarray:
-    """(T,) seconds per picture: attack and views once, and the time of every method."""
-    total = dict.fromkeys(pictures, 0.0)
-    for method, rows in by_method.items():
-        for row in rows:
-            if row["picture"] in total:
-                stages = ("attack", "views", "method") if method == "rita" else ("method",)
-                total[row["picture"]] += sum(row[f"seconds_{stage}"] for stage in stages)
-    return np.array(list(total.values()), float)
 
 
 def throughput(trajectory: StreamTrajectory, window: int = 10) -> tuple[float, float]:

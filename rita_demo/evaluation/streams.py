@@ -24,17 +24,14 @@ STREAM_COLUMNS = ("dataset", "split", "backbone", "attack", "budget", "steps")  
 STREAM_KEY = ("class_names", "weights")  # likewise
 
 
-def attack_words(attack: str) -> str:
-    """An attack's name in words, without a comma: "PGD", "adaptive against RITA"; an unknown name stays."""
-    name, _, against = attack.partition(":")
-    title = ATTACKS[name].column_title if name in ATTACKS else name
-    return f"{title} against {DEFENCES[against].title if against in DEFENCES else against}" if against else title
-
-
 def traffic_words(columns: Mapping[str, Any]) -> str:
-    """What arrived, by the columns of a cell: "clean", "PGD 4/255 on 50 %"."""
+    """What arrived, by the columns of a cell, without a comma: "clean", "PGD 4/255 on 50 %", "adaptive against RITA 4/255"; an
+    unknown name stays."""
     attack, *share = re.split(r":(?=\d+$)", str(columns["attack"]))
-    text = "clean" if attack == "none" else attack_words(attack) + f" {columns['budget']}/255" * bool(columns["budget"])
+    name, _, known = attack.partition(":")
+    text = ATTACKS[name].column_title if name in ATTACKS else name
+    text += f" against {DEFENCES[known].title if known in DEFENCES else known}" if known else ""
+    text = "clean" if attack == "none" else text + f" {columns['budget']}/255" * bool(columns["budget"])
     return text + (f" on {share[0]} %" if share else "")
 
 

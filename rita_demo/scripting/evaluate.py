@@ -70,7 +70,7 @@ def evaluate(
         budget: in 1/255: 4, "4/255", or several.
         pictures: the names of the pictures to measure, such as the column ``picture`` of :func:`rita_demo.only_right`;
             None: all. Without ``limit``, and of one named dataset.
-        memory: a memory that the page exported; each kept memory begins with it instead of an empty one.
+        memory: a file of the page or of :func:`rita_demo.save_memory`; each kept memory begins with it instead of an empty one.
         out: the folder that keeps the results. The same call goes on where an earlier one ended. None: nothing is kept.
         report: gets a sentence of progress after every picture; before the first, what is in the dataset and not measured.
             Listed pictures that are missing and a random split are a warning.
@@ -102,14 +102,8 @@ def evaluate(
     method_names = [*defence_names(methods), *defence_names(defences)]
     attacked_by = [*attack_names(attack), *attack_names(attacks)]
     changes = [f"{name}={value}" for name, value in (settings or {}).items()]
-    asked: dict[str, Any] = {
-        "start": preset,
-        "attacks": attacked_by,
-        "budget": budget,
-        "steps": steps,
-        "square": square,
-    }
-    asked |= {"protocols": protocols, "assignments": changes}
+    asked: dict[str, Any] = {"start": preset, "attacks": attacked_by, "budget": budget, "steps": steps}
+    asked |= {"square": square, "protocols": protocols, "assignments": changes}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
         request = parse_request(
             OWN if own else str(dataset),

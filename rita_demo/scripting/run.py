@@ -48,8 +48,8 @@ def run(
             Names (a list, or text with commas), and your own: a :class:`~rita_demo.defences.contract.Defence`,
             ``FILE.py:NAME``, or a function from a ``DefenceInput`` to probabilities (K,). An own one is known by its name
             until the program ends, and answers in every later run.
-        memory: the file of a memory that the page exported, from which RITA decides; None: an empty one. It has the class
-            names in their order, and the model.
+        memory: the file of a memory, of the page or of :func:`rita_demo.save_memory`, from which RITA decides; None: an empty
+            one. It has the class names in their order, and the model.
         preset, settings: where the settings start, and changes {name: value}, which win over all other options.
         backbone: a model's name, loaded once; or ``engine``: one that is loaded.
 

@@ -17,7 +17,7 @@ from rita_demo.cli import terminal
 from rita_demo.cli.evaluate import request_of
 from rita_demo.cli.explain import run_request_of
 from rita_demo.data.pictures import png_bytes
-from rita_demo.records.errors import DataError, did_you_mean
+from rita_demo.records.errors import DataError
 from rita_demo.settings import PAPER, RECOMMENDED
 from tests.live_server import ROOT
 from tests.textures import texture
@@ -84,10 +84,6 @@ def test_usage_names_the_program_as_it_was_called(argv, name, monkeypatch, capsy
 def test_a_misspelt_name_gets_a_guess(line: str, status: int, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(shlex.split(line)) == status
     assert f"Did you mean {meant}" in capsys.readouterr().err
-
-
-def test_a_word_like_no_other_gets_the_list() -> None:
-    assert did_you_mean("xyz", ["paper", "pgd"], "Names: paper, pgd.") == "Names: paper, pgd."
 
 
 def test_outside_a_terminal_progress_is_the_first_sentence_and_one_a_minute(monkeypatch, capsys) -> None:

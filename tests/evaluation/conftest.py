@@ -64,16 +64,8 @@ def command_line(data_root: Path, tiny_model_dir: Path) -> Callable[..., list[st
     """The command line of a small measurement into ``out``; later words override."""
 
     def make(out: Path, *more: str) -> list[str]:
-        given = [
-            "--data-root",
-            data_root,
-            "--dataset",
-            "caltech101",
-            "--split",
-            "val",
-            "--methods",
-            "clip,ensemble,rita",
-        ]
+        given = ["--data-root", data_root, "--dataset", "caltech101", "--split", "val"]
+        given += ["--methods", "clip,ensemble,rita"]
         given += ["--budget", "4", "--steps", "1", "--protocols", "stream"]
         given += ["--backbone", f"local-dir:{tiny_model_dir}", "--out", out]
         given += ["--set", "views=6", "--set", "prompts=2", "--set", "max_entropy=9"]

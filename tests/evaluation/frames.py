@@ -15,61 +15,30 @@ Cell = tuple[dict[str, Any], list[dict[str, Any]]]
 def cell(method: str = "rita", attack: str = "pgd", rights: str = "yyyynnnn", **more: Any) -> Cell:
     """One measurement of one seed, and its rows: a letter per picture, y where it is right, n where wrong, f where the
     user's own code failed; the pictures are a, b, c, ... ``more`` replaces other columns."""
-    about: dict[str, Any] = {
-        "dataset": "caltech101",
-        "split": "test",
-        "backbone": "embedded",
-        "weights": "abcdef0123456789",
+    clean = attack == "none"
+    about = {
+        **{"dataset": "caltech101", "split": "test", "backbone": "embedded", "weights": "abcdef0123456789"},
+        **{"method": method, "attack": attack, "budget": 0 if clean else 1, "steps": 0 if clean else 7},
+        **{"protocol": "stream" if method == "rita" else "off", "settings": "x", "seed": 0, "aim": ""},
+        **{"attacked_share": 100, "against": "", "method_settings": {}, "attack_settings": {}, "non_default": {}},
+        **{"requested": {"views": 64}, "threat": [f"About {attack}."], "class_names": ["cat", "dog"]},
+        **{"classes_present": 2, "pictures": len(rights), "available": len(rights), "left_out": {}, "missing": 0},
+        **{"listed": 0, "note": "", "folder": "", "method_title": method},
     }
-    about |= {
-        "method": method,
-        "attack": attack,
-        "budget": 0 if attack == "none" else 1,
-        "steps": 0 if attack == "none" else 7,
-    }
-    about |= {
-        "protocol": "stream" if method == "rita" else "off",
-        "settings": "x",
-        "seed": 0,
-        "aim": "",
-        "attacked_share": 100,
-    }
-    about |= {
-        "against": "",
-        "method_settings": {},
-        "attack_settings": {},
-        "non_default": {},
-        "requested": {"views": 64},
-        "threat": [f"About {attack}."],
-    }
-    about |= {"class_names": ["cat", "dog"], "classes_present": 2, "pictures": len(rights), "available": len(rights)}
-    about |= {"left_out": {}, "missing": 0, "listed": 0, "note": "", "folder": "", "method_title": method}
     names = more.pop("names", [chr(ord("a") + n) for n in range(len(rights))])
     of_rows = {name: more.pop(name) for name in ("l2", "gradient", "already_wrong", "view_seconds") if name in more}
     about |= more
     rows = []
     for name, letter in zip(names, rights):
-        row: dict[str, Any] = {
-            "picture": name,
-            "content": f"content of {name}",
-            "picture_seed": about["seed"],
-            "linf": 1.0,
-            "l2": of_rows.get("l2", 2.0),
+        row = {
+            **{"picture": name, "content": f"content of {name}", "picture_seed": about["seed"], "linf": 1.0},
+            **{"label": "cat", "answer": "cat" if letter == "y" else "dog", "right": letter == "y"},
+            **{"l2": of_rows.get("l2", 2.0), "gradient": of_rows.get("gradient", float("nan"))},
+            **{"already_wrong": of_rows.get("already_wrong", False), "target": about["aim"], "version": "0.1.0"},
+            **{"seconds_method": 0.4, "seconds_views": of_rows.get("view_seconds", 0.9), "fault": None},
+            **{name: about[name] for name in ("dataset", "attack", "method")},
+            "detail": None,
         }
-        row |= {
-            "label": "cat",
-            "answer": "cat" if letter == "y" else "dog",
-            "right": letter == "y",
-            "target": about["aim"],
-        }
-        row |= {"gradient": of_rows.get("gradient", float("nan")), "already_wrong": of_rows.get("already_wrong", False)}
-        row |= {
-            "seconds_method": 0.4,
-            "seconds_views": of_rows.get("view_seconds", 0.9),
-            "version": "0.1.0",
-            "fault": None,
-        }
-        row |= {name: about[name] for name in ("dataset", "attack", "method")} | {"detail": None}
         if letter == "f":
             row |= {"right": None, "answer": None, "fault": "it failed", "detail": "ValueError"}
         rows.append(row)

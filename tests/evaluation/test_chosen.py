@@ -47,16 +47,9 @@ def test_chosen_pictures_get_the_same_rows_as_in_the_whole_run(whole: Path, run_
 
 
 def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir: Path) -> None:
+    asked = {"methods": "clip", "attack": "none", "budget": 0, "split": "test", "protocols": "off"}
     frame = evaluate(
-        "caltech101",
-        methods="clip",
-        attack="none",
-        budget=0,
-        split="test",
-        protocols="off",
-        pictures=list(CHOSEN),
-        data_root=data_root,
-        backbone=f"local-dir:{tiny_model_dir}",
+        "caltech101", **asked, pictures=list(CHOSEN), data_root=data_root, backbone=f"local-dir:{tiny_model_dir}"
     )
     assert set(frame.picture) == set(CHOSEN)
     with pytest.raises(SettingError, match="Chosen pictures are measured all"):

@@ -84,38 +84,29 @@ def test_explain_has_the_values_of_the_chosen_vocabulary() -> None:
     assert settings("--classes", "a,b") == (PAPER.subset_size, PAPER.ctpt_weight)
 
 
-def test_class_folders_whose_names_are_cut_to_one_prompt_are_named(command_line, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
-    for name in ("dotted", "striped", LONG + "红", LONG + "蓝"):
-        (tmp_path / "mine" / name).mkdir(parents=True)
-        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
-    more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
-    more += ["--attack", "none", "--protocols", "off"]
-    assert cli.main(command_line(tmp_path / "runs", *more)) == 0
-    said = capsys.readouterr().err
-    assert said.count("mine: The names “") == 1
-    assert "are cut at 77 tokens, and their prompts are the same" in said
-    (tmp_path / "mine" / (LONG + "红")).rename(tmp_path / "mine" / "red")
-    assert cli.main(command_line(tmp_path / "again", *more)) == 0
-    assert "are cut at" not in capsys.readouterr().err
-
-
-def test_rows_and_header_have_the_names_of_numbered_folders_and_stderr_says_once_what_has_none(  # type: ignore[no-untyped-def]
-    command_line, tmp_path: Path, capsys
+def test_class_folders_that_are_cut_to_one_prompt_or_called_by_numbers_are_named(
+    command_line, tmp_path, capsys
 ) -> None:
-    for name in ("1", "2"):
-        (tmp_path / "mine" / name).mkdir(parents=True)
-        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
-    more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
-    more += ["--attack", "none", "--protocols", "off"]
-    assert cli.main(command_line(tmp_path / "runs", *more)) == 0
-    assert capsys.readouterr().err.count("mine: 2 class folders have a number and no name: 1, 2.") == 1
-    (tmp_path / "mine/classnames.txt").write_text("1 rose\n2 cup\n")
-    assert cli.main(command_line(tmp_path / "named", *more)) == 0
-    printed = capsys.readouterr()
-    assert printed.out.count("mine: The class names are those of mine/classnames.txt.") == 1
-    assert "no name" not in printed.err
-    assert [header.names for header in headers(tmp_path / "named")] == [("rose", "cup")]
-    assert set(load_runs(tmp_path / "named")["label"]) == {"rose", "cup"}
+    def said(out: str, *folders: str) -> tuple[str, str]:
+        for name in folders:
+            (tmp_path / out / "mine" / name).mkdir(parents=True)
+            (tmp_path / out / "mine" / name / "0.png").write_bytes(png_bytes(texture("dotted", 1, 64)))
+        if out == "named":
+            (tmp_path / "named/mine/classnames.txt").write_text("1 rose\n2 cup\n")
+        more = ["--data-root", str(tmp_path / out), "--dataset", "mine", "--split", "all", "--methods", "clip"]
+        assert cli.main(command_line(tmp_path / out / "runs", *more, "--attack", "none", "--protocols", "off")) == 0
+        return capsys.readouterr()
+
+    out, err = said("cut", "dotted", LONG + "红", LONG + "蓝")
+    assert err.count("mine: The names “") == 1
+    assert "are cut at 77 tokens, and their prompts are the same" in err
+    assert "are cut at" not in said("apart", "dotted", "red", LONG + "蓝")[1]
+    assert said("numbers", "1", "2")[1].count("mine: 2 class folders have a number and no name: 1, 2.") == 1
+    out, err = said("named", "1", "2")
+    assert out.count("mine: The class names are those of mine/classnames.txt.") == 1
+    assert "no name" not in err
+    assert [header.names for header in headers(tmp_path / "named/runs")] == [("rose", "cup")]
+    assert set(load_runs(tmp_path / "named/runs")["label"]) == {"rose", "cup"}
 
 
 def test_dataset_values_are_in_the_header_and_the_output(command_line, data_root: Path, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -5,20 +5,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
-from rita_demo import evaluate, load_runs
+from rita_demo import evaluate, load_runs, save_memory, stored_views
 from rita_demo.cli import main as cli
 from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
+from rita_demo.evaluation.evaluate_picture import cache_after
 from rita_demo.evaluation.report.cells import cells
 from rita_demo.evaluation.report.paper_table import PaperTable
+from rita_demo.evaluation.rows import read_stream
 from rita_demo.pipeline.run import run_picture
 from rita_demo.records import Picture
+from rita_demo.records.errors import DataError
 from rita_demo.settings import RECOMMENDED
-from tests.evaluation.conftest import cut, stored_rows
+from tests.evaluation.conftest import cut, headers, stored_rows
 from tests.evaluation.frames import markdown_tables
 
 NAMES = ("cat", "dog", "cup")
@@ -98,3 +102,39 @@ def test_a_memory_that_does_not_fit_is_refused_before_anything_is_measured(
     assert cli.main(command_line(tmp_path / "runs", *MORE, "--memory", str(path), *more)) in (1, 2)
     assert sentence in capsys.readouterr().err
     assert stored_rows(tmp_path / "runs") == 0
+
+
+def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(
+    engine: Engine, run_evaluate, tmp_path: Path, capsys
+) -> None:
+    few, file = (
+        ("--methods", "rita", "--attack", "none", "--protocols", "off,stream", "--limit", "5"),
+        tmp_path / "m.zip",
+    )
+    out = run_evaluate(tmp_path / "runs", *few)
+    capsys.readouterr()
+    assert cli.main(["rows", str(out), "--memory", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "The memory after caltech101 val, 3 class names, 5 pictures" in said
+    assert f" evaluate --memory {file} ..." in said
+    (stream,) = (one for one in headers(out) if one.key["protocol"] == "stream")
+    empty = engine.empty_cache(engine.encode_classes(NAMES, stream.requested), stream.requested)
+    wanted = cache_after(empty, read_stream(out, stream.id))
+    held = memory_file.unpack(file.read_bytes(), None, engine.info.name, engine.info.width).state_at()
+    assert held.count.sum() > 2
+    assert (held.pictures, held.key) == (wanted.pictures, wanted.key)
+    for name in ("features", "entropy", "born", "view", "count"):
+        assert np.array_equal(getattr(held, name), getattr(wanted, name)), name
+    views = [stored_views(place).drop(columns="stream") for place in (file, out)]
+    pandas.testing.assert_frame_equal(*views, check_dtype=False)
+    run_evaluate(out, *few, "--memory", str(file))
+    assert "5 of them new" in capsys.readouterr().out
+    for number, sentence in (
+        (None, r"hold 2 streams: 1: caltech101 .*; 2: .*Choose one with"),
+        (3, "2 streams"),
+        (2, "m.zip"),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            save_memory(tmp_path / "again.zip", out, stream=number)
+    save_memory(tmp_path / "again.zip", out, stream=1)
+    assert (tmp_path / "again.zip").read_bytes() == file.read_bytes()

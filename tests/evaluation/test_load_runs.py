@@ -1,5 +1,7 @@
-"""Stored rows as a pandas table; the columns that docs/python.md describes."""
+"""Stored rows as a pandas table, and as ``rita rows`` prints them; the columns that docs/python.md describes."""
 
+import io
+import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from rita_demo import __version__
 from rita_demo.cli import main as cli
 from rita_demo.evaluation.report.cells import CSV_COLUMNS, cells, load_runs
+from rita_demo.evaluation.rows import COLUMNS
 from tests.documented import documented, example
 from tests.evaluation.conftest import cut, headers
 from tests.evaluation.frames import overview
@@ -67,7 +70,39 @@ def test_every_column_is_documented_and_nothing_else(runs: Path) -> None:
     assert documented("Tables as CSV") == list(CSV_COLUMNS)
 
 
-def test_the_documents_two_lines_run(runs: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(
+    ("number", "end", "said"),
+    [(0, "\0", "stream"), (1, "\0", "stored_as"), (2, "evaluate(", "pictures right that CLIP")],
+)
+def test_the_documents_lines_run(number: int, end: str, said: str, runs: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.chdir(runs.parent)
-    exec(example(0).replace("RUNS", runs.name).replace("MORE", runs.name), {})
-    assert "stream" in capsys.readouterr().out
+    lines = example(number).rpartition(end)[0] or example(number)
+    exec(lines.replace("RUNS", runs.name).replace("MORE", runs.name), {})
+    assert said in capsys.readouterr().out
+
+
+def test_csv_and_json_lines_have_every_answer_exactly(runs: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    frame, shown = load_runs(runs), [*COLUMNS, "content", "place"]
+    said = []
+    for option in ("--csv", "--jsonl"):
+        capsys.readouterr()
+        assert cli.main(["rows", str(runs), option]) == 0
+        said.append(capsys.readouterr().out)
+    lines = [json.loads(line) for line in said[1].splitlines()]
+    assert len(lines) == len(frame) > 50
+    assert list(lines[0]) == shown == [*list(frame)[: list(frame).index("seconds_method") + 1], "content", "place"]
+    for name in ("picture", "answer", "margin", "probability", "entered", "seed"):
+        assert [line[name] for line in lines] == frame[name].tolist()
+    assert {line["already_wrong"] for line in lines} == {None, True, False}
+    table = pandas.read_csv(io.StringIO(said[0]))
+    assert list(table) == shown
+    assert table.margin.tolist() == frame.margin.tolist()
+    assert cli.main(["rows", str(runs)]) == 0
+    assert capsys.readouterr().out == said[0], "CSV, where nothing is said"
+
+
+def test_a_folder_without_measurements_is_a_sentence(tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+    assert cli.main(["rows", str(tmp_path)]) == 1
+    assert "There are no measurements in the folder" in capsys.readouterr().err
+    assert cli.main(["rows", str(tmp_path / "nowhere")]) == 1
+    assert "The folder nowhere does not exist." in capsys.readouterr().err

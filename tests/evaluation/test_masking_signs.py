@@ -43,12 +43,6 @@ def test_an_honest_method_has_no_sign() -> None:
         assert masking_sentence(found) == "No sign of masking was found."
 
 
-@pytest.mark.parametrize("n", [1, 20, 50, 100, 156, 200, 1000])
-def test_nothing_right_under_both_attackers_is_no_sign(n: int) -> None:
-    one = JudgedCell(cell("mta", "adaptive", 0, n=n))
-    assert masking_signs(one, [one], [JudgedCell(cell("mta", "pgd", 0, n=n))])[0] is False
-
-
 def test_a_missing_measurement_is_not_checked() -> None:
     one = JudgedCell(cell("mta", "adaptive", 50))
     other_set = [JudgedCell(cell("rtpt", "adaptive", 0, budget=64)), JudgedCell(cell("clip", "adaptive", 0), 2.0)]
@@ -90,7 +84,16 @@ def test_gradients_queries_and_budgets_of_other_pictures_say_nothing() -> None:
     assert masking_signs(one, [one, *elsewhere], []) == (None,) * 5
 
 
-@pytest.mark.parametrize(("right", "sign"), [(0, False), (1, False), (3, False), (6, True)])
-def test_a_few_pictures_more_than_none_are_chance(right: int, sign: bool) -> None:
-    one, pgd = JudgedCell(cell("mta", "adaptive", right)), JudgedCell(cell("mta", "pgd", 0))
+@pytest.mark.parametrize(
+    ("right", "n", "sign"),
+    [
+        *((0, n, False) for n in (1, 20, 50, 156, 200, 1000)),
+        (0, 100, False),
+        (1, 100, False),
+        (3, 100, False),
+        (6, 100, True),
+    ],
+)
+def test_a_few_pictures_more_than_none_are_chance(right: int, n: int, sign: bool) -> None:
+    one, pgd = JudgedCell(cell("mta", "adaptive", right, n=n)), JudgedCell(cell("mta", "pgd", 0, n=n))
     assert masking_signs(one, [one], [pgd])[0] is sign

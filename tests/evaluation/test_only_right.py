@@ -16,7 +16,6 @@ from rita_demo.evaluation.report.only_right import COLUMNS, compare_cells, compa
 from rita_demo.evaluation.report.paired import compare, merged
 from rita_demo.process.assets import ASSETS
 from rita_demo.records.errors import DataError, SettingError
-from tests.documented import example
 from tests.oracles.only_right import won_pictures
 
 STORED = ASSETS / "lab" / "streams"
@@ -96,14 +95,6 @@ def test_the_table_of_the_stored_streams_has_every_column_and_both_answers() -> 
     assert (frame["first"] == frame.label).all()
     assert (frame.second != frame.label).all()
     assert f"has {len(frame)} of 40 pictures right" in frame.attrs["sentence"]
-
-
-def test_the_document_s_lines_run(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(runs.parent)
-    exec(example(2).rpartition("evaluate(")[0].replace("RUNS", runs.name), {})
-    assert "pictures right that CLIP" in capsys.readouterr().out
 
 
 def test_the_command_prints_the_pictures_and_the_sentence(

@@ -36,11 +36,6 @@ def test_a_stream_of_tda_that_was_cut_off_goes_on_with_its_memory(
     assert min(entered["stream"]) >= 3
 
 
-def test_tda_without_a_memory_is_refused_with_a_sentence(command_line, tmp_path, capsys) -> None:
-    assert cli.main(command_line(tmp_path, "--methods", "tda", "--protocols", "off")) == 2
-    assert "needs a memory" in capsys.readouterr().err
-
-
 @pytest.fixture
 def pictures() -> list[Picture]:
     return [Picture(np.random.default_rng(n).integers(0, 256, (64, 64, 3)).astype(np.uint8), str(n)) for n in range(3)]

@@ -21,7 +21,7 @@ def test_the_time_left_counts_kinds_that_were_not_measured_yet_by_their_passes(m
     clock = iter((0.0, 20.0, 140.0))
     monkeypatch.setattr(clock_of.time, "perf_counter", lambda: next(clock))
     cheap, dear = Kind("none", ("clip",), 10), Kind("adaptive", ("rita",), 100)
-    pace = Pace({cheap: 10, dear: 5})
+    pace = Pace([(cheap, 4), (dear, 5), (cheap, 6)])
     assert pace.sentence == "0 of 15 in all"
     pace.add_stored(cheap, 4)
     pace.add(cheap, 4)

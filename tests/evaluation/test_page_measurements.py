@@ -3,11 +3,13 @@
 import json
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rita_demo import run
 from rita_demo.cli import main as cli
 from rita_demo.data.datasets import DATASETS
 from rita_demo.data.pictures import open_picture
@@ -18,6 +20,7 @@ from rita_demo.evaluation.pictures import collect, picture_seed
 from rita_demo.records.errors import DataError
 from rita_demo.settings import PAPER
 from tests.evaluation.conftest import places
+from tests.toy_model import ToyEngine
 
 
 def test_a_sweep_equals_separate_runs(run_evaluate, rows_of, tmp_path: Path) -> None:
@@ -174,6 +177,7 @@ def test_the_order_of_the_stream_is_random_and_repeatable(data_root: Path) -> No
     [
         (["--methods", "clip,rit"], "no method 'rit'. Did you mean rita?"),
         (["--methods", "rita_memory", "--protocols", "off"], "rita_memory needs a memory"),
+        (["--methods", "tda", "--protocols", "off"], "tda needs a memory"),
         (["--attack", "bribery"], "attack is one of none, noise, fgsm, pgd"),
         (["--seeds", "0,x"], "A seed is a whole number"),
         (["--limit", "0"], "argument --limit: a whole number from 1; got '0'"),
@@ -201,3 +205,28 @@ def test_attacks_of_several_options_are_measured_together_and_a_repeated_one_onc
     few = ["--methods", "clip", "--limit", "1", "--attack", "none,pgd", "--attack", "fgsm, none", "--attack", "pgd"]
     cells = rows_of(run_evaluate(tmp_path / "runs", *few))
     assert sorted(row["attack"] for rows in cells.values() for row in rows) == ["fgsm", "none", "pgd"]
+
+
+@pytest.mark.parametrize(
+    ("words", "square"),
+    [
+        (["--attack", "none,fgsm"], "the model's square of 64 × 64 pixels"),
+        (["--square", "picture"], "each picture's own square of at most 448 × 448 pixels"),
+        (["--attack", "none"], ""),
+    ],
+)
+def test_which_square_was_attacked_is_said_at_the_end(
+    run_evaluate: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], square: str
+) -> None:
+    run_evaluate(tmp_path / "runs", "--methods", "clip", "--limit", "1", "--protocols", "off", *words)
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Attacked: ")]
+    assert said == [f"Attacked: {square}."] * bool(square)
+
+
+@pytest.mark.parametrize("square", ["picture", "model"])
+def test_the_threat_model_of_a_run_says_which_square(square: str) -> None:
+    engine = ToyEngine()
+    picture = np.random.default_rng(0).integers(0, 256, (90, 70, 3), np.uint8)
+    side = 70 if square == "picture" else engine.info.side
+    done = run(picture, ["cat", "cup"], attack="fgsm", square=square, engine=engine, settings={"views": 2}).run
+    assert f"on the {square}'s square of {side} × {side} pixels, seed 0." in " ".join(done.threat_model.sentences)

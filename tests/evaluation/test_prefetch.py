@@ -92,17 +92,8 @@ def test_on_a_cpu_the_next_pictures_are_attacked_together(run_evaluate, tmp_path
 
 
 def test_an_attack_that_uses_the_cache_is_not_batched(run_evaluate, tmp_path: Path, batch_sizes: list[int]) -> None:
-    run_evaluate(
-        tmp_path / "runs",
-        "--attack",
-        "adaptive",
-        "--methods",
-        "rita",
-        "--set",
-        "adaptive.steps=2",
-        "--set",
-        "attack_views=2",
-    )
+    more = ["--attack", "adaptive", "--methods", "rita", "--set", "adaptive.steps=2", "--set", "attack_views=2"]
+    run_evaluate(tmp_path / "runs", *more)
     assert batch_sizes == []
 
 

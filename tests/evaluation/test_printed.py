@@ -9,9 +9,10 @@ import pytest
 from rita_demo.attacks import ATTACKS
 from rita_demo.data import paper_results
 from rita_demo.data.datasets import DATASETS
+from rita_demo.evaluation.report.cells import summarise
 from rita_demo.evaluation.report.printed import as_csv, beside, counted, is_printed_backbone, parts_of, printed_for
 from rita_demo.records.measurement import PaperResult, method_and_memory
-from tests.evaluation.frames import cell, table
+from tests.evaluation.frames import cell, frames, table
 
 B16, B32 = (paper_results.BACKBONES[name] for name in ("ViT-B/16", "ViT-B/32"))
 EIGHT = ("caltech101", "pets", "cars", "flowers102", "aircraft", "dtd", "eurosat", "ucf101")
@@ -30,19 +31,26 @@ def printed(table_name: str, method: str, dataset: str, attack: str, backbone: s
 def test_every_printed_cell_matches_its_measured_cell_and_no_other() -> None:
     """With budget 0 where an attack has no bound, as ``evaluate`` stores it; never with another budget."""
     single = [one for one in paper_results.paper_results() if one.dataset not in paper_results.AVERAGES]
-    for one in {(c.method, c.dataset, c.attack, c.budget): c for c in single}.values():
+    every, wanted, made = {(c.method, c.dataset, c.attack, c.budget): c for c in single}.values(), [], {}
+    for one in every:
         attack, dataset = paper_results.ATTACKS[one.attack], paper_results.DATASETS[one.dataset]
-        budget = (one.budget or 0) if ATTACKS[attack].bounded else 0
         assert dataset in DATASETS
         method, memory = method_and_memory(paper_results.METHODS[one.method])
-        mine = {"dataset": dataset, "budget": budget, "protocol": memory or "stream", "rights": "yn"}
-        others = [{"attack": f"{attack}:50"}, {"method": "rita_untuned"}, *([{"budget": budget + 1}] if budget else [])]
-        cells = table(cell(**{"method": method, "attack": attack} | mine))
-        (line,) = beside([one], cells).itertuples()
-        assert (line.measured, line.n, line.model) == (50.0, 2, "embedded")
-        for other in others:
-            changed = cells.assign(**other)
-            assert beside([one], changed)["measured"].isna().all(), other
+        budget = (one.budget or 0) if ATTACKS[attack].bounded else 0
+        key = dataset, method, memory or "stream", attack, budget
+        mine = {"method": method, "attack": attack, "dataset": dataset, "budget": budget, "protocol": key[2]}
+        made.setdefault(key, cell(**mine, rights="yn", backbone=f"model {len(made)}"))
+        wanted.append(made[key][0]["backbone"])
+    found = summarise(*frames(*made.values()))
+    lines = beside(every, found)
+    assert list(lines["model"]) == wanted
+    assert (set(lines["measured"]), set(lines["n"])) == ({50.0}, {2})
+    assert beside(every, found.assign(attack=found["attack"] + ":50"))["measured"].isna().all()
+    assert beside(every, found.assign(method="rita_untuned"))["measured"].isna().all()
+    bounded = [one for one in every if one.budget and ATTACKS[paper_results.ATTACKS[one.attack]].bounded]
+    others = {one.budget + 1 for one in bounded} - {one.budget for one in bounded}
+    assert others
+    assert beside(bounded, found.assign(budget=max(others)))["measured"].isna().all()
 
 
 def test_the_printed_backbone_comes_first_and_a_fine_tuned_tower_is_recognised_by_its_file() -> None:

@@ -13,12 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rita_demo.cli import main as cli
 from rita_demo.cli.evaluate import request_of
-from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation import pictures
 from rita_demo.evaluation.run import RunSummary, evaluate
 from rita_demo.records.errors import DemoError
@@ -63,21 +61,6 @@ def test_ray_rows_equal_the_local_executor(ray_cluster, command_line, run_evalua
     assert run_on_ray(command_line(out, *OPTIONS)).new_rows == EXPECTED_ROWS
     assert rows_of(out) == rows_of(run_evaluate(tmp_path / "here", *OPTIONS))
     assert run_on_ray(command_line(out, *OPTIONS)).new_rows == 0
-
-
-@pytest.mark.nightly
-def test_names_that_are_cut_to_one_prompt_are_named(ray_cluster, command_line, tmp_path: Path) -> None:
-    long = "一只生活在海边岩石上的长着红色硬壳和一对巨大钳子的螃蟹它的颜色是鲜艳的"
-    for name in (long + "红", long + "蓝"):
-        (tmp_path / "mine" / name).mkdir(parents=True)
-        (tmp_path / "mine" / name / "0.png").write_bytes(png_bytes(np.zeros((64, 64, 3), np.uint8)))
-    more = ["--data-root", str(tmp_path), *("--dataset", "mine", "--split", "all", "--methods", "clip")]
-    more += ["--attack", "none", "--protocols", "off"]
-    request = request_of(cli.build_parser().parse_args(command_line(tmp_path / "runs", *more)))
-    warned: list[str] = []
-    evaluate(request, executor="ray", warn=warned.append)
-    (said,) = warned
-    assert "are cut at 77 tokens, and their prompts are the same" in said
 
 
 @contextmanager

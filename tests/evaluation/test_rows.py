@@ -49,13 +49,8 @@ def key(**changes: Any) -> dict[str, Any]:
     """The key of a measurement of CLIP on clean pictures."""
     values: dict[str, Any] = {name: "" if kind == "TEXT" else 0 for name, kind in store.KEY.items()}
     values |= {"format": store.FORMAT, "dataset": "toys", "split": "all", "backbone": "tiny", "method": "clip"}
-    values |= {
-        "class_names": '["cat", "dog"]',
-        "given_seeds": "{}",
-        "attack": "none",
-        "seed": -1,
-        "attacked_share": 100,
-    }
+    values |= {"class_names": '["cat", "dog"]', "given_seeds": "{}", "attack": "none", "seed": -1}
+    values |= {"attacked_share": 100}
     values |= {"method_settings": {"hand_prompt": "photo"}, "attack_settings": {}, "protocol": "off"}
     return values | {"stream_order": "random"} | changes
 
@@ -63,14 +58,8 @@ def key(**changes: Any) -> dict[str, Any]:
 def row(measurement: int, n: int, **changes: Any) -> dict[str, Any]:
     """The row of picture ``n``, with a blob."""
     values = {"measurement": measurement, "picture": f"cat/{n}.png", "content": f"c{n}", "place": n, "seed": 0}
-    values |= {
-        "version": "1",
-        "label": "cat",
-        "answer": "cat",
-        "right": True,
-        "probability": 1 / (n + 3),
-        "margin": 0.1,
-    }
+    values |= {"version": "1", "label": "cat", "answer": "cat", "right": True, "probability": 1 / (n + 3)}
+    values |= {"margin": 0.1}
     values |= {"linf": 0.0, "l2": 0.0, "picture_seed": n, "attacked": False, "seconds_attack": 0.0, "target": ""}
     values |= {"seconds_views": 0.0, "seconds_method": 0.0, "entered": [[0, n, 1, 0.5]]}
     return values | {"entered_features": bytes([n % 256]) * 400} | changes

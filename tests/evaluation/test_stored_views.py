@@ -13,13 +13,12 @@ from rita_demo import stored_views
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
 from rita_demo.evaluation.paper.memory import memory_items
-from rita_demo.evaluation.rows import FILE, read_stream
+from rita_demo.evaluation.rows import read_stream
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.records.errors import DataError, SettingError
 from tests.conftest import forget_plugins
-from tests.documented import example
 from tests.evaluation.conftest import cut, headers
 
 OWN = """\
@@ -89,7 +88,7 @@ def test_the_boxes_are_those_of_the_encoded_views(streams: Path, engine: Engine)
     assert len(whole) < len(frame)
 
 
-def test_a_stream_that_two_folders_have_counts_once_by_the_longer_one(streams: Path, tmp_path: Path) -> None:
+def test_a_stream_that_several_folders_have_counts_once_by_the_longer_one(streams: Path, tmp_path: Path) -> None:
     def rows(*folders: Path) -> pandas.DataFrame:
         return stored_views(*folders).sort_values(["stream", "id"], ignore_index=True)
 
@@ -97,15 +96,8 @@ def test_a_stream_that_two_folders_have_counts_once_by_the_longer_one(streams: P
     pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
     cut(tmp_path / "copy", 6)
     pandas.testing.assert_frame_equal(rows(tmp_path / "copy", streams), rows(streams))
-
-
-def test_folders_of_run_folders_and_the_documents_lines(streams: Path, monkeypatch, capsys) -> None:
-    assert len(stored_views(streams.parent)) == len(stored_views(streams)) == len(stored_views(streams, streams))
-    monkeypatch.chdir(streams.parent)
-    exec(example(1).replace("RUNS", streams.name), {})
-    assert "stored_as" in capsys.readouterr().out
-    counts = [len(trajectory_of(one).insertions) for one in stream_runs(streams, streams)]
-    assert sum(counts) == len(stored_views(streams))
+    pandas.testing.assert_frame_equal(rows(streams.parent), rows(streams))
+    assert len(rows(streams)) == sum(len(trajectory_of(one).insertions) for one in stream_runs(streams, streams))
 
 
 def test_a_folder_without_a_stream_is_refused(run_evaluate, tmp_path: Path) -> None:
@@ -153,10 +145,3 @@ def test_streams_under_an_own_attack_are_all_there_where_its_file_is_not_loaded(
             half = replace(one.header, key=one.header.key | {"attacked_share": 50})
             with pytest.raises(SettingError, match=f"The attack '{attack}' needs"):
                 _ = half.requested
-
-
-def test_a_damaged_database_is_named(streams: Path, tmp_path: Path) -> None:
-    runs = Path(shutil.copytree(streams, tmp_path / "runs"))
-    (runs / FILE).write_bytes(b"x" * 5000)
-    with pytest.raises(DataError, match=r"runs/rows.sqlite cannot be read: file is not a database"):
-        stored_views(runs)

@@ -119,14 +119,6 @@ def test_a_picture_is_the_same_in_mixed_and_pure_traffic(stream_run, engine, req
                     assert row[name] == same[name], (method, name)
 
 
-def test_closing_and_resuming_equals_an_uninterrupted_stream(stream_run, engine, request_, tmp_path) -> None:
-    wish = request_(tmp_path / "one")
-    for _ in range(5):
-        interrupt(wish, engine)
-    again = run_all(wish, engine)
-    assert cells(stream_run.folder) == cells(again.folder)
-
-
 def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data_root, tmp_path) -> None:
     methods = ("clip", "rita", "rita_memory")
     wish = request_(tmp_path / "one", "adaptive", methods=methods, limit=6)

@@ -243,13 +243,6 @@ def test_an_own_method_without_a_memory_has_none_in_the_table() -> None:
     assert kept[1][:2] == ["mine", "stream"]
 
 
-def test_a_folder_without_measurements_gives_an_error_message(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["tables", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("There are no measurements in the folder ")
-
-
 def test_signs_of_masking_name_the_rows_settings_and_compare_the_same_pictures_only() -> None:
     def said(*found: tuple) -> list[str]:
         return [line for line in tables.as_markdown(table(*found)).splitlines() if "masking" in line]
@@ -296,11 +289,3 @@ def test_a_defence_that_is_not_loaded_stands_in_the_column_of_its_attack_and_its
         cell("mine", "adaptive", "y", non_default=special, method_settings={"views": 8, "attack_views": 3})
     ).itertuples()
     assert (one.variant, one.of_attack, one.also) == ("views=8", "attack_views=3", "")
-
-
-def test_folders_that_hold_parts_of_a_measurement_give_the_tables_of_the_whole(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("one", "other"):
-        shutil.copytree(runs, tmp_path / "all" / name)
-    assert read(tmp_path / "all", "csv", capsys) == read(runs, "csv", capsys), "a cell that several have counts once"

@@ -115,29 +115,6 @@ def test_a_class_of_which_no_picture_can_be_opened_is_named_among_what_is_left_o
         assert found.names == CLASSES
 
 
-def test_an_interrupted_run_with_broken_pictures_goes_on_to_the_same_rows(
-    root: Path, tmp_path: Path, tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_pictures(root)
-    whole = command_line_of(root, tmp_path / "whole", tiny_model_dir, "--allow-partial")
-    assert cli.main(whole) == 0
-    left, encode = [5], Engine.encode_views
-
-    def interrupted(*given: Any) -> Any:
-        left[0] -= 1
-        if left[0] < 0:
-            raise KeyboardInterrupt
-        return encode(*given)
-
-    command = command_line_of(root, tmp_path / "parts", tiny_model_dir, "--allow-partial")
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "encode_views", interrupted)
-        assert cli.main(command) != 0
-    assert cli.main(command) == 0
-    assert cells(tmp_path / "parts") == cells(tmp_path / "whole")
-    assert [one.facts for one in headers(tmp_path / "parts")] == [one.facts for one in headers(tmp_path / "whole")]
-
-
 def test_a_broken_file_beside_the_same_pictures_is_added_to_the_header_alone(
     root: Path, tmp_path: Path, tiny_model_dir: Path
 ) -> None:

@@ -74,8 +74,11 @@ def model_of(result: dict[str, Any]) -> dict[str, Any]:
     return model
 
 
-def test_clip_itself_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    result = judged(CLIP)
+def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(
+    judged: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    steps: list[str] = []
+    result = judged(CLIP, report=steps.append)
     model = model_of(result)
     assert model["outcome"] == "no gain shows"
     assert model["shares"]["mine"] == model["shares"]["clip"]
@@ -96,18 +99,13 @@ def test_clip_itself_gains_nothing(judged: Callable[..., dict[str, Any]], tmp_pa
         assert said in page
     assert "http" not in page.partition("<body>")[2]
     assert page.count("<script") == 1
-
-
-def test_the_numbers_are_those_of_the_rows(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    said: list[str] = []
-    shares = model_of(judged(CLIP, report=said.append))["shares"]
     rows = load_runs(*tmp_path.glob("judged/rows/*"))
     assert set(rows["method"]) == {"mine", "clip", "ensemble", "rita", "dbd"}
     for (method, attack), found in rows.groupby(["method", "attack"]):
         low, high = wilson(int(found["right"].sum()), len(found))
         expected = {"percent": 100 * found["right"].mean(), "low": 100 * low, "high": 100 * high, "n": 4}
-        assert shares[method][attack] == pytest.approx(expected)
-    assert any("100 %" in one for one in said)
+        assert model["shares"][method][attack] == pytest.approx(expected)
+    assert any("100 %" in one for one in steps)
 
 
 def test_an_answer_that_never_changes_is_judged(judged: Callable[..., dict[str, Any]]) -> None:

@@ -6,8 +6,7 @@ offers and never gives a path.
 
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
-from rita_demo.evaluation.page.exports import points_csv, won_csv
-from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps
+from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps, points_csv
 from rita_demo.evaluation.page.measurements import Measured, compare_measured, find_right, known_measurements
 from rita_demo.evaluation.page.stored_runs import (
     SHIPPED,
@@ -38,7 +37,7 @@ from rita_demo.evaluation.page.streams import (
     stream_steps,
 )
 from rita_demo.evaluation.report.cells import NO_COUNT
-from rita_demo.evaluation.report.only_right import OnlyRight
+from rita_demo.evaluation.report.only_right import OnlyRight, won_csv
 from rita_demo.evaluation.request import ORDERS, Request
 from rita_demo.evaluation.stored_views import stored_views_csv
 from rita_demo.evaluation.stream_trajectory import (

@@ -15,13 +15,15 @@ from rita_demo.process.generators import Steps
 from rita_demo.records import CacheState
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.grouping import group_by
-from rita_demo.records.measurement import FeatureCloud
+from rita_demo.records.measurement import CloudPoints, FeatureCloud
+from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import Settings
 
 VIEWS_SHOWN = 16  # crops per picture; the cache gets all of them
 THUMBNAIL_SIDE = 56  # pixels
 TEXTURES = "textures"
 MAX_PICTURES = 400  # pictures of one cloud
+POINT_COLUMNS = ("file", "true_class", "kind", "stored_as", "view")
 
 
 def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
@@ -142,3 +144,17 @@ def attack_text(settings: Settings) -> str:
     budget = f" {settings.budget}/255" if row.bounded else ""
     steps = f", {row.step_count(settings)} steps" if row.iterative else ""
     return f"{row.title}{budget}{steps}"
+
+
+def points_csv(cloud: FeatureCloud, points: CloudPoints, chosen: Sequence[int]) -> bytes:
+    """The ``chosen`` points of a cloud that belong to pictures; views are numbered from 1, and ``view`` of a view in the
+    memory is its place there."""
+    names = cloud.names
+
+    def row(i: int) -> list[object]:
+        n, kind = int(points.picture[i]), str(points.kind[i])
+        stored = names[int(points.label[i])] if kind == "cached" else ""
+        view = int(points.index[i]) + 1 if kind in ("view", "cached") else ""
+        return [cloud.ids[n], names[int(cloud.label[n])], kind, stored, view]
+
+    return csv_bytes([POINT_COLUMNS, *(row(i) for i in chosen if points.picture[i] >= 0)])

@@ -64,7 +64,10 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     for name, (shows, draw, height, narrow) in zip(STREAM_FIGURES, DRAWN, strict=True):
         for number, (one, course) in enumerate(courses[:MAX_DRAWN], 1):
             own, figure = f"{name}-{number}" if len(courses) > 1 else name, draw(course)
-            figure.meta["below"] = escaped(_stream_words(one, course))  # printed, a figure is apart from its caption
+            c = one.columns
+            about = f"{c['dataset']} {c['split']}, {len(course.pictures)} pictures, {traffic_words(c)}, seed "
+            about += f"{one.header.facts['seed']}, {c['backbone']}"
+            figure.meta["below"] = escaped(about)  # printed, a figure is apart from its caption
             seen = f" {NOT_ZERO_SHOT}" if str(one.columns["backbone"]).startswith("embedded") else ""
             yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
     more = len(courses) - MAX_DRAWN
@@ -74,24 +77,10 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
     )
 
 
-def _stream_words(one: StreamRun, course: StreamTrajectory) -> str:
-    """Which stream it is, in two lines of a column."""
-    c, n = one.columns, len(course.pictures)
-    return f"{c['dataset']} {c['split']}, {n} pictures, {traffic_words(c)}, seed {one.header.facts['seed']}, {c['backbone']}"
-
-
 def _row(one: StreamRun, course: StreamTrajectory) -> tuple[str, ...]:
     n, right = len(course.pictures), {name: int(curve.right.sum()) for name, curve in course.curves.items()}
     held = int(course.cache_size[-1])
     purity, entropy = (f"{100 * course.purity[-1]:.1f}", f"{course.mean_entropy[-1]:.3f}") if held else ("–", "–")
     without = f"{right[WITHOUT_CACHE]} of {n}" if WITHOUT_CACHE in right else "–"
-    return (
-        one.title,
-        str(n),
-        str(held),
-        str(len(course.insertions)),
-        purity,
-        entropy,
-        f"{right['rita']} of {n}",
-        without,
-    )
+    memory = str(held), str(len(course.insertions)), purity, entropy
+    return one.title, str(n), *memory, f"{right['rita']} of {n}", without

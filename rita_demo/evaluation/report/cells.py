@@ -17,8 +17,7 @@ from rita_demo.attacks import ATTACKS
 from rita_demo.data.descriptions import BUILT_IN_ALL, descriptions_for
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import frames
-from rita_demo.evaluation.measurement import IN_WORDS, settings_text
-from rita_demo.evaluation.pictures import missing_text, split_note
+from rita_demo.evaluation.measurement import IN_WORDS, omission, settings_text
 from rita_demo.process.text_file import read_text
 from rita_demo.records import MeasuredCell
 from rita_demo.records.errors import DataError, join_names
@@ -192,25 +191,22 @@ def load_runs(*folders: str | Path) -> DataFrame:
         DataError: a folder is not a run folder, or a damaged one.
     """
     rows, measured = frames.read(*folders), frames.measurements(*folders)
-    failed = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
-    for sentence in [*_several_settings(pooled(measured)), *failed]:
+    said = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
+    for _, same in pooled(measured).groupby(CELL[:-1], sort=False, dropna=False):
+        if len(same) > 1:  # under several settings, everything in a column being equal: the first is named
+            texts = list(dict.fromkeys(settings_text(one) or "recommended" for one in same["non_default"]))
+            shown = "; ".join(texts) if len(texts) > 1 else "other pictures, class names, weights or code"
+            first = same.iloc[0]
+            said.insert(
+                0,
+                f"{first['method']} on {first['dataset']} was measured under {len(same)} settings "
+                f"({shown[:300]}): group by settings and non_default, or a mean is of all of them together.",
+            )
+            break
+    for sentence in said:
         warnings.warn(sentence, stacklevel=2)
     answered = rows[rows["fault"].isna()].drop(columns=["fault", "detail"])
     return answered.astype({"right": bool}).reset_index(drop=True)
-
-
-def _several_settings(about: DataFrame) -> list[str]:
-    """A sentence on the first method that was measured under several settings, everything in a column being equal."""
-    for _, same in about.groupby(CELL[:-1], sort=False, dropna=False):
-        texts = list(dict.fromkeys(settings_text(one) or "recommended" for one in same["non_default"]))
-        if len(same) > 1:
-            shown = "; ".join(texts) if len(texts) > 1 else "other pictures, class names, weights or code"
-            first = same.iloc[0]
-            return [
-                f"{first['method']} on {first['dataset']} was measured under {len(same)} settings "
-                f"({shown[:300]}): group by settings and non_default, or a mean is of all of them together."
-            ]
-    return []
 
 
 def failure_lines(rows: DataFrame, measured: DataFrame) -> list[str]:
@@ -268,13 +264,5 @@ def scope(cell: Any) -> str:
     sentences = [f"Accuracy on {pictures}, among {prompts}."]
     if not any(descriptions_for(cell.prompts, BUILT_IN_ALL)):
         sentences.append("There are no class descriptions for these classes.")
-    return " ".join([*sentences, omission(cell)]).rstrip()
-
-
-def omission(cell: Any) -> str:
-    """Sentences on pictures that are left out or missing, and on a random split; "" for none."""
-    sentences = [split_note(cell.dataset, cell.split)]
-    sentences += [missing_text(cell.not_there, cell.listed)] if cell.not_there else []
-    if cell.left_out:
-        sentences.append(f"Left out, because they cannot be opened: {join_names(list(cell.left_out), MAX_NAMED)}.")
-    return " ".join(filter(None, sentences))
+    left = omission(cell.dataset, cell.split, cell.not_there, cell.listed, list(cell.left_out))
+    return " ".join([*sentences, left]).rstrip()

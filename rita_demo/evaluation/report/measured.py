@@ -122,7 +122,8 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
     omitted."""
     table: dict[str, dict[str, AblationPoint]] = {}
     listed = {name for _, methods, *_ in COMPONENTS for name in methods}
-    own = {p.cell.method: p.cell for p in points if p.cell.method not in listed and not _is_ablation(p.cell.method)}
+    listed |= {name for name, row in DEFENCES.items() if row.ablation}
+    own = {p.cell.method: p.cell for p in points if p.cell.method not in listed}
     rows = [(cell.title or name, (name,), cell.protocol, dict[str, JsonValue]()) for name, cell in own.items()]
     for title, methods, protocol, about in (*rows, *COMPONENTS):
         wanted = [p for p in points if p.cell.method in methods and p.cell.protocol == protocol]
@@ -132,10 +133,6 @@ def components(points: Sequence[AblationPoint]) -> dict[str, dict[str, AblationP
                 attack = "clean" if cell.attack == "none" else f"{cell.attack} {cell.budget}/255"
                 table.setdefault(title, {}).setdefault(f"{cell.dataset} ({cell.split}), {attack}", point)
     return table
-
-
-def _is_ablation(method: str) -> bool:
-    return method in DEFENCES and DEFENCES[method].ablation
 
 
 def non_recommended(point: AblationPoint, about: dict[str, JsonValue]) -> tuple[str, ...]:

@@ -17,24 +17,20 @@ from rita_demo.evaluation import frames
 from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.measurement import settings_text
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
-from rita_demo.evaluation.report.cells import answers_of, pooled, title_of
+from rita_demo.evaluation.report.cells import CELL, answers_of, pooled, title_of
 from rita_demo.evaluation.report.paired import ATTACKED, Paired, compare, merged
 from rita_demo.evaluation.streams import traffic_words
 from rita_demo.records.errors import DataError, SettingError, did_you_mean, refuse_gone
 from rita_demo.records.measurement import MEMORY_TEXT
+from rita_demo.records.spreadsheet import csv_bytes
 from rita_demo.settings import SETTINGS
 from rita_demo.settings.setting import number_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-#: What tells measurements of a folder apart, in the order in which a second one is looked for that fits the first.
-SELECTORS = ("dataset", "split", "backbone", "method", "attack", "budget", "steps", "protocol", "settings")
-IN_TITLE = (
-    "attacked_share",
-    "stream_order",
-    "views",
-)  # settings that a title has in words, or that matter to no reader
+#: Settings that a title has in words, or that matter to no reader.
+IN_TITLE = ("attacked_share", "stream_order", "views")
 MAX_CHOICES = 6  # values of a column that a message lists
 COLUMNS = ("dataset", "picture", "label", "first", "second", "right_first", "right_second", "same_attack")
 
@@ -67,6 +63,11 @@ class OnlyRight:
         return ChosenPictures(tuple(self.won["picture"]), self.names, self.place)
 
 
+def won_csv(found: OnlyRight) -> bytes:
+    """The pictures that the first alone has right as a CSV file, which ``evaluate --pictures`` reads."""
+    return csv_bytes([list(found.won), *found.won.itertuples(index=False, name=None)])
+
+
 def only_right(first: str | Path, second: str | Path | None = None, **columns: Any) -> DataFrame:
     """The pictures that one run has right and another has not, as a table.
 
@@ -94,9 +95,9 @@ def only_right(first: str | Path, second: str | Path | None = None, **columns: A
 def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]) -> OnlyRight:
     """See :func:`only_right`."""
     for name in columns:
-        if name not in SELECTORS:
+        if name not in CELL:
             raise SettingError(
-                f"Runs have no column {name[:40]!r}.", did_you_mean(name, SELECTORS, f"One of {', '.join(SELECTORS)}.")
+                f"Runs have no column {name[:40]!r}.", did_you_mean(name, CELL, f"One of {', '.join(CELL)}.")
             )
     both = {name: value if isinstance(value, tuple | list) else (value, value) for name, value in columns.items()}
     if wrong := next((name for name, pair in both.items() if len(pair) != 2), None):
@@ -108,7 +109,8 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
     mine, theirs = (pooled(frames.measurements(folder)) for folder in (first, second or first))
     one = _the_one(_matching(mine, {n: pair[0] for n, pair in both.items()}), "first")
     others = _matching(theirs, {n: pair[1] for n, pair in both.items()})
-    for name in SELECTORS:  # of the others those that are like the first, column after column, as long as there are any
+    # of the others those that are like the first, column after column, as long as there are any
+    for name in CELL:
         alike = others[others[name] == one[name]]
         others = others if alike.empty else alike
     other = _the_one(others, "second")
@@ -139,7 +141,10 @@ def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], othe
         {name: frozenset(same.itertuples(index=False, name=None)) for name, same in group[ATTACKED]}
         for group in (one, other)
     ]
-    labels, said = one["label"].first(), [group["answer"].agg(_most_frequent) for group in (one, other)]
+    labels, said = (
+        one["label"].first(),
+        [group["answer"].agg(lambda given: Counter(given).most_common(1)[0][0]) for group in (one, other)],
+    )
     table = won.rename(columns={"first": "right_first", "second": "right_second"}).assign(
         dataset=datasets[0],
         label=labels,
@@ -162,10 +167,6 @@ def cell_title(cell: Mapping[str, Any]) -> str:
     return f"{title} ({', '.join(filter(None, [traffic_words(cell), memory, changed]))})"
 
 
-def _most_frequent(answers: Series[Any]) -> str:
-    return Counter(answers).most_common(1)[0][0]
-
-
 def _matching(cells: DataFrame, wanted: Mapping[str, Any]) -> DataFrame:
     for name, value in wanted.items():
         if value not in (None, ""):
@@ -178,7 +179,7 @@ def _the_one(cells: DataFrame, which: str) -> Series[Any]:
         return cells.iloc[0]
     if cells.empty:
         raise DataError(f"Nothing in the {which} run fits.", "See with the command tables what it holds.")
-    values = {name: sorted(set(cells[name].astype(str))) for name in SELECTORS}
+    values = {name: sorted(set(cells[name].astype(str))) for name in CELL}
     open_columns = {name: choices for name, choices in values.items() if len(choices) > 1}
     text = "; ".join(f"{name}: {', '.join(choices[:MAX_CHOICES])}" for name, choices in open_columns.items())
     raise DataError(f"{len(cells)} measurements of the {which} run fit.", f"Choose by {text}.")

@@ -67,7 +67,9 @@ class PaperTable:
         attacks = list(dict.fromkeys(map(attack_column, cells)))
         for name, same in rows.items():
             row = group_by(same, lambda cell: (place(cell), attack_column(cell)))
-            self.cells[name] = {at: max(some, key=_preference) for at, some in row.items()}
+            self.cells[name] = {
+                at: max(some, key=lambda cell: (cell.finished, not cell.also, cell.n)) for at, some in row.items()
+            }
         chosen = {cell.Index for row in self.cells.values() for cell in row.values()}
         others = [
             f"{_row_of(c)} ({place(c)}, {_attack_title(c)}): {c.accuracy:.1f} of n = {c.n}, settings "
@@ -148,10 +150,6 @@ class PaperTable:
         ]
         table = [rf"\caption{{{escape(CAPTION)}}}", fit, f"{body}}}", r"\end{table*}"]
         return "\n".join([*head, *table, rf"{{\footnotesize\noindent {below}\par}}", ""])
-
-
-def _preference(cell: Any) -> tuple[bool, bool, int]:
-    return cell.finished, not cell.also, cell.n
 
 
 def _row_of(cell: Any) -> str:

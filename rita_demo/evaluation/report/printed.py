@@ -42,15 +42,15 @@ def beside(printed: Iterable[PaperResult], cells: DataFrame) -> DataFrame:
 
     index, lines = _index(cells), []
     for cell in printed:
-        parts = [_measured(replace(cell, dataset=name), index) for name in parts_of(cell)]
+        parts = []
+        for name in parts_of(cell):
+            single = index.get(printed_key(replace(cell, dataset=name)), ())
+            with_memory = cell.method in paper_results.WITH_MEMORY
+            fit = [one for one in single if not with_memory or one.protocol != "off"]
+            parts.append(min(fit, key=lambda one: not is_printed_backbone(cell.backbone, one.backbone), default=None))
         found = [one for one in parts if one is not None]
-        line: dict[str, Any] = {
-            "table": cell.table,
-            "backbone": cell.backbone,
-            "method": cell.method,
-            "dataset": cell.dataset,
-        }
-        line |= {"attack": cell.attack, "budget": cell.budget, "printed": cell.accuracy, "remark": cell.remark}
+        names = ("table", "backbone", "method", "dataset", "attack", "budget", "remark")
+        line: dict[str, Any] = {name: getattr(cell, name) for name in names} | {"printed": cell.accuracy}
         if found and len(found) == len(parts):
             share = fmean(one.accuracy for one in found)
             line |= {"measured": share, "difference": share - cell.accuracy}
@@ -86,13 +86,6 @@ def _index(cells: DataFrame) -> dict[Key, list[Any]]:
             key = _key(one.dataset.partition(":")[0], method, one.attack, one.budget)
             index.setdefault(key, []).append(one)
     return index
-
-
-def _measured(cell: PaperResult, index: dict[Key, list[Any]]) -> Any:
-    """The measured cell for a printed single one, or None."""
-    with_memory = cell.method in paper_results.WITH_MEMORY
-    found = [one for one in index.get(printed_key(cell), ()) if not with_memory or one.protocol != "off"]
-    return min(found, key=lambda one: not is_printed_backbone(cell.backbone, one.backbone), default=None)
 
 
 def printed_key(cell: PaperResult) -> Key:

@@ -57,15 +57,15 @@ def as_files(frame: DataFrame) -> dict[str, str]:
 
 def escape(text: str) -> str:
     """Any text as LaTeX in ASCII; a character that needs a package becomes its code point, such as U+732B."""
-    return "".join(_escape_character(sign) for sign in text)
-
-
-def _escape_character(sign: str) -> str:
-    if sign in ESCAPES:
-        return ESCAPES[sign]
-    if " " <= sign <= "~":
-        return sign
-    letter, *marks = list(unicodedata.normalize("NFKD", sign))
-    if "!" <= letter <= "~" and len(marks) == 1 and marks[0] in ACCENTS:
-        return rf"\{ACCENTS[marks[0]]}{{{letter}}}"
-    return " " if sign.isspace() or not sign.isprintable() else f"U+{ord(sign):04X}"
+    found = []
+    for sign in text:
+        letter, *marks = list(unicodedata.normalize("NFKD", sign))
+        if sign in ESCAPES:
+            found.append(ESCAPES[sign])
+        elif " " <= sign <= "~":
+            found.append(sign)
+        elif "!" <= letter <= "~" and len(marks) == 1 and marks[0] in ACCENTS:
+            found.append(rf"\{ACCENTS[marks[0]]}{{{letter}}}")
+        else:
+            found.append(" " if sign.isspace() or not sign.isprintable() else f"U+{ord(sign):04X}")
+    return "".join(found)

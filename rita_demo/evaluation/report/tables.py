@@ -100,13 +100,6 @@ def cache_text(cell: Any) -> str:
     return cell.protocol if (defence.uses_cache if defence else cell.protocol != "off") else ""
 
 
-def answered_text(cell: Any) -> str:
-    """The accuracy and, while the cell is not finished, of how many answers it is, with a star; then the settings that act
-    in the attack alone here, and elsewhere in the method."""
-    unfinished = "" if cell.finished else f" ({cell.answers} of {cell.expected})*"
-    return f"{cell.accuracy:.1f}{unfinished}" + (f" ({cell.also})" if cell.also else "")
-
-
 def seconds_text(cell: Any) -> str:
     """Views + method, in seconds."""
     if cell.method == "clip" and (views := cell.requested.get("views")):
@@ -130,7 +123,17 @@ def _overview(cells: Sequence[Any]) -> list[str]:
         named = ", ".join(filter(None, (method, with_memory, settings))) if method in several else method
         if lacking := [name for name in columns if name not in found]:
             missing.append(f"{named} under {' and '.join(lacking)}")
-        values = (" / ".join(map(answered_text, found.get(name, ()))) or NOT_MEASURED for name in columns)
+        values = []
+        for (
+            name
+        ) in columns:  # an unfinished cell has the number of its answers and a star; settings of the attack alone
+            shares = [
+                f"{cell.accuracy:.1f}"
+                + ("" if cell.finished else f" ({cell.answers} of {cell.expected})*")
+                + (f" ({cell.also})" if cell.also else "")
+                for cell in found.get(name, ())
+            ]
+            values.append(" / ".join(shares) or NOT_MEASURED)
         rows.append((method, memory, *values, settings))
     gaps = (f"{NOT_MEASURED}: not measured: {'; '.join(missing)}.",) if missing else ()
     failed = [f"{c.title} under {attack_column(c)}, {c.failed} of {c.expected}" for c in cells if c.failed]
@@ -163,11 +166,13 @@ def _details(cells: Sequence[Any], every: Sequence[Any]) -> list[str]:
         if c.attack == "autoattack"
     )
     adaptive, static = ([_judged(c) for c in every if (c.attack == "adaptive") is knows] for knows in (True, False))
-    signs = (
-        f"{_row_text(cell)}: {masking_sentence(masking_signs(_judged(cell), adaptive, static))}"
-        for cell in cells
-        if cell.attack == "adaptive" and not _judged(cell).by_queries
-    )
+    signs = []
+    for cell in cells:
+        if cell.attack == "adaptive" and not _judged(cell).by_queries:
+            memory = f"memory {cache}" if (cache := cache_text(cell)) else ""
+            row = [cell.title, f"{cell.budget}/255", memory, cell.special or "recommended settings"]
+            sentence = masking_sentence(masking_signs(_judged(cell), adaptive, static))
+            signs.append(f"{', '.join(filter(None, row))}: {sentence}")
     shown_rows = _frame((*head, "seeds", "s per picture", "settings"), rows)
     return [f"### {sheet_title(cells[0])}, every cell", shown_rows, *untouched, *signs]
 
@@ -175,13 +180,6 @@ def _details(cells: Sequence[Any], every: Sequence[Any]) -> list[str]:
 def _judged(cell: Any) -> JudgedCell:
     gradient = None if cell.gradient != cell.gradient else cell.gradient  # NaN where there is none
     return JudgedCell(cell, gradient, "adaptive.search=square" in cell.special, cell.variant, cell.names)
-
-
-def _row_text(cell: Any) -> str:
-    """A row of a table in a sentence: its method, strength, memory and settings."""
-    memory = f"memory {cache}" if (cache := cache_text(cell)) else ""
-    parts = (cell.title, f"{cell.budget}/255", memory, cell.special or "recommended settings")
-    return ", ".join(filter(None, parts))
 
 
 def _together(table: DataFrame, reference: str, title: str) -> list[str]:

@@ -9,10 +9,11 @@ import pytest
 
 from rita_demo import stored_views
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.paper import catalogue, files, memory
+from rita_demo.evaluation.paper import catalogue, memory
 from rita_demo.evaluation.paper.catalogue import _run_times
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.records.errors import DataError
+from rita_demo.scripting import figures as files
 from tests.browser import find_browser
 from tests.evaluation.frames import cell, table
 

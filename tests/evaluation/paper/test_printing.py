@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rita_demo import figures
-from rita_demo.evaluation.paper import printing
+from rita_demo.figures import printing
 from rita_demo.figures.printing import print_figure
 from rita_demo.records.errors import DataError
 from rita_demo.records.measurement import AblationSweep
