@@ -174,7 +174,7 @@ def test_an_ablation_draws_its_values_in_order_with_intervals() -> None:
     ]
     figure = figures.sweep_lines(lines, "Places per class J", recommended=3)
     first, second = figure.data
-    assert list(figure.layout.xaxis.ticktext) == ["1", "3", "8", "16"]
+    assert list(figure.layout.xaxis.ticktext) == ["1", "3<br>recommended", "8", "16"]
     assert ([round(x) for x in first.x], list(first.y)) == ([0, 1, 3], [10, 20, 30])
     assert [round(x) for x in second.x] == [1, 2]
     assert first.x[1] != second.x[0], "two lines' bars do not cover each other"

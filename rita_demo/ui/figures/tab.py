@@ -126,7 +126,7 @@ class FiguresTab:
         p, panels = self.parts, self.context.panels
         with layout.figure:
             aria = "The large figure of the wall"
-            large = PlotlyView(elem_id="fig-large", aria=aria, height=610, narrow_height=480)
+            large = PlotlyView(elem_id="fig-large", aria=aria, height=610)
             p["large"] = panels.add(large, wall.draw, *TOPICS, first=True)
             p["chips"] = panels.add(
                 MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud", first=True

@@ -151,13 +151,7 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
                 fold.add(gr.HTML(elem_id="threat"), lambda s, _: verdict_table.threat(_as_made(s)), empty="")
                 fold.add(gr.HTML(elem_id="times"), lambda s, _: verdict_table.times(_as_made(s)), empty="")
                 parts = _build_knowing_attacker()
-        steps = PlotlyView(
-            aria="Loss and every verdict, by attack step",
-            height=290,
-            narrow_height=360,
-            empty=EMPTY_TEXT,
-            elem_id="steps",
-        )
+        steps = PlotlyView(aria="Loss and every verdict, by attack step", height=320, empty=EMPTY_TEXT, elem_id="steps")
         fold.add(steps, _steps, "step", "attack_steps")
         fold.add(gr.HTML(elem_id="steps-note"), lambda s, _: stored_steps_note(s), "step", "attack_steps", empty="")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)

@@ -79,8 +79,7 @@ def test_bars_have_the_charts_numbers_and_intervals() -> None:
 
 def test_run_times_are_stacked_fastest_on_top() -> None:
     figure = figures.run_times([RunTime("clip", 0.01, 0.0, 5), RunTime("rita", 0.3, 0.2, 5)], "a run")
-    narrow = figure.layout.meta["narrow"]
-    assert len(narrow["xaxis.title.text"]) < 36, "it fits into a column"
+    assert len(figure.layout.xaxis.title.text) < 36, "it fits into a column"
     views, own = figure.data
     assert list(views.x) == [0.3, 0.01]
     assert (list(own.x), list(own.base)) == ([0.2, 0.0], [0.3, 0.01])
