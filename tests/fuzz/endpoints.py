@@ -119,13 +119,9 @@ def _file(rng: random.Random, visitor: FuzzClient, *_: Any) -> str:
     sent = {"path": answer.json()[0], "orig_name": name, "meta": {"_type": "gradio.FileData"}}
     if rng.random() < 0.2:
         sent = mutate.document(rng, sent)
-    element = rng.choice(("upload", "import", "many"))
+    element = rng.choice(("upload", "import"))
     event = visitor.event(element, "upload")
-    given: list[Any] = [
-        None,
-        [sent] if element == "many" else sent,
-        *{"many": [False], "upload": ["pgd", "caltech101", ""]}.get(element, []),
-    ]
+    given: list[Any] = [None, sent, *(["pgd", "caltech101", ""] if element == "upload" else [])]
     return visitor.send_event(event["id"], given)
 
 
