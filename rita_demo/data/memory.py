@@ -136,17 +136,15 @@ class MemoryTable:
         born = [one.pictures - 1 for one in self.moments if picture_key and one.picture_key == picture_key]
         return without_pictures(self.state_at(t), born) if born else self.state_at(t)
 
-    def with_picture(
-        self, title: str, picture_key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
-    ) -> MemoryTable:
+    def with_picture(self, title: str, picture_key: str, run: Run, crops: np.ndarray | None) -> MemoryTable:
         """The memory after the delivered picture of a run from :meth:`cache_before`; another vocabulary or model starts a new
-        one. ``crops``: its views for the screen, (N, s, s, 3) uint8, for thumbnails. ``replace_latest``: a repeated run of
-        the latest picture replaces its moment; otherwise a moment is added in which its earlier views are gone."""
+        one. ``crops``: its views for the screen, (N, s, s, 3) uint8, for thumbnails. A repeated run of the latest picture
+        replaces its moment; of an earlier one a moment is added in which its earlier views are gone."""
         kept, names, last = self, run.class_prompts.names, self.current
         if last is None or self.key != run.class_prompts.key:
             title_before = "The beginning" if last is None else RESTARTED
             kept = MemoryTable().with_state(title_before, run.cache_before, names)
-        elif replace_latest and picture_key and last.picture_key == picture_key:
+        elif picture_key and last.picture_key == picture_key:
             kept = self.undo()
         boxes = run.attacked.encoded_views.views.boxes.tolist()
         truth = names[run.label] if run.label_given else ""

@@ -1,14 +1,7 @@
-// A figure made for the page, fitted to a width. Used on the page (plotly_view.js) and in print (paper/print.js).
-const NARROW = 560; // pixels; below it a figure has its narrow layout
+// A figure made for the page, fitted to a width. Used on the page (plotly_view.js) and in print (print.js).
+const LINE = 18; // pixels
 
-function assign(target, path, value) {
-  const keys = path.split(".");
-  const last = keys.pop();
-  for (const key of keys) target = target[key] = target[key] || {};
-  target[last] = value;
-}
-
-// Break long sentences above a figure at the width of the view; markup does not count.
+// Break long sentences at the width of the view; markup does not count.
 function wrapped(text, letters) {
   const lines = [""];
   let used = 0;
@@ -24,20 +17,18 @@ function wrapped(text, letters) {
   return lines.join("<br>");
 }
 
-// Changes data and layout: the narrow layout where there is little room, long sentences in lines.
-function fit({ data, layout }, width, height) {
-  const meta = layout.meta || {};
-  if (width < NARROW)
-    for (const path in meta.narrow || {}) assign(path.startsWith("data.") ? { data } : layout, path, meta.narrow[path]);
-  for (const n of meta.wrap || []) {
-    const note = layout.annotations[n];
-    note.text = wrapped(note.text, Math.floor((width - 24) / 6.7));
+// Gives the layout its size, and breaks its sentences into lines, for which there is room above the axes.
+function fit(layout, width, height) {
+  for (const note of layout.annotations || []) {
+    if (note.xref !== "paper" || note.yref !== "paper") continue;
+    note.text = wrapped(note.text, Math.floor((width - 24) / 6.2));
+    const more = note.text.split("<br>").length - 1;
+    if (more && note.y === 1) layout.margin.t += LINE * (more + 1); // Plotly's buttons stand above the lines
   }
   Object.assign(layout, { width, height, autosize: false });
 }
 
 // Adds sentences (markup) below a figure, which grows by them; `bottom` and `left` are its margins there.
-const LINE = 18; // pixels
 function addBelow(layout, text, { bottom, left }) {
   const lines = wrapped(text, Math.floor(layout.width / 6));
   const more = (lines.split("<br>").length + 1) * LINE;

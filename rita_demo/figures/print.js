@@ -4,8 +4,8 @@ const MARGIN = 5; // pixels above and below
 
 async function print({ figure, width, height, perMm, font }) {
   await document.fonts.load(`12px "${font}"`, "a●━");
-  fit(figure, width, height);
   const { data, layout } = figure;
+  fit(layout, width, height);
   if (layout.meta.below) addBelow(layout, layout.meta.below, { bottom: layout.margin.b, left: layout.margin.l });
   if (layout.meta.square) layout.height = Math.min(layout.height, width); // the plot gives way to the words below it
   const text = await Plotly.toImage({ data, layout }, { width, height: layout.height, format: "svg", imageDataOnly: true });

@@ -25,7 +25,6 @@ FONTS = ("font", "tickfont", "textfont", "insidetextfont")  # keys of a figure's
 PRINT_FONT = "RITA print"
 FONT_FILES = (ASSETS / "fonts" / "print.woff2", ASSETS / "fonts" / "print-signs.woff2")
 SCRIPT = Path(__file__).with_name("print.js").read_text(encoding="utf-8")
-NARROW = int(FIT_SCRIPT.split("NARROW = ")[1].split(";")[0])  # pixels; below it a figure has its narrow layout
 TIMEOUT_SECONDS = 120
 WAIT_MS = 20_000  # of the page's own time, until the figure is drawn
 INSTALL_HINT = (
@@ -42,19 +41,18 @@ def require_chromium() -> str:
     return path
 
 
-def print_figure(figure: Figure, width_mm: int, height: int, narrow_height: int) -> tuple[str, bytes]:
+def print_figure(figure: Figure, width_mm: int, height: int) -> tuple[str, bytes]:
     """The figure in one width, as SVG and as PDF.
 
     Args:
-        width_mm: in millimetres. height: of the figure on the page in pixels; ``narrow_height`` where it is narrow; a figure
-            may need more.
+        width_mm: in millimetres. height: of the figure on the page in pixels; a figure may need more.
 
     Raises:
         DataError: no Chromium is installed, or it fails.
     """
     path = require_chromium()
     width = round(width_mm * PIXELS_PER_MM)
-    pixels = (width, max(narrow_height if width < NARROW else height, figure.meta.get("height", 0)))
+    pixels = (width, max(height, figure.meta.get("height", 0)))
     with tempfile.TemporaryDirectory() as folder:
         page, pdf = Path(folder) / "figure.html", Path(folder) / "figure.pdf"
         command = [path, "--headless", *FLAGS, f"--user-data-dir={folder}/profile", f"--virtual-time-budget={WAIT_MS}"]

@@ -130,9 +130,6 @@ def finalise(
     alt: str,
     marks: Sequence[str] = (),
     select: bool = False,
-    narrow_top: int = 0,
-    narrow: Spec | None = None,
-    wrap: Sequence[int] = (),
     legend_below: str = "",
     height: int = 0,
     **layout: Any,
@@ -145,9 +142,6 @@ def finalise(
         alt: the text alternative, plain text.
         marks: what a click selects: the names of the first numbers of ``customdata``, as in
             :class:`rita_demo.ui.session.mark.Mark`. select: whether marks can be selected with a lasso.
-        narrow: dotted layout path (or ``data.0...``) -> value where the view is narrower than 560 px.
-        wrap: numbers of the annotations that are broken into lines of the view's width.
-        narrow_top: the top margin in a narrow view, where annotation 0 is broken into lines.
         height: pixels that it needs, where that is more than it is given.
         legend_below: what a saved or printed figure says below itself, where the page has it elsewhere.
         **layout: Plotly layout of this figure.
@@ -161,7 +155,6 @@ def finalise(
         "below": legend_below,
         "height": height,
     }
-    meta["narrow"] = (narrow or {}) | ({"margin.t": narrow_top} if narrow_top else {})
     common = {
         "paper_bgcolor": TRANSPARENT,
         "plot_bgcolor": TRANSPARENT,
@@ -173,16 +166,10 @@ def finalise(
         "dragmode": False,
         "hovermode": "closest",
         "uirevision": kind,
-        "meta": meta | {"wrap": list(wrap or [0] * bool(narrow_top))},
+        "meta": meta,
     }
     figure.layers = common | layout
     return figure
-
-
-def stacked_panels(upper: list[float], lower: list[float]) -> Spec:
-    """``narrow`` for a figure of two panels side by side: one above the other; annotation 1 is the right one's title."""
-    titles = {"annotations.1.x": 0, "annotations.1.y": lower[1]}
-    return titles | {"xaxis.domain": [0, 1], "xaxis2.domain": [0, 1], "yaxis.domain": upper, "yaxis2.domain": lower}
 
 
 def message_figure(sentence: str) -> Figure:
@@ -190,4 +177,4 @@ def message_figure(sentence: str) -> Figure:
     centred = {"xanchor": "center", "yanchor": "middle", "align": "center"}
     text = annotation(sentence, 0.5, 0.5, font={"size": 14, "color": COLOURS["quiet"]}, **centred)
     hidden = {"visible": False}
-    return finalise(Figure(), kind="empty", alt=sentence, wrap=[0], annotations=[text], xaxis=hidden, yaxis=hidden)
+    return finalise(Figure(), kind="empty", alt=sentence, annotations=[text], xaxis=hidden, yaxis=hidden)

@@ -104,11 +104,10 @@ def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report
         figure = figures.feature_cloud(points, placed, names, projection=projection, ids=cloud.ids)
         text = f"Features of {cloud.title}, by true class. {projection}"
         figure.meta["square"] = True  # in print it is no higher than wide
-        yield Item(f"{catalogue.CLOUD}{end}{part}", text, figure, 480, 480)
+        yield Item(f"{catalogue.CLOUD}{end}{part}", text, figure, 480)
     figure = figures.kl_to_one_hot(analysis.kl_to_one_hot(cloud, engine.kl_to_one_hot), analysis.density)
     caption = "KL divergence from the one-hot answer of a class to the mean answer of its features, in nats; "
-    narrow = 700 if "yaxis3" in figure.layers else 360  # without a density one panel
-    yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420, narrow)
+    yield Item(f"{catalogue.KL}{end}", f"{caption}{cloud.title}.", figure, 420)
 
 
 def _overview(asked: Namespace, report: Report) -> Item:
@@ -123,13 +122,13 @@ def _overview(asked: Namespace, report: Report) -> Item:
     engine, run = explain(RunRequest(sample.load().pixels, sample.names, RECOMMENDED, label), asked.backbone)
     figure = overview_of(run, engine.view_pixels(run.attacked.picture, run.settings))
     caption = f"The method on one picture: {sample.title} ({sample.credit}), {attack_text(run.settings)}; "
-    return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 560, 560)
+    return Item(catalogue.OVERVIEW, f"{caption}{run.backbone.title}.", figure, 560)
 
 
 def _write_item(out: Path, one: Item, width: int, kind: str) -> str:
     """Write a figure or a table; returns its line of the index."""
     if one.figure is not None:
-        svg, pdf = print_figure(one.figure, width, one.height, one.narrow_height)
+        svg, pdf = print_figure(one.figure, width, one.height)
         write_output(out / f"{one.name}.{kind}", pdf if kind == "pdf" else svg.encode())
         write_output(out / f"{one.name}.txt", f"{one.text}\n".encode())
         return f"- [{one.name}]({one.name}.{kind}): {one.text}"

@@ -101,7 +101,7 @@ def build(
         inside.bind_events(second)
         arena.bind_events(third, menu.shown)
         memory.bind_events(fourth)
-        figures.bind_events(fifth, memory.streaming.bind_chosen)
+        figures.bind_events(fifth)
         menu.bind_events().then(*tab.note_names, **IMMEDIATE_EVENT)
         bind_save(save, context)
         add_endpoints(context)

@@ -83,9 +83,7 @@ def test_two_runs_are_compared_picture_by_picture(room: Page, tmp_path: Path) ->
 
 
 @pytest.mark.nightly
-def test_classes_are_chosen_by_name_and_what_a_lasso_holds_leaves_as_a_list_and_becomes_the_next_stream(
-    room: Page, tmp_path: Path
-) -> None:
+def test_classes_are_chosen_by_name_and_what_a_lasso_holds_leaves_as_a_list(room: Page, tmp_path: Path) -> None:
     chips, status, chosen = room.locator("#fig-chips button"), room.locator("#status"), room.locator("#fig-names")
     room.locator("#figures-drawer > button").click()
     for name in ("zigzagged", "banded"):
@@ -102,7 +100,6 @@ def test_classes_are_chosen_by_name_and_what_a_lasso_holds_leaves_as_a_list_and_
     room.keyboard.press("Escape")
     chips.nth(1).click()
     expect(chips.nth(1)).to_have_attribute("aria-pressed", "true")
-    expect(room.locator("#fig-stream")).to_be_hidden()
     area = room.locator("#fig-large .nsewdrag").first
     area.hover()
     room.locator('#fig-large .modebar-btn[data-title="Lasso Select"]').click()
@@ -123,12 +120,6 @@ def test_classes_are_chosen_by_name_and_what_a_lasso_holds_leaves_as_a_list_and_
     room.get_by_role("button", name="How separability is measured").click()
     expect(room.locator("#fig-separation")).to_contain_text("silhouette")
     assert severe_findings(room) == []
-    room.locator("#fig-stream").click()
-    expect(room.get_by_role("tab", name="Memory", exact=True)).to_have_attribute("aria-selected", "true")
-    expect(status).to_contain_text("4 chosen pictures are the next stream")
-    expect(status).to_contain_text("All 4 pictures are decided", timeout=LONG_TIMEOUT_MS)
-    room.get_by_role("button", name="Who is right on which picture?").click()
-    expect(room.locator("#memory-standings")).to_contain_text("textures val:chosen")
 
 
 def test_a_tile_becomes_the_large_figure_by_keyboard_and_a_class_of_the_bounds_is_selected(room: Page) -> None:

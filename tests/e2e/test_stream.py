@@ -49,7 +49,7 @@ def test_a_stream_is_stopped_goes_on_is_rewound_and_its_pictures_are_opened(stre
     expect(status).to_contain_text(f"All {PICTURES} pictures are decided")
     page.keyboard.press("Escape")
     expect(headline).to_contain_text(f"After {PICTURES} pictures")
-    for fold in ("When was each view held?", "Who is right on which picture?", "Every stored view"):
+    for fold in ("How full is it, and how pure?", "Who is right?", "Every stored view"):
         page.get_by_role("button", name=fold).click()
     for figure in ("accuracy", "growth"):
         expect(page.locator(f"#memory-{figure} .js-plotly-plot svg").first).to_be_visible()

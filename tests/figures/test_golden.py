@@ -184,7 +184,6 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 def drawing(name: str) -> Any:
     """A figure without the parts of its layout that the figure ``empty`` has as well."""
     drawn, common = (json.loads(FIGURES[one]().to_json()) for one in (name, "empty"))
-    drawn["layout"]["meta"].pop("narrow", None)
     if name != "empty":
         drawn["layout"] = {key: value for key, value in drawn["layout"].items() if common["layout"].get(key) != value}
     return rounded(drawn)

@@ -1,10 +1,14 @@
 """A visitor of the tab *Memory*, without a browser."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from rita_demo.data.pictures import open_picture
+from rita_demo.pipeline.run_request import RunRequest
+from rita_demo.process.generators import run_to_end
 from rita_demo.records import Run
 from rita_demo.ui.memory.tab import MemoryTab
 
@@ -44,6 +48,16 @@ class MemoryClient:
     def fullest(self) -> int:
         """The class that holds most views."""
         return int(self.session.history.state_at().count.argmax())
+
+    def add(self, file: str) -> None:
+        """Decide another picture without an attack, and add it to the memory; the run on screen stays."""
+        session, shown, engine = self.session, self.session.run, self.context.engine_of(self.session)
+        picture, settings = open_picture(Path(file).read_bytes()), shown.settings.replace(attack="none")
+        request = RunRequest(picture, shown.class_prompts.names, settings)
+        run = run_to_end(request.run_steps(engine, session.history.cache_before(picture.key)), lambda _: None)
+        crops, session.crops = session.crops, {"attacked": engine.view_pixels(run.attacked.picture, settings)}
+        session.add_to_history(run, "Upload")
+        session.crops = crops
 
     def run(self, job: Any) -> None:
         for _ in job:

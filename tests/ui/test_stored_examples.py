@@ -26,7 +26,6 @@ from rita_demo.ui.arena.tab import ArenaTab
 from rita_demo.ui.arena.table import table_html
 from rita_demo.ui.figures import feature_cloud, won_pictures
 from rita_demo.ui.figures.tab import FiguresTab
-from rita_demo.ui.framework.chosen_buttons import ChosenButtons
 from rita_demo.ui.memory import answers, panels
 from rita_demo.ui.memory.tab import MemoryTab
 from rita_demo.ui.session.session import STORY, Session
@@ -330,55 +329,28 @@ def test_the_figures_open_with_a_stored_cloud_and_the_menu_has_the_others(tabs: 
 def test_points_inside_the_lasso_leave_as_a_csv_file(tabs: dict[type[Any], Any]) -> None:
     tab = tabs[FiguresTab]
     name, session = visitor(tab, "figures")
-    buttons = tab.parts["lasso_buttons"]
     with pytest.raises(DemoError, match="No points are selected"):
-        buttons.save_table(name)
+        tab.save_points(name)
     placed = session.figures.placed_cloud
     kinds = ("attacked", "view", "cached", "prompt")
     chosen = [int((placed.points.kind == kind).argmax()) for kind in kinds]
     session.figures = replace(session.figures, lasso_points=tuple(chosen))
-    rows = list(csv.DictReader(io.StringIO(saved(buttons, name).decode())))
+    rows = list(csv.DictReader(io.StringIO(saved(tab.save_points(name), tab, "lasso_table").decode())))
     assert [row["kind"] for row in rows] == ["attacked", "view", "cached"], "a prompt is of no picture"
     for row, i in zip(rows, chosen):
         n = int(placed.points.picture[i])
         assert (row["file"], row["true_class"]) == (placed.cloud.ids[n], row["file"].split("/")[0])
     assert rows[2]["stored_as"] in placed.cloud.class_prompts.names
-    session.figures = replace(session.figures, lasso_points=(chosen[3],))
-    assert {update["visible"] for update in buttons.draw(session).values()} == {False}, "a prompt has no picture"
+    updates = tab.on_lasso(name, Event({"points": [chosen[3]]}))
+    assert not updates[tab.parts["lasso_table"]]["visible"], "a prompt has no picture"
+    assert tab.on_lasso(name, Event({"points": chosen}))[tab.parts["lasso_table"]]["visible"]
 
 
-def saved(buttons: ChosenButtons, visitor: str) -> bytes:
+def saved(updates: Any, tab: FiguresTab, button: str) -> bytes:
     """The file that a press gives the browser, and a sentence about it."""
-    updates = buttons.save_table(visitor)
-    value = json.loads(updates[buttons.table])
-    assert f"Saved {value['name']}:" in updates[buttons.context.status]
+    value = json.loads(updates[tab.parts[button]])
+    assert f"Saved {value['name']}:" in updates[tab.context.status]
     return base64.b64decode(value["address"].partition("base64,")[2])
-
-
-def test_the_pictures_that_one_method_alone_has_right_in_a_stream_leave_as_a_selection(
-    tabs: dict[type[Any], Any],
-) -> None:
-    tab = tabs[MemoryTab]
-    name, session = visitor(tab, "memory")
-    buttons, trajectory = tab.chosen_buttons, session.stream.trajectory
-    for outcome in ("rita", "ensemble", "none"):
-        updates = tab.pick_outcome(name, outcome)
-        right = {method: trajectory.answers[method] == trajectory.label for method in ("clip", "ensemble", "rita")}
-        expected = [
-            picture
-            for n, picture in enumerate(trajectory.pictures)
-            if [method for method in right if right[method][n]] == ([] if outcome == "none" else [outcome])
-        ]
-        assert updates[buttons.stream]["visible"] == bool(expected)
-        if not expected:
-            with pytest.raises(DemoError, match="No pictures are chosen"):
-                buttons.save_table(name)
-            continue
-        rows = list(csv.DictReader(io.StringIO(saved(buttons, name).decode())))
-        assert [row["file"] for row in rows] == expected
-        assert all((row["rita"] == row["true_class"]) == (outcome == "rita") for row in rows)
-        chosen = buttons.choice.find(session)
-        assert (chosen.ids, chosen.names, chosen.place) == (tuple(expected), trajectory.names, "textures")
 
 
 def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_that(tabs: dict[type[Any], Any]) -> None:
@@ -396,7 +368,7 @@ def test_two_stored_runs_are_compared_when_the_figures_open_and_any_two_after_th
     updates = tab.pick_compared(name, first.second, first.first)
     assert escape(session.figures.compared.found.sentence) in updates[tab.parts["won"]]
     assert session.figures.compared.found.paired.gained == first.found.paired.lost
-    rows = saved(tab.parts["won_buttons"], name).decode().splitlines() if first.found.paired.lost else [""]
+    rows = saved(tab.save_won(name), tab, "won_table").decode().splitlines() if first.found.paired.lost else [""]
     assert len(rows) == 1 + first.found.paired.lost
     for forged in ("../x", "/dtd/0", 7):
         with pytest.raises(DemoError, match="no such measurement"):

@@ -51,7 +51,6 @@ SMALL: dict[str, dict[str, Any]] = {
             }
         ],
     },
-    "arrivals": {"about": EVIL, "pictures": [(0, 0, True, EVIL, [(EVIL, 0)])], "shown": 1, "names": [EVIL]},
     "chips": {"classes": [0], "names": [EVIL], "here": 0, "style": class_style, "signs": [(EVIL, EVIL)]},
     "cloud_story": {"n": 0, **dict.fromkeys(("name", "kind", "picture", "colour", "said", "missing"), EVIL)},
     "differs": {"settings": [(EVIL, EVIL, EVIL, EVIL)]},

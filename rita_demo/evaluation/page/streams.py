@@ -12,10 +12,8 @@ from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
 from rita_demo.data.pictures import open_picture
 from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
 from rita_demo.engine.protocol import Engine
-from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.measurement import Measurement, settings_text
-from rita_demo.evaluation.pick import find_split
-from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture, list_pictures
+from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.rows import COLUMNS, FILE, Row, digest
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
@@ -26,9 +24,7 @@ from rita_demo.records.json_value import JsonValue
 from rita_demo.settings import SETTINGS, Settings
 
 TRAFFIC = {"clean": 0, "mixed": 50, "attacked": 100}  # percent of the pictures that are attacked
-NAMES = ("all", "present")  # the class names that are asked
 MIN_PICTURES, MAX_PICTURES = 2, 500  # pictures of one stream
-MAX_WHOLE = 5000  # pictures of a whole split: a longer one is for the command line
 MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
 MAX_STREAM_BYTES = 2 << 30  # all of them together
 AT_WORK = 600  # seconds since its last row in which a stream may still be written
@@ -74,51 +70,33 @@ def request_for(
     *,
     dataset: JsonValue,
     traffic: JsonValue,
-    order: JsonValue,
     seed: JsonValue,
     pictures: JsonValue,
-    whole: JsonValue = False,
-    names: JsonValue = "all",
     methods: Iterable[str] = DEFAULT_METHODS,
-    chosen: ChosenPictures | None = None,
 ) -> Request:
     """The request of a visitor's stream, checked. Equal requests have the same run folder.
 
     Args:
         settings: of attack, views and method; the protocol becomes ``stream`` and the square the model's, so that
             the numbers compare with those of ``evaluate``.
-        dataset: a name from :func:`available`. traffic: a key of ``TRAFFIC``. order: one of ``ORDERS``.
-        seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``; with
-            ``whole`` the whole split, whatever they say.
-        names: ``all`` class names of the dataset are asked, or those ``present`` here, that have pictures.
+        dataset: a name from :func:`available`. traffic: a key of ``TRAFFIC``.
+        seed: 0 or more. pictures: ``MIN_PICTURES`` to ``MAX_PICTURES``.
         methods: beside CLIP, Ensemble, RITA and RITA without memory; another choice uses the same folder.
-        chosen: stream these pictures, whatever ``dataset``, ``pictures``, ``whole`` and ``names`` say.
 
     Raises:
         SettingError, DataError: a value that is not allowed.
     """
-    if chosen is not None:
-        dataset = chosen.place.removesuffix(PRESENT_SUFFIX)
-    elif dataset not in {row.name for row in available(folders)}:
+    if dataset not in {row.name for row in available(folders)}:
         raise DataError("There is no such dataset here.", "Choose one from the list.")
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
-    if names not in NAMES:
-        raise SettingError(f"The class names are one of {', '.join(NAMES)}.")
-    number = SETTINGS["view_seed"].parse(seed)
-    if chosen is None:
-        split = split_of(dataset, folders.root)
-        count = _whole_split(dataset, folders.root, split) if whole is True else _picture_count(pictures)
-        dataset += PRESENT_SUFFIX * (names == "present")
-    else:
-        split, count = find_split(dataset, chosen.ids, folders.root), _picture_count(len(chosen.ids))
+    number, split, count = SETTINGS["view_seed"].parse(seed), split_of(dataset, folders.root), _picture_count(pictures)
     share = TRAFFIC[traffic]
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
     settings = settings.replace(protocol="stream", square="model", attack=attack)
     usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
     stored = settings.replace(**usual)
-    key = [dataset, traffic, order, number, count, backbone, stored.as_dict()]
-    key += [] if chosen is None else [sorted(chosen.ids), chosen.names]
+    key = [dataset, traffic, number, count, backbone, stored.as_dict()]
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
@@ -128,11 +106,10 @@ def request_for(
         out=folders.runs / name,
         data_root=folders.root,
         seeds=(number,),
-        limit=count if chosen is None else None,
+        limit=count,
         allow_partial=True,
         backbone=backbone,
-        traffic=Traffic(share or 100, str(order)),
-        chosen=chosen,
+        traffic=Traffic(share or 100),
     )
 
 
@@ -215,21 +192,6 @@ def _picture_count(value: JsonValue) -> int:
     if number is None or not MIN_PICTURES <= number <= MAX_PICTURES or number != int(number):
         raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
     return int(number)
-
-
-def _whole_split(dataset: str, root: Path | None, split: str) -> int:
-    """The number of pictures of a split.
-
-    Raises:
-        SettingError: too many for the page.
-    """
-    count = len(list_pictures(dataset, root, split, allow_partial=True).items)
-    if count > MAX_WHOLE:
-        raise SettingError(
-            f"{dataset} ({split}) has {count} pictures; the page streams at most {MAX_WHOLE}.",
-            "Choose a number of pictures, or use the command evaluate.",
-        )
-    return count
 
 
 def _evict_old_streams(out: Path) -> None:

@@ -38,14 +38,13 @@ class Item:
     """A figure or a table; with neither, nothing was measured for it.
 
     ``text``: what a figure shows and its settings, the title of a table, or what to measure. ``height`` of a figure in
-    pixels on the page, ``narrow_height`` in a column. ``files``: ending -> content, of a table.
+    pixels on the page. ``files``: ending -> content, of a table.
     """
 
     name: str
     text: str
     figure: Figure | None = None
     height: int = 420
-    narrow_height: int = 420
     files: dict[str, str] = field(default_factory=dict)
 
 
@@ -104,7 +103,7 @@ def _run_times(table: DataFrame) -> Item:
     counts = ", ".join(f"{one.title or one.method} {one.n}{cut}" for one, cut in zip(times, views))
     caption = "Median seconds per picture, views and method, without the attack; "
     caption += f"{backbone}, {places}; pictures: {counts}."
-    return Item(TIMES, caption, figures.run_times(times, f"{backbone}, seconds per picture"), 320, 360)
+    return Item(TIMES, caption, figures.run_times(times, f"{backbone}, seconds per picture"), 360)
 
 
 def _ablation(setting: str, points: Sequence[AblationPoint]) -> Item:
@@ -114,7 +113,7 @@ def _ablation(setting: str, points: Sequence[AblationPoint]) -> Item:
     title = SETTINGS[setting].label
     figure = figures.sweep_lines(lines, title, recommended=getattr(RECOMMENDED, setting))
     about = f"RITA's accuracy by {title[0].lower()}{title[1:]} ({setting}), all other settings alike."
-    return Item(name, f"{about} {_measured_on(cell for line in lines for cell in line.cells)}", figure, 420, 480)
+    return Item(name, f"{about} {_measured_on(cell for line in lines for cell in line.cells)}", figure, 480)
 
 
 def _measured_on(cells: Iterable[MeasuredCell], *, memory: bool = True) -> str:

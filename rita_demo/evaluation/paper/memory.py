@@ -20,27 +20,24 @@ HEAD = (
     *("stream", "pictures", "views held", "entered", "under their true class, %", "mean entropy, nats"),
     *("RITA right", "RITA right without memory"),
 )
-#: What a figure shows, how it is drawn, and its heights on a page and in a column.
+#: What a figure shows, how it is drawn, and its height in pixels.
 Drawing = Callable[[StreamTrajectory], Figure]
-DRAWN: tuple[tuple[str, Drawing, int, int], ...] = (
-    ("Accuracy after every picture", stream_accuracy, 360, 420),
+DRAWN: tuple[tuple[str, Drawing, int], ...] = (
+    ("Accuracy after every picture", stream_accuracy, 400),
     (
         "Share of the memory's places that hold a view, and share of the views held that are under their true class",
         lambda s: figures.cache_growth(s, len(s.pictures)),
-        300,
-        360,
+        340,
     ),
     (
         "Entropy of every view that entered the memory, and the mean of the views held",
         lambda s: figures.cache_insertions(s, len(s.pictures)),
-        300,
-        360,
+        340,
     ),
     (
         "When each view was held, by the class that it is stored under",
         lambda s: figures.class_timeline(s, remembered_views(s, len(s.pictures)), len(s.pictures)),
         480,
-        640,
     ),
 )
 
@@ -61,7 +58,7 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
         yield from (Item(name, text) for name in (*STREAM_FIGURES, MEMORY_TABLE))
         return
     courses = [(one, trajectory_of(one)) for one in streams]
-    for name, (shows, draw, height, narrow) in zip(STREAM_FIGURES, DRAWN, strict=True):
+    for name, (shows, draw, height) in zip(STREAM_FIGURES, DRAWN, strict=True):
         for number, (one, course) in enumerate(courses[:MAX_DRAWN], 1):
             own, figure = f"{name}-{number}" if len(courses) > 1 else name, draw(course)
             c = one.columns
@@ -69,7 +66,7 @@ def memory_items(folders: Sequence[Path]) -> Iterator[Item]:
             about += f"{one.header.facts['seed']}, {c['backbone']}"
             figure.meta["below"] = escaped(about)  # printed, a figure is apart from its caption
             seen = f" {NOT_ZERO_SHOT}" if str(one.columns["backbone"]).startswith("embedded") else ""
-            yield Item(own, f"{shows}. {one.title}.{seen}", figure, height, narrow)
+            yield Item(own, f"{shows}. {one.title}.{seen}", figure, height)
     more = len(courses) - MAX_DRAWN
     title = "The memory at the end of every stream" + (f"; the {MAX_DRAWN} longest have figures" if more > 0 else "")
     yield Item(

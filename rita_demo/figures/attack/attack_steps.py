@@ -76,7 +76,6 @@ def attack_steps(run: Run, step_results: Sequence[AttackStepResult], step: int) 
         alt=f"Probability of {reference_class(run)} along {last} attack steps: {', '.join(parts)}. What the attack "
         f"increases, {goal}, goes from {loss[0]:.2f} to {loss[-1]:.2f} {attack.loss_unit}.",
         marks=("step",),
-        narrow_top=50,
         hovermode="x",
         annotations=notes,
         shapes=[vertical_line(int(np.clip(step, 0, last)), "quiet", "dot", xref="x", layer="below")],

@@ -95,7 +95,6 @@ def view_entropies(run: Run, side: str, view: int | None = None) -> Figure:
         f"{fooled}, {counts['another']} another class. {int((entropy <= limit).sum())} are under the limit of {limit:g} "
         "nats.",
         marks=("view",),
-        narrow_top=46,
         barmode="overlay",
         bargap=0.15,
         annotations=[

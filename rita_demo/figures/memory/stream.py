@@ -19,7 +19,7 @@ NO_INSERTIONS = "Nothing has entered the memory yet."
 #: What the memory does to the accuracy: method, role of its colour, dash, width, words.
 MEMORY_LINES = (
     ("rita", "cache", "solid", 5, "━ RITA, memory kept"),
-    ("rita:off", "defence", "dash", 2, "┅ without it"),
+    ("rita:off", "defence", "dash", 2, "┅ without"),
     ("clip", "quiet", "solid", 2, "━ CLIP"),
 )
 
@@ -41,14 +41,14 @@ def memory_accuracy(trajectory: StreamTrajectory, t: int) -> Figure:
             customdata=[[i, accuracy_text(trajectory, method, i)] for i in (kept + 1).tolist()],
             cliponaxis=False,
         )
-    words = "   ".join(f'<span style="color:{COLOURS[role]}">{words}</span>' for _, role, _, _, words in drawn)
+    words = "  ".join(f'<span style="color:{COLOURS[role]}">{words}</span>' for _, role, _, _, words in drawn)
     ends = [annotation(f"{share} %", 1, share, yref="y", xanchor="right") for share in (50, 100)]
     return finalise(
         figure,
         kind="memory_accuracy",
         alt=f"{'; '.join(accuracy_text(trajectory, method, t) for method, *_ in drawn)}.",
         marks=("picture",),
-        annotations=[annotation(f"right so far   {words}", 0, 1, yshift=6), *ends],
+        annotations=[annotation(f"right so far  {words}", 0, 1, yshift=6), *ends],
         shapes=[vertical_line(t, "text")],
         margin={"l": 0, "r": 0, "t": 30, "b": 6},
         xaxis=axis(range=[0.5, trajectory.expected_pictures + 0.5], showgrid=False, showticklabels=False),
@@ -202,11 +202,11 @@ def _finalise(figure: Figure, trajectory: StreamTrajectory, t: int, words: str, 
     """The layout of a figure over the whole stream, so that the axis is fixed while it runs; a line marks picture t."""
     pictures = axis(range=[0.5, trajectory.expected_pictures + 0.5], nticks=6, title="picture of the stream")
     share = axis(range=[-2, 102], **percent_ticks(0, 25, 50, 75, 100))
-    usual: dict[str, Any] = {"yaxis": share, "narrow_top": 64, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}}
+    usual: dict[str, Any] = {"yaxis": share, "margin": {"l": 52, "r": 16, "t": 34, "b": 44}}
     return finalise(
         figure,
         marks=("picture",),
-        annotations=[annotation(words, 0, 1, yshift=8)],
+        annotations=[annotation(words, 0, 1, yshift=8, xshift=-44)],
         shapes=[vertical_line(t, "text", "dot")],
         xaxis=pictures,
         **(usual | layout),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rita_demo.defences.registry import DEFENCES
-from rita_demo.figures.figure import Figure
+from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.labels import escaped, legend, method_colour
 from rita_demo.figures.shapes import (
     accuracy_axis,
@@ -23,8 +23,8 @@ GAP = 0.2  # of a group's width, between groups
 #: Patterns of bars in one colour, and the same as characters.
 PATTERNS = (("", "■"), ("/", "▨"), ("x", "▩"), ("-", "▤"), ("|", "▥"), (".", "░"))
 NBSP = "\u00a0"
-LONG_NAME = 16  # letters of a group's name that do not fit side by side in a narrow figure
-TILTED = {"xaxis.tickangle": -40, "xaxis.tickfont.size": 11, "xaxis.title.text": "", "margin.b": 104, "margin.l": 74}
+#: The names of groups are tilted where they do not fit side by side.
+TILTED: Spec = {"tickangle": None, "autotickangles": [0, -40, -60], "automargin": True}
 PARTS = (("views", "other", "cutting and encoding the views"), ("own", "defence", "the method itself"))
 HALO = 3  # pixels, width of the light line below an interval
 PALEST = 0.3  # opacity of the first of several bars in one colour
@@ -71,10 +71,10 @@ def grouped_accuracy(chart: AccuracyChart | None, missing: str) -> Figure:
         kind=f"bars {chart.axis}",
         alt=f"{chart.description}. Accuracy by {chart.axis}: {'; '.join(parts)}. {chart.left_out_text}".rstrip(),
         annotations=[annotation(f"{escaped(chart.description)}:   {'   '.join(entries)}", 0, 1, yshift=8, xshift=-48)],
-        narrow_top=76,
-        narrow=TILTED if max(map(len, chart.groups)) > LONG_NAME else None,
         margin={"l": 58, "r": 12, "t": 48, "b": 64},
-        xaxis=axis(title=chart.axis, range=[-0.5, count - 0.5], showgrid=False, **ticks(range(count), chart.groups)),
+        xaxis=axis(
+            title=chart.axis, range=[-0.5, count - 0.5], showgrid=False, **TILTED, **ticks(range(count), chart.groups)
+        ),
         yaxis=accuracy_axis(every, from_zero=True),
     )
 
@@ -140,10 +140,8 @@ def printed_beside_measured(pairs: Sequence[Any], missing: str) -> Figure:
         kind="paper",
         alt=f"Accuracy, printed beside measured. {'; '.join(hover)}.",
         annotations=[annotation(words, 0, 1, yshift=8, xshift=-48)],
-        narrow_top=64,
-        narrow={"xaxis.tickangle": -60, "xaxis.tickfont.size": 11, "margin.b": 110, "xaxis.ticktext": texts},
         margin={"l": 58, "r": 12, "t": 40, "b": 56},
-        xaxis=axis(range=[-0.6, len(pairs) - 0.4], showgrid=False, **ticks(places, titles)),
+        xaxis=axis(range=[-0.6, len(pairs) - 0.4], showgrid=False, **TILTED, **ticks(places, titles)),
         yaxis=axis(range=[0, 100.5], title="accuracy (right of n)", **percent_ticks(*range(0, 101, 25))),
     )
 
@@ -186,11 +184,9 @@ def run_times(times: Sequence[RunTime], about: str) -> Figure:
         figure,
         kind="run time",
         alt=f"{about}. Time per picture: {'; '.join(parts)}.",
-        narrow_top=64,
         annotations=notes,
         barmode="overlay",
         margin={"l": label_width(titles), "r": 12, "t": 40, "b": 46},
-        xaxis=axis(title="median seconds per picture, attack not included", range=[0, 1.15 * seconds[0]]),
+        xaxis=axis(title="median seconds, without the attack", range=[0, 1.3 * seconds[0]]),
         yaxis=category_axis(titles),
-        narrow={"xaxis.title.text": "median seconds, without the attack", "xaxis.range": [0, 1.3 * seconds[0]]},
     )

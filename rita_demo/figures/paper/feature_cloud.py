@@ -11,16 +11,16 @@ from rita_demo.records.measurement import CloudPoints
 
 #: Kinds of points that are drawn, the lowest first; a class has its colour and its shape in all of them.
 MARKERS: dict[str, Spec] = {
-    "view": {"size": 6, "opacity": 0.5},
-    "clean": {"size": 13, "opacity": 1, "line": {"width": 1.5, "color": COLOURS["surface"]}},
-    "attacked": {"size": 12, "opacity": 1, "line": {"width": 2.5}},
+    "view": {"size": 5, "opacity": 0.5},
+    "clean": {"size": 11, "opacity": 1, "line": {"width": 1, "color": COLOURS["surface"]}},
+    "attacked": {"size": 10, "opacity": 1, "line": {"width": 2}},
 }
 SIGNS = {"clean": "●", "attacked": "○", "view": "•"}
 MOST_IN_LEGEND = 20  # classes: more do not differ in colour and shape for a reader
-ISLAND = 46  # pixels, width of the shade around a point
-SMALLER = 0.6  # marks in a column or on a phone, of those on the page
+ISLAND = 38  # pixels, width of the shade around a point
 PAGE = (852, 610)  # pixels of the plane on the page, for which the class names are placed
-PICTURE_SIDE, LABEL_HEIGHT, LETTER_WIDTH = 40, 44, 8.0  # pixels
+PICTURE_SIDE, LABEL_HEIGHT = 40, 44  # pixels of it
+LETTER_WIDTH = 16  # of a name on a phone, in pixels of the page: there it covers more of the plane
 
 
 def feature_cloud(
@@ -85,15 +85,14 @@ def feature_cloud(
     if pictures is not None:
         for one, (x, y, right) in _label_places(points, place, drawn, names).items():
             has_picture = bool(pictures[one])
-            shift = (PICTURE_SIDE + 8) * has_picture
+            shift = (PICTURE_SIDE + 8) * has_picture / PAGE[0]
             notes.append(
                 annotation(
                     f"<b>{escaped(names[one], 20)}</b>",
-                    *(x, y),
+                    *(x - shift if right else x + shift, y),
                     xanchor="right" if right else "left",
                     yanchor="middle",
-                    xshift=-shift if right else shift,
-                    font={"size": 14, "color": shade[one]},
+                    font={"size": 12, "color": shade[one]},
                 )
             )
             if has_picture:
@@ -116,23 +115,12 @@ def feature_cloud(
         legend_below=f"{legend(('text', SIGNS[kind], title) for kind, title in kind_titles(points).items())}   {below}",
         alt=f"{projection} {counts['clean']} clean pictures of {len(present)} classes, the same as delivered "
         f"({points.pictures_name}), and {counts['view']} crops of these.{selected}",
-        narrow=_smaller(figure) | {f"annotations.{n}.visible": False for n in range(len(notes))},
         annotations=notes,
         images=images,
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         xaxis=axis(range=across, **bare),
         yaxis=axis(range=up, **bare),
     )
-
-
-def _smaller(figure: Figure) -> Spec:
-    """``narrow``: every mark and its outline at ``SMALLER`` of their sizes."""
-    found: Spec = {}
-    for n, trace in enumerate(figure.traces):
-        if "marker" in trace:
-            found[f"data.{n}.marker.size"] = SMALLER * trace["marker"]["size"]
-            found[f"data.{n}.marker.line.width"] = SMALLER * trace["marker"].get("line", {}).get("width", 0)
-    return found
 
 
 def kind_titles(points: CloudPoints) -> dict[str, str]:
@@ -152,7 +140,7 @@ def _add_story(
     x, y = positions[[mine["clean"][0], mine["attacked"][0]]].T
     figure.add_line(COLOURS["text"], 2, "dot", x=x, y=y, name="path")
     chosen = mine["attacked"][0] if point is None else point
-    for name, some, size in (("its crops", mine["view"], 11), ("chosen", [chosen], 26)):
+    for name, some, size in (("its crops", mine["view"], 9), ("chosen", [chosen], 22)):
         x, y = positions[np.array(some)].T
         ring = {"symbol": "circle-open", "size": size, "color": COLOURS["text"], "line": {"width": 2}}
         figure.add_scatter(x=x, y=y, mode="markers", name=name, hoverinfo="skip", marker=ring)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rita_demo.figures.figure import Figure
+from rita_demo.figures.figure import Figure, Spec
 from rita_demo.figures.labels import escaped, legend, percent
 from rita_demo.figures.shapes import category_axis, label_width, segments
-from rita_demo.figures.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure, stacked_panels
+from rita_demo.figures.theme import COLOURS, GLYPHS, annotation, axis, finalise, message_figure
 from rita_demo.records.measurement import KlToOneHot
 
 #: field of the record -> title (empty: the record's name of the pictures), colour, dash, marker.
@@ -18,12 +18,13 @@ LINES = {
 }
 CURVE_POINTS = 160  # of a density curve
 MAX_ROWS = 20  # classes with a row of their own
+FRAME_HEIGHT, ROW_HEIGHT = 160, 31  # pixels: margins, and of a row with its share of the density above
 
 
 def kl_to_one_hot(
     one: KlToOneHot, density: Callable[[np.ndarray, np.ndarray], np.ndarray | None], selected: int | None = None
 ) -> Figure:
-    """Left the density over the classes with a tick per class, right a row per class with its name; with too few classes
+    """Above the density over the classes with a tick per class, below a row per class with its name; with too few classes
     for a density the rows alone.
 
     Each density is divided by its maximum: the cached views lie near 0 nats, up to a thousand times as dense as the
@@ -67,37 +68,29 @@ def kl_to_one_hot(
     row_names = [(k, escaped(one.names[k], 15)) for k in reversed(rows)]
     row_titles = [f"<b>{name}</b>" if k == selected else name for k, name in row_names]
     _add_classes(figure, one, rows, titles, data, selected)
-    medians = annotation(f"medians: {legend(entries)}", 0, 1, yshift=6)
-    values_axis = axis(anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats, 0 is best)")
-    if not curves:
-        return finalise(
-            figure,
-            kind="one_hot",
-            alt=kl_summary(one),
-            marks=("cloud_k",),
-            narrow_top=76,
-            annotations=[medians],
-            margin={"l": label_width([one.names[k][:15] for k in rows]), "r": 12, "t": 40, "b": 46},
-            xaxis2=values_axis,
-            yaxis2=category_axis(row_titles, size=12, anchor="x2"),
-        )
+    left = label_width([one.names[k][:15] for k in rows])
+    notes = [annotation(f"medians: {legend(entries)}", 0, 1, yshift=6, xshift=8 - left)]
+    layout: Spec = {
+        "xaxis2": axis(anchor="y2", range=[-0.02 * top, top], title="KL to one-hot (nats, 0 is best)"),
+        "yaxis2": category_axis(row_titles, size=12, anchor="x2"),
+    }
+    if curves:
+        notes.append(annotation("every class" if len(rows) == one.classes else most, 0, 0.48, yshift=4))
+        layout["yaxis2"]["domain"] = [0, 0.48]
+        layout |= {
+            "xaxis": axis(anchor="y3", range=[-0.02 * top, top]),
+            "yaxis": axis(domain=[0.7, 1], range=[0, 1.1], showticklabels=False, title="density<br>(maximum = 1)"),
+            "yaxis3": axis(domain=[0.6, 0.69], range=[-0.22, 0], visible=False),
+            "height": FRAME_HEIGHT + ROW_HEIGHT * len(rows),
+        }
     return finalise(
         figure,
         kind="one_hot",
         alt=kl_summary(one),
         marks=("cloud_k",),
-        narrow_top=76,
-        narrow=stacked_panels([0.7, 1], [0, 0.46])
-        | {"yaxis3.domain": [0.6, 0.69], "xaxis2.domain": [0.26, 1], "annotations.1.x": 0.26},
-        annotations=[medians, annotation("every class" if len(rows) == one.classes else most, 0.66, 0.93, yshift=4)],
-        margin={"l": 44, "r": 12, "t": 40, "b": 46},
-        xaxis=axis(domain=[0, 0.47], anchor="y3", range=[0, top], title="KL to one-hot (nats, 0 is best)"),
-        yaxis=axis(
-            domain=[0.24, 0.92], range=[0, 1.1], anchor="x", showticklabels=False, title="density (each maximum = 1)"
-        ),
-        yaxis3=axis(domain=[0, 0.22], range=[-0.22, 0], anchor="x", visible=False),
-        xaxis2=values_axis | {"domain": [0.66, 1]},
-        yaxis2=category_axis(row_titles, size=12, domain=[0, 0.92], anchor="x2"),
+        annotations=notes,
+        margin={"l": left, "r": 12, "t": 40, "b": 46},
+        **layout,
     )
 
 

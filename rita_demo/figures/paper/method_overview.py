@@ -63,7 +63,7 @@ def method_overview(run: Run, side: str, picture: str, crops: str) -> Figure:
         ("", f"<b>1</b> {'The attacked picture' if side == 'attacked' else 'The picture'}", f"CLIP says: {clip}"),
         ("2", f"<b>2</b> {len(trace.confidence.entropy)} crops of it", f"the surest {CROPS_SHOWN}; {kept} are kept"),
         ("3", "<b>3</b> The cheapest transport", f"crops to sentences of “{escaped(names[best], 18)}”"),
-        ("4", "<b>4</b> Cost of every class", f"the lowest wins: {escaped(names[best], 18)}"),
+        ("4", "<b>4</b> Cost of every class", f"the lowest: {escaped(names[best], 18)}"),
     )
     entries = (("defence", "■", "crops to sentences"), ("cache", "■", "crops to the memory"))
     texts = [

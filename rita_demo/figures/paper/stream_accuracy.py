@@ -46,9 +46,8 @@ def stream_accuracy(course: StreamTrajectory) -> Figure:
         figure,
         kind="stream accuracy",
         alt=f"Accuracy over {n} pictures. {'; '.join(parts)}.",
-        narrow_top=90,
         annotations=[annotation(words, 0, 1, yshift=8, xshift=-44)],
-        margin={"l": 52, "r": 16, "t": 60, "b": 44},
+        margin={"l": 52, "r": 16, "t": 40, "b": 44},
         xaxis=axis(title="pictures of the stream", range=[1 - edge, n + edge]),
         yaxis=axis(range=[0, 100.5], title="accuracy", **percent_ticks(*range(0, 101, 25))),
     )

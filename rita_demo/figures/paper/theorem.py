@@ -52,7 +52,7 @@ def theorem_bounds(
             customdata=data,
             marker=outlined("diamond", colour, 5),
         )
-    legend.append("line: Theorem 1’s bounds   ◆ twice the exact cost")
+    legend.append("line: Theorem 1’s bounds   ◆\u00a0twice the exact cost")
     titles = [escaped(names[k], 15) + (" ✓" if k == label else "") for k in reversed(shown)]
     return finalise(
         figure,
@@ -60,7 +60,6 @@ def theorem_bounds(
         alt=f"Theorem 1's bounds: {'; '.join(parts[k, side] for k in shown for side in sides)}.",
         marks=("k",),
         annotations=[annotation("   ".join(legend), 0, 1, yshift=8, xshift=-120)],
-        narrow_top=76,
         shapes=row_band(None if selected is None else place.get(selected)),
         margin={"l": 130, "r": 16, "t": 40, "b": 46},
         xaxis=axis(title="squared distance (0 to 4)", nticks=6),

@@ -9,7 +9,7 @@ from rita_demo import figures
 from rita_demo.attacks import get_attack
 from rita_demo.data.datasets import DATASETS
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import ChosenPictures, DataFolders, points_csv
+from rita_demo.evaluation.page import DataFolders, points_csv
 from rita_demo.figures import analysis
 from rita_demo.figures.figure import Figure
 from rita_demo.figures.labels import percent
@@ -239,15 +239,6 @@ def kl_details(session: Session, folders: DataFolders) -> str:
 def is_chosen(session: Session) -> bool:
     """Whether the lasso holds points of pictures, not of prompts alone."""
     return bool(_lassoed(session)[1])
-
-
-def chosen_pictures(session: Session) -> ChosenPictures:
-    """The pictures whose points are inside the lasso, asked among the cloud's class names. Raises DataError: there are
-    none."""
-    one, pictures = _lassoed(session)
-    if one is None or not pictures:
-        raise DataError("No points are selected.", "Select some with the lasso in the figure’s tool bar.")
-    return ChosenPictures(tuple(one.cloud.ids[n] for n in pictures), one.cloud.names, one.cloud.dataset)
 
 
 def points_table(session: Session) -> bytes:

@@ -115,7 +115,7 @@ def component_table(session: Session) -> str:
     rows = ((part, *(_point_cell(points.get(name), part) for name in columns)) for part, points in parts.items())
     shown = table(("", *columns), rows, scrolls="What each part adds")
     return (
-        f"<h3>What each part adds</h3>{shown}<p class='quiet small'>Accuracy in percent with Wilson’s 95 % interval and n; "
+        f"{shown}<p class='quiet small'>Accuracy in percent with Wilson’s 95 % interval and n; "
         "settings that are not the recommended ones. Differences smaller than the intervals are not results.</p>"
     )
 

@@ -3,7 +3,7 @@
 Its panels share the selection of all rooms; they are drawn only while the room is in sight.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,6 @@ from rita_demo.settings import SETTINGS
 from rita_demo.ui.figures import feature_cloud, measurements, run_figures, wall, won_pictures
 from rita_demo.ui.figures.jobs import DATASET_PREFIX, EXAMPLE_PREFIX, FigureJobs, example_of, is_stored, with_cloud
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons, StartStream
 from rita_demo.ui.framework.context import AppContext, immediate_event, queued_event
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelValue, Parts, Updates
@@ -34,7 +33,7 @@ from rita_demo.ui.framework.stoppable import StoppableJob
 from rita_demo.ui.panels.run_pills import run_pills
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.widgets.blocks import build_fold, build_menu
-from rita_demo.ui.widgets.html_buttons import HtmlButtons, MarkButtons
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons, MarkButtons, download_value
 from rita_demo.ui.widgets.plotly_view import PlotlyView, event_data, parse_int, selected_points
 from rita_demo.ui.widgets.setting_controls import attack_choices, strength_update
 
@@ -71,6 +70,7 @@ class FiguresTab:
         self.jobs = FigureJobs(context, folders, UmapProcess())
         self.sources: list[tuple[str, str]] = []  # that pictures can be collected from now
         self.parts: Parts = {}
+        self.export_count = 0
         layout = build_room(context.panels, self.room, wall.headline, *TOPICS)
         with layout.pills:
             self._build_pills()
@@ -126,7 +126,7 @@ class FiguresTab:
         p, panels = self.parts, self.context.panels
         with layout.figure:
             aria = "The large figure of the wall"
-            large = PlotlyView(elem_id="fig-large", aria=aria, height=610, narrow_height=480)
+            large = PlotlyView(elem_id="fig-large", aria=aria, height=610)
             p["large"] = panels.add(large, wall.draw, *TOPICS, first=True)
             p["chips"] = panels.add(
                 MarkButtons(elem_id="fig-chips"), feature_cloud.class_chips, "class", "cloud", first=True
@@ -136,11 +136,11 @@ class FiguresTab:
             details = HtmlButtons(elem_id="fig-details")
             p["details"] = panels.add(details, lambda session: wall.details(session, self.folders), *TOPICS, first=True)
             p["lassoed"] = panels.add(gr.HTML(elem_id="fig-lassoed"), feature_cloud.lasso_says, "cloud")
-            choice = Choice(
-                *("fig", feature_cloud.chosen_pictures, feature_cloud.is_chosen, feature_cloud.points_table),
-                *("points.csv", "Selected points as CSV"),
-            )
-            p["lasso_buttons"] = ChosenButtons(self.context, choice, "cloud")
+            with gr.Row(elem_classes="chosen-row"):
+                button = DownloadButtons({"csv": "Selected points as CSV"}, visible=False, elem_id="fig-export")
+                p["lasso_table"] = panels.add(
+                    button, lambda session: gr.update(visible=feature_cloud.is_chosen(session)), "cloud"
+                )
             panels.add(MarkButtons(elem_id="fig-tiles"), wall.tiles, "figures")
 
     def _build_folds(self, layout: RoomLayout) -> None:
@@ -173,19 +173,18 @@ class FiguresTab:
         return [(f"{name} ({count})", name) for name, count in counts.items()]
 
     # --- events
-    def bind_events(self, own_tab: gr.Tab, start_stream: StartStream) -> None:
-        """Connect the events, after the panels of all rooms are registered. ``start_stream`` connects a press that makes
-        pictures the next stream."""
+    def bind_events(self, own_tab: gr.Tab) -> None:
+        """Connect the events, after the panels of all rooms are registered."""
         p, visitor = self.parts, self.context.visitor
-        said, won = self.context.error_banner, p["won_buttons"]
+        said = self.context.error_banner
         of = partial(self.context.outputs_of, self.room)
         sources_chosen, runs_chosen = (
             partial(gr.on, [p[name].input for name in names]) for names in (("source", "attack"), ("first", "second"))
         )
         live = [p[name] for name in LIVE_CONTROLS]
-        compared = [said, p["won"], p["second"], *won.components]
+        compared = [said, p["won"], p["second"], p["won_table"]]
         quick: list[tuple[Any, Any, list[Any], list[Any]]] = [
-            (p["large"].select, self.on_lasso, [visitor], [said, p["lassoed"], *p["lasso_buttons"].components]),
+            (p["large"].select, self.on_lasso, [visitor], [said, p["lassoed"], p["lasso_table"]]),
             (
                 *(p["shown"].input, self.pick_pictures, [visitor, p["shown"]]),
                 [*of("cloud", "figures"), p["drawer"], p["source"], *live],
@@ -196,14 +195,14 @@ class FiguresTab:
             (p["setting"].input, self.pick_setting, [visitor, p["setting"]], of("figures")),
             (p["dataset"].input, self.pick_dataset, [visitor, p["dataset"]], of("figures")),
             (runs_chosen, self.pick_compared, [visitor, p["first"], p["second"]], compared),
+            (p["lasso_table"].click, self.save_points, [visitor], [said, self.context.status, p["lasso_table"]]),
+            (p["won_table"].click, self.save_won, [visitor], [said, self.context.status, p["won_table"]]),
         ]
         for event, handler, inputs, outputs in quick:
             event(notice.handle_errors(said)(handler), inputs, outputs, **immediate_event(handler))
         bind_selection(self.context, self.room)
         lists = [p[name] for name in ("source", "run", "first", "second")]
         self.context.bind_room(own_tab, *lists)
-        for buttons in (p["lasso_buttons"], won):
-            buttons.bind_events(start_stream)
         self.opener.bind_event(p["details"].click, self.open_picture)
         self.opener.bind_event(p["won"].click, self.open_won)
         self._bind_jobs()
@@ -279,8 +278,22 @@ class FiguresTab:
             return {}
         chosen = selected_points(event, len(one.points.kind))
         session.figures = replace(session.figures, lasso_points=chosen)
-        drawn = self.context.panels.draw_only(session, [self.parts["lassoed"]])
-        return drawn | self.parts["lasso_buttons"].draw(session)
+        return self.context.panels.draw_only(session, [self.parts["lassoed"], self.parts["lasso_table"]])
+
+    def save_points(self, visitor: str) -> Updates:
+        """The points inside the lasso as a CSV file."""
+        return self._save("lasso_table", "points.csv", feature_cloud.points_table, visitor)
+
+    def save_won(self, visitor: str) -> Updates:
+        """The pictures that one run alone has right as a CSV file."""
+        return self._save("won_table", "won.csv", won_pictures.pictures_table, visitor)
+
+    def _save(self, button: str, name: str, make: Callable[[Session], bytes], visitor: str) -> Updates:
+        said = f"Saved {name}: “evaluate --pictures {name}” measures these pictures in the terminal."
+        self.export_count += 1
+        with self.context.downloads:
+            file = download_value(name, make(self.context.sessions.get(visitor)), self.export_count)
+        return {self.parts[button]: file} | self.context.done(said)
 
     def open_picture(self, visitor: str, event: gr.EventData) -> Iterator[Updates]:
         """The chosen picture: attack it again as in the cloud, and show it in *Inside*."""
@@ -357,6 +370,5 @@ class FiguresTab:
             return {}
         second = won_pictures.second_of(self.folders, first, second)
         won_pictures.compare(session, self.folders, first, second)
-        drawn = self.context.panels.draw_only(session, [self.parts["won"]])
-        drawn |= {self.parts["second"]: gr.update(value=second)}
-        return {self.context.error_banner: ""} | drawn | self.parts["won_buttons"].draw(session)
+        drawn = self.context.panels.draw_only(session, [self.parts["won"], self.parts["won_table"]])
+        return {self.context.error_banner: "", self.parts["second"]: gr.update(value=second)} | drawn

@@ -11,14 +11,13 @@ from markupsafe import Markup, escape
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import ChosenPictures, DataFolders, Measured, OnlyRight
+from rita_demo.evaluation.page import DataFolders, Measured, OnlyRight
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX, find_picture
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.templates import html
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import MEMORY_TEXT
-from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
 from rita_demo.ui.framework.context import AppContext
 from rita_demo.ui.framework.panels import Parts, Updates
 from rita_demo.ui.session.figures_state import Compared
@@ -26,7 +25,7 @@ from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stream_history import answering, stream_picture_request
 from rita_demo.ui.widgets.blocks import build_fold, build_menu, table
 from rita_demo.ui.widgets.data_uri import jpeg_uri
-from rita_demo.ui.widgets.html_buttons import HtmlButtons
+from rita_demo.ui.widgets.html_buttons import DownloadButtons, HtmlButtons
 
 MAX_ROWS = 40
 SIDE = 40  # pixels of a small picture
@@ -41,22 +40,18 @@ def build(context: AppContext, folders: DataFolders) -> Parts:
     """The fold; its components by name."""
     lead = (
         "Any two measurements on this server that share pictures: two methods, memory and no memory, before and after a "
-        "change. The pictures go out as every other choice does."
+        "change."
     )
     parts: Parts = {}
     with build_fold("Which pictures does one run win?", lead, elem_id="fig-won"):
         with gr.Row(elem_classes="ask-row"):
             for name, label in (("first", "Right in"), ("second", "Wrong in")):
                 parts[name] = build_menu([], label=label, elem_id=f"fig-{name}")
-        choice = Choice("fig-won", chosen_pictures, _is_there, _table, "won.csv", "Pictures as CSV")
-        parts["won_buttons"] = ChosenButtons(context, choice)
+        with gr.Row(elem_classes="chosen-row"):
+            button = DownloadButtons({"csv": "Pictures as CSV"}, visible=False, elem_id="fig-won-export")
+            parts["won_table"] = context.panels.add(button, lambda session: gr.update(visible=is_there(session)))
         parts["won"] = context.panels.add(HtmlButtons(elem_id="fig-won-pictures"), won_html)
     return parts
-
-
-def chosen_pictures(session: Session) -> ChosenPictures:
-    """The pictures of the table. Raises DataError: there are none."""
-    return _found(session).chosen
 
 
 def _found(session: Session) -> OnlyRight:
@@ -65,11 +60,13 @@ def _found(session: Session) -> OnlyRight:
     return session.figures.compared.found
 
 
-def _is_there(session: Session) -> bool:
+def is_there(session: Session) -> bool:
+    """Whether the table has pictures."""
     return session.figures.compared is not None and len(session.figures.compared.found.won) > 0
 
 
-def _table(session: Session) -> bytes:
+def pictures_table(session: Session) -> bytes:
+    """The pictures of the table as CSV. Raises DataError: there are none."""
     return evaluation_page.won_csv(_found(session))
 
 

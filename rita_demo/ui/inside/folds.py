@@ -143,9 +143,7 @@ def _build_attack(panels: PanelRegistry) -> tuple[Fold, Parts]:
                     "<p class='lead'>30 steps against the defence, each on new crops, 30 more if it holds: half a minute."
                     f"{knowing_attacker_text()}</p>"
                 )
-        sizes: dict[str, Any] = {"height": 290, "narrow_height": 360}
-        title = "Loss and every verdict, by attack step"
-        steps = PlotlyView(aria=title, empty=EMPTY_TEXT, elem_id="steps", **sizes)
+        steps = PlotlyView(aria="Loss and every verdict, by attack step", height=320, empty=EMPTY_TEXT, elem_id="steps")
         fold.add(steps, _steps, "step", "attack_steps")
         fold.add(gr.HTML(elem_id="steps-note"), lambda s, _: stored_steps_note(s), "step", "attack_steps", empty="")
         follow = gr.Button("Compute the steps between", elem_id="follow", visible=False)

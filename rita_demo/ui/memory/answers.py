@@ -1,26 +1,16 @@
-"""The fold of *Memory* on who is right: every method's accuracy, the memory kept against off, and the pictures."""
+"""The fold of *Memory* on who is right: every method's accuracy, and the memory kept against off."""
 
-from collections.abc import Iterable
-
-import numpy as np
 from markupsafe import Markup, escape
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.process.templates import html
-from rita_demo.records.measurement import AccuracySummary, method_and_memory
-from rita_demo.records.spreadsheet import csv_bytes
+from rita_demo.records.measurement import AccuracySummary
 from rita_demo.settings.setting import number_text
 from rita_demo.ui.memory.panels import ShownStream
 from rita_demo.ui.widgets import wording
-from rita_demo.ui.widgets.blocks import table
-from rita_demo.ui.widgets.data_uri import blank_html
+from rita_demo.ui.widgets.blocks import place_link, table
 
-MAX_PICTURES = 24  # of the gallery
 SIGNIFICANT = 0.05
-RUNNING = "<p class='empty'>Listed when the stream stops or ends.</p>"
-OUTCOMES = [("only RITA is right", "rita"), ("only the average is right", "ensemble"), ("all are wrong", "none")]
-OUTCOME_TEXT = {"rita": "RITA alone is right", "ensemble": "The average alone is right", "none": "No method is right"}
 SUBSET_TEXT = {"all": "all pictures", "clean": "clean ones", "attacked": "attacked ones"}
 SEPARATE_ATTACKER_TEXT = (
     "This attacker uses RITA’s memory. For CLIP and the other methods without that memory the same attack was made "
@@ -35,7 +25,11 @@ def who_is_right(shown: ShownStream) -> str:
     items = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     attacker = f"<details class='differs'><summary>What the attacker may do and knows</summary><ul class='plain'>{items}</ul></details>"
     what = escape(f"{shown.recording.title}. {shown.recording.header.omission}")
-    return f"<p class='note'>{what}</p>{accuracy_table(shown)}<p>{help_text(shown)}</p>{attacker if facts else ''}"
+    pictures = place_link("The pictures that one method alone has right", "#fig-won", "Figures")
+    return (
+        f"<p class='note'>{what}</p>{accuracy_table(shown)}<p>{help_text(shown)}</p>{attacker if facts else ''}"
+        f"<p class='note'>{pictures} are in Figures.</p>"
+    )
 
 
 def accuracy_table(shown: ShownStream) -> str:
@@ -90,63 +84,3 @@ def no_class_holds_two(shown: ShownStream) -> bool:
     """Then a class costs in the memory exactly what one without views costs, which is its mean prompt."""
     held = evaluation_page.classes_after(shown.trajectory, shown.t).values()
     return all(view.count < 2 for view in held) and shown.recording.header.requested_clean.empty_class == "text_mean"
-
-
-# --- the gallery
-def outcome_gallery(shown: ShownStream) -> str:
-    """HTML: the pictures up to the selected one that only RITA has right, only the average, or no method at all, as buttons.
-    RITA's own ablations do not count."""
-    if shown.state.running and shown.state.following:
-        return RUNNING
-    title, chosen = _outcome(shown)
-    titles, found = _titles(shown), outcome_pictures(shown)
-    count = f"<p>{OUTCOME_TEXT[chosen]} on {len(found)} of {shown.t} pictures.</p>"
-    more = f"<p class='note'>And {len(found) - MAX_PICTURES} more.</p>" if len(found) > MAX_PICTURES else ""
-    listed = ((n, answers_at(shown, n, titles)) for n in found[:MAX_PICTURES])
-    return count + picture_buttons(shown, listed, title) + more
-
-
-def outcome_pictures(shown: ShownStream) -> list[int]:
-    """The pictures of that gallery, from 0."""
-    chosen = _outcome(shown)[1]
-    right = {name: shown.trajectory.curves[name].right[: shown.t] for name in _titles(shown)}
-    others = [~passed for name, passed in right.items() if name != chosen]
-    return np.flatnonzero(np.logical_and.reduce(others) & right.get(chosen, True)).tolist()
-
-
-def outcome_csv(shown: ShownStream) -> bytes:
-    """The same as a table, with every method's answer; pictures are numbered from 1."""
-    trajectory, methods = shown.trajectory, _titles(shown)
-    names = (*trajectory.names, "")  # the last one for no answer yet, -1
-    rows = (
-        [n + 1, trajectory.pictures[n], names[trajectory.label[n]], bool(trajectory.attacked[n])]
-        + [names[trajectory.answers[method][n]] for method in methods]
-        for n in outcome_pictures(shown)
-    )
-    return csv_bytes([("picture", "file", "true_class", "attacked", *methods), *rows])
-
-
-def _outcome(shown: ShownStream) -> tuple[str, str]:
-    return next((one for one in OUTCOMES if one[1] == shown.state.outcome), OUTCOMES[0])
-
-
-def _titles(shown: ShownStream) -> dict[str, str]:
-    """The methods that are compared, each with its memory kept if it has one."""
-    titles = shown.trajectory.titles
-    left_out = {name for name, one in DEFENCES.items() if one.ablation}
-    return {n: title for n, title in titles.items() if n not in left_out and method_and_memory(n) == (n, "")}
-
-
-def answers_at(shown: ShownStream, n: int, titles: dict[str, str]) -> list[tuple[str, int]]:
-    """Title and answer of the methods that have one to picture ``n``, from 0."""
-    answers = shown.trajectory.answers
-    return [(titles[name], int(answers[name][n])) for name in titles if name in answers and answers[name][n] >= 0]
-
-
-def picture_buttons(shown: ShownStream, pictures: Iterable[tuple[int, list[tuple[str, int]]]], about: str) -> str:
-    """HTML: buttons with a picture's number, its true class and every (title, answer); pictures are numbered from 0."""
-    of, found = shown.trajectory, []
-    for n, answers in pictures:
-        image = shown.image(of.pictures[n], 64) or blank_html(of.pictures[n])
-        found.append((n, int(of.label[n]), of.attacked[n], image, answers))
-    return html("arrivals", about=about, pictures=found, shown=shown.t, names=of.names) if found else ""

@@ -49,11 +49,6 @@ class ShownStream:
     trajectory: StreamTrajectory
     t: int
 
-    def image(self, picture: str, side: int) -> str:
-        """HTML: the small clean picture; "" if its file is not here."""
-        src = self.state.thumbnail(self.folders, picture)
-        return Markup(f'<img src="{src}" alt="" width="{side}" height="{side}">' if src else "")
-
     def captioned(self, figure: Figure) -> Figure:
         """A figure with the stream and the selected picture below it when it is saved."""
         place = f"after picture {self.t} of {self.trajectory.expected_pictures}"

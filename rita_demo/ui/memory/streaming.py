@@ -1,20 +1,19 @@
 """A stream of one's own: its form in the drawer of *Memory*, start and stop."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import gradio as gr
 
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, ChosenPictures, DataFolders, Request
+from rita_demo.evaluation.page import MAX_PICTURES, MIN_PICTURES, DataFolders, Request
 from rita_demo.process.time_left import TimeLeft
 from rita_demo.records.errors import DemoError, SettingError
 from rita_demo.ui.framework import notice
 from rita_demo.ui.framework.context import AppContext, queued_event
 from rita_demo.ui.framework.form import Form
-from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import FormValues, Updates
 from rita_demo.ui.memory.dataset_download import DatasetDownload, dataset_choices
 from rita_demo.ui.session.run_request import methods_of
@@ -29,8 +28,6 @@ STREAM_QUEUE = queued_event("stream", 2)
 MAX_WAIT_SECONDS = 20.0  # longest wait for other visitors' pictures, between two of the stream
 PAUSE_SECONDS = 0.02  # between two pictures, for requests that wait for the engine
 TRAFFIC = [("clean", "clean"), ("half of them attacked", "mixed"), ("attacked", "attacked")]
-ORDERS = [("mixed at random", "random"), ("class by class", "classes")]
-NAMES = [("all class names", "all"), ("the names with pictures here", "present")]
 LEAD = (
     "<h3>A stream of your own</h3><p class='note'>Many pictures, one after the other, with the memory kept between them. Attack, "
     "strength and methods are the Story’s. What was stopped goes on when it is started again as it was.</p>"
@@ -40,8 +37,8 @@ LEAD = (
 class Streaming:
     """The form and its buttons, built where it is made. ``form``: has the settings; ``room``: the id of the room."""
 
-    def __init__(self, context: AppContext, folders: DataFolders, form: Form, opener: RunOpener, room: str) -> None:
-        self.context, self.folders, self.form, self.opener, self.room = context, folders, form, opener, room
+    def __init__(self, context: AppContext, folders: DataFolders, form: Form, room: str) -> None:
+        self.context, self.folders, self.form, self.room = context, folders, form, room
         gr.HTML(LEAD)
         self.inputs = self._build_inputs()
         with gr.Row(elem_id="stream-buttons"):
@@ -60,60 +57,33 @@ class Streaming:
         asked["pictures"] = gr.Slider(
             MIN_PICTURES, MAX_PICTURES, value=50, step=1, label="How many", elem_id="stream-pictures"
         )
-        asked["whole"] = gr.Checkbox(False, label="The whole test split", elem_id="stream-whole")
         asked["traffic"] = gr.Radio(TRAFFIC, value="mixed", label="They arrive", elem_id="stream-traffic")
-        asked["order"] = gr.Radio(ORDERS, value="random", label="In which order", elem_id="stream-order")
-        asked["names"] = gr.Radio(NAMES, value="all", label="Asked among", elem_id="stream-names")
         asked["seed"] = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="stream-seed")
         return asked
 
     def bind_events(self) -> None:
         """Connect the events, after the panels of all rooms are registered."""
-        self._bind_start(self.start_button.click, self.on_start)
-        self.context.bind_quick(self.room, self.stop_button.click, self.on_stop, [self.context.visitor], "memory")
-        self.dataset_download.bind_events()
-
-    def _bind_start(self, event: Any, handler: Callable[[FormValues], Iterator[Updates]]) -> None:
         context, start, stop = self.context, self.start_button, self.stop_button
         safe = notice.handle_errors(
             context.error_banner,
             lambda: {start: gr.update(interactive=True), stop: gr.update(visible=False), context.status: ""},
         )
         inputs = {context.visitor, *self.inputs.values(), *self.form.fields.values()}
-        event(safe(handler), inputs, context.outputs(start, stop, self.opener.tabs), **STREAM_QUEUE)
+        start.click(safe(self.on_start), inputs, context.outputs(start, stop), **STREAM_QUEUE)
+        context.bind_quick(self.room, stop.click, self.on_stop, [context.visitor], "memory")
+        self.dataset_download.bind_events()
 
     def on_start(self, values: FormValues) -> Iterator[Updates]:
         """Start a stream; one with the same request goes on where it was left."""
         yield from self.run(str(values[self.context.visitor]), self._request(values))
 
-    def bind_chosen(self, event: Any, find: Callable[[Session], ChosenPictures]) -> None:
-        """Connect an event of another room that makes the pictures that ``find`` gives the next stream."""
-
-        def start_chosen(values: FormValues) -> Iterator[Updates]:  # a generator: a lambda that returns one is none
-            yield from self.start_chosen(values, find)
-
-        self._bind_start(event, start_chosen)
-
-    def start_chosen(self, values: FormValues, find: Callable[[Session], ChosenPictures]) -> Iterator[Updates]:
-        """Stream chosen pictures; how they arrive is set here, and *Memory* comes to the front."""
-        visitor = values[self.context.visitor]
-        session = self.context.sessions.get(visitor)
-        chosen = find(session)
-        steps = self.run(visitor, self._request(values, chosen))
-        first = next(steps)  # before the room comes to the front: it may be refused
-        said = f"{len(chosen.ids)} chosen pictures are the next stream, among {len(chosen.names)} class names."
-        to_front: dict[Any, Any] = {self.opener.tabs: gr.update(selected=self.room)}
-        yield to_front | first | self.context.done(said)
-        yield from steps
-
-    def _request(self, values: FormValues, chosen: ChosenPictures | None = None) -> Request:
-        """The request of the form, of ``chosen`` pictures if there are any."""
+    def _request(self, values: FormValues) -> Request:
         session = self.context.sessions.get(str(values[self.context.visitor]))
         form = self.form.read(session, values)
         settings, methods = settings_from(form), methods_of(form)
         asked = {name: values[component] for name, component in self.inputs.items()}
         backbone = self.context.engine_of(session).info.name
-        return evaluation_page.request_for(self.folders, settings, backbone, methods=methods, chosen=chosen, **asked)
+        return evaluation_page.request_for(self.folders, settings, backbone, methods=methods, **asked)
 
     def run(self, visitor: str, request: Request) -> Iterator[Updates]:
         """Decide the pictures of a request that are not decided yet."""
@@ -149,7 +119,7 @@ class Streaming:
         finally:
             view.running = False
             session.touch("memory")
-        list_streams(view, self.folders)
+        view.known = evaluation_page.known_streams(self.folders)
         ended = context.done(decided_text(view, self.folders))
         yield ended | context.changed(session, "memory")
 
@@ -171,11 +141,6 @@ class Streaming:
         session = self.context.sessions.get(visitor)
         session.stream.stop_requested = True
         return self.context.done("Stopping after this picture …") | self.context.answer(session, self.room, "memory")
-
-
-def list_streams(view: StreamState, folders: DataFolders) -> None:
-    """Look again which streams there are."""
-    view.known = evaluation_page.known_streams(folders)
 
 
 def decided_text(view: StreamState, folders: DataFolders) -> str:

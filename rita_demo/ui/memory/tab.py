@@ -13,25 +13,23 @@ from rita_demo import figures
 from rita_demo.data import memory_file
 from rita_demo.data.memory import IMPORTED, MAX_MOMENTS, MemoryTable
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page import ChosenPictures, DataFolders, StreamRun
+from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.evaluation.stored_views import COLUMNS, view_rows
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError
 from rita_demo.records.json_value import JsonValue
 from rita_demo.records.measurement import RememberedView
 from rita_demo.ui.framework import notice
-from rita_demo.ui.framework.chosen_buttons import Choice, ChosenButtons
-from rita_demo.ui.framework.context import LONG_EVENT, AppContext, immediate_event
+from rita_demo.ui.framework.context import AppContext, immediate_event
 from rita_demo.ui.framework.form import Form
 from rita_demo.ui.framework.open_run import RunOpener
 from rita_demo.ui.framework.panels import PanelValue, Updates
 from rita_demo.ui.framework.room_layout import build_drawer, build_room
 from rita_demo.ui.framework.selection import bind_selection
-from rita_demo.ui.framework.stoppable import StoppableJob
-from rita_demo.ui.memory import answers, bulk_add, panels
+from rita_demo.ui.memory import answers, panels
 from rita_demo.ui.memory.dataset_download import dataset_choices
 from rita_demo.ui.memory.panels import ShownStream, shown_stream
-from rita_demo.ui.memory.streaming import Streaming, list_streams
+from rita_demo.ui.memory.streaming import Streaming
 from rita_demo.ui.session.session import Session
 from rita_demo.ui.session.stored_picture import stored_picture_request
 from rita_demo.ui.session.stream_history import own_picture_request, replacing_item, show_stream, stream_picture_request
@@ -123,34 +121,21 @@ class MemoryTab:
             self.undo_button = gr.Button("Undo", size="sm", elem_id="undo")
             self.clear_button = gr.Button("Empty it", size="sm", elem_id="empty-memory")
             self.import_button = gr.UploadButton("Import", type="filepath", size="sm", elem_id="import")
-            self.bulk_upload = gr.UploadButton(
-                "Add several pictures", file_count="multiple", type="filepath", size="sm", elem_id="many"
-            )
-            self.stop_button = gr.Button("Stop", size="sm", visible=False, elem_id="stop-filling")
         for button in (self.undo_button, self.clear_button):
             own = self.context.panels.add
             own(button, lambda session: gr.update(interactive=session.stream.history is None), "memory")
-        self.streaming = Streaming(self.context, self.folders, self.form, self.opener, self.room)
+        self.streaming = Streaming(self.context, self.folders, self.form, self.room)
 
     def _build_folds(self) -> None:
         add = self.context.panels.add
-        with build_fold("When was each view held?", elem_id="memory-growth-fold") as held:
+        with build_fold("How full is it, and how pure?", elem_id="memory-growth-fold") as held:
             aria = "How full and how pure the memory is"
             growth = PlotlyView(aria=aria, height=300, empty="No stream is on screen.", elem_id="memory-growth")
             self.growth = self._add_stream(
                 growth, lambda shown: shown.captioned(figures.cache_growth(shown.trajectory, shown.t)), None
             )
-        with build_fold("Who is right on which picture?", elem_id="memory-who") as who:
+        with build_fold("Who is right?", elem_id="memory-who") as who:
             self._add_stream(gr.HTML(elem_id="memory-standings"), answers.who_is_right)
-            self.outcome = gr.Radio(
-                answers.OUTCOMES, value="rita", label="Pictures", show_label=False, elem_id="stream-outcome"
-            )
-            self.sorted_out = self._add_stream(MarkButtons(elem_id="stream-outcomes"), answers.outcome_gallery)
-            choice = Choice(
-                *("outcome", self._outcome_pictures, self._has_outcome, self._outcome_table),
-                *("pictures.csv", "These pictures as CSV"),
-            )
-            self.chosen_buttons = ChosenButtons(self.context, choice, "memory")
         for fold in (held, who):  # of a stream alone
             add(fold, lambda session: gr.update(visible=session.stream.history is not None), "memory")
         with build_fold("Every stored view", elem_id="memory-views"):
@@ -189,31 +174,6 @@ class MemoryTab:
             found.append([by_name[name] for name in SHOWN_COLUMNS])
         return found
 
-    # --- the pictures of the gallery
-    def _has_outcome(self, session: Session) -> bool:
-        shown = shown_stream(session, self.folders)
-        growing = session.stream.running and session.stream.following
-        return shown is not None and not growing and bool(answers.outcome_pictures(shown))
-
-    def _outcome_pictures(self, session: Session) -> ChosenPictures:
-        """The pictures of the gallery, asked among the stream's class names. Raises DataError: there are none."""
-        shown = shown_stream(session, self.folders)
-        if shown is None:
-            raise DataError("There is no stream on screen.", "Choose or start one first.")
-        pictures, names = shown.trajectory.pictures, shown.trajectory.names
-        ids = tuple(pictures[n] for n in answers.outcome_pictures(shown))
-        return ChosenPictures(ids, names, shown.recording.place)
-
-    def _outcome_table(self, session: Session) -> bytes:
-        shown = shown_stream(session, self.folders)
-        return b"" if shown is None else answers.outcome_csv(shown)
-
-    def pick_outcome(self, visitor: str, outcome: str) -> Updates:
-        """Which pictures the gallery shows; an unknown value means the first choice."""
-        session = self.context.sessions.get(visitor)
-        session.stream.outcome = outcome
-        return self.context.panels.draw_only(session, [self.sorted_out]) | self.chosen_buttons.draw(session)
-
     # --- events
     def bind_events(self, own_tab: gr.Tab) -> None:
         """Connect the events, after the panels of all rooms are registered."""
@@ -244,21 +204,13 @@ class MemoryTab:
             (self.rows_button, self.on_rows),
         ):
             files.click(safe(save), visitor, [*said, files], **immediate_event(save))
-        gallery = [context.error_banner, self.sorted_out, *self.chosen_buttons.components]
-        self.outcome.input(
-            safe(self.pick_outcome), [visitor, self.outcome], gallery, **immediate_event(self.pick_outcome)
-        )
-        job = StoppableJob(context, self.stop_button, self.on_stopped, context.activity.track_job).bind_event
-        outputs = context.outputs(self.stop_button)
-        job(self.bulk_upload.upload, self.add_uploads, [visitor, self.bulk_upload], outputs, **LONG_EVENT)
         streaming.bind_events()
-        self.chosen_buttons.bind_events(streaming.bind_chosen)
 
     def on_open(self, session: Session) -> Updates:
         """The room is opened: datasets and streams may have changed. Until the visitor has run a picture or chosen a memory, it
         shows the first stored stream."""
         stream = session.stream
-        list_streams(stream, self.folders)
+        stream.known = evaluation_page.known_streams(self.folders)
         session.touch("memory")
         stored = next((one for one in stream.known if one.stored), None)
         fresh = not session.memory.chosen and session.run is session.shared_run
@@ -410,17 +362,6 @@ class MemoryTab:
         updates = self._replace_history(session, session.history, message)
         self.context.sessions.evict()
         return updates
-
-    def add_uploads(self, visitor: str, paths: JsonValue) -> Iterator[Updates]:
-        session = self.context.sessions.get(visitor)
-        session.stream.close()
-        session.memory.chosen = True
-        found = bulk_add.uploaded_pictures(session, self.context.engine_of(session), paths)
-        yield from bulk_add.add_steps(self.context, session, *found)
-
-    def on_stopped(self, session: Session) -> Updates:
-        message = self.context.done("Stopped. What was added until then stays; Undo takes it out.")
-        return message | self.context.changed(session, "memory")
 
     def _replace_history(self, session: Session, history: MemoryTable, message: str) -> Updates:
         with session.lock:

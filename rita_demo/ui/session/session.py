@@ -264,17 +264,12 @@ class Session:
         return f"step {step}" if step else "clean"
 
     def add_to_history(self, run: Run, title: str) -> None:
-        """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``."""
+        """Add what the run's delivered picture changed in the cache; its thumbnails come from ``crops``. A memory of other class
+        names is another one."""
         title = title if run.attack is None else f"{title}, attacked"
-        self.extend_history(title, run.clean.picture.key, run, self.crops.get("attacked"))
-
-    def extend_history(
-        self, title: str, key: str, run: Run, crops: np.ndarray | None, *, replace_latest: bool = True
-    ) -> None:
-        """The history with one more picture (:meth:`MemoryTable.with_picture`); one of other class names is another memory."""
         with self.lock:
             before = self.history
-            after = before.with_picture(title, key, run, crops, replace_latest=replace_latest)
+            after = before.with_picture(title, run.clean.picture.key, run, self.crops.get("attacked"))
             same = before.current is None or before.key == run.class_prompts.key
             self.memories = self.memories.changed(after) if same else self.memories.another(after)
 

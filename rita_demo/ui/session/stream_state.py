@@ -21,8 +21,7 @@ class StreamState:
     what it measured, ``history`` its memory before the first and after each picture. ``request`` is the stream that this
     visitor started last; ``running``, ``time_left`` and ``stop_requested`` belong to it, and while ``following`` it is on
     screen as it grows. ``known``: the streams of the menu. ``views``: id of a view -> its row, made once; ``thumbnails``:
-    picture -> data URI, "" for one that cannot be shown. ``outcome``: which pictures the gallery of right and wrong
-    answers shows."""
+    picture -> data URI, "" for one that cannot be shown."""
 
     recording: StreamRun | None = None
     trajectory: StreamTrajectory | None = None
@@ -35,7 +34,6 @@ class StreamState:
     known: tuple[StreamRun, ...] = ()
     views: dict[int, dict[str, Any]] = field(default_factory=dict)
     thumbnails: dict[str, str] = field(default_factory=dict)
-    outcome: str = "rita"
 
     def show(self, recording: StreamRun, trajectory: StreamTrajectory, history: MemoryTable) -> None:
         """Show a stream as far as it is written."""

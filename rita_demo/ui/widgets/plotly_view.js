@@ -15,6 +15,7 @@ let names = []; // of the first numbers of customdata; without them a click sele
 let width = figure.clientWidth; // from the observer: reading it again forces a layout per figure
 let inSight = false;
 const waiting = (window.RitaWaiting = window.RitaWaiting || new Set()); // figures outside the viewport, not drawn yet
+const HIGHEST = 1.25; // of the window's width, as in the style sheet
 const QUIET = 150; // ms without a new figure: Gradio sends them one by one
 
 alt.id = element.id + "-alt";
@@ -116,9 +117,7 @@ function paint() {
   waiting.delete(paint);
   if (!element.isConnected) return tidy();
   if (!width) return; // in a hidden tab: the observer calls again when the tab is opened
-  const narrow = width < NARROW;
-  figure.classList.toggle("narrow", narrow);
-  const height = narrow ? fixed.narrow_height : fixed.height;
+  const height = Math.min(fixed.height, Math.round(HIGHEST * innerWidth));
   const state = [props.value, isDark(), width, height].join("\u0000");
   if (state === drawn) return;
   drawn = state;
@@ -136,8 +135,7 @@ function paint() {
   figure.setAttribute("aria-label", meta.title || fixed.aria);
   const high = Math.max(height, meta.height || 0);
   figure.style.height = high > height ? `${high}px` : "";
-  fit({ data, layout }, width, high);
-  if (narrow && layout.margin.t > 10) layout.margin.t += 26; // Plotly's buttons stand above the legend, where there is one
+  fit(layout, width, high);
   const text = JSON.stringify(data);
   if (text !== traces.text) traces = { text, data };
   const config = meta.select

@@ -28,9 +28,9 @@ MAX_POINTS = 4096  # of one selection
 
 gr.set_static_paths([PLOTLY_JS])
 
-#: The element of one figure, of its heights on a wide and on a narrow screen. It is styled by the page's style sheet: with
+#: The element of one figure, of its height. It is styled by the page's style sheet: with
 #: a style sheet per figure the browser would compute the styles of the whole page again for each.
-FIGURE = """<div class="rita-figure" role="figure" tabindex="0" style="--high: {}px; --narrow-high: {}px">
+FIGURE = """<div class="rita-figure" role="figure" tabindex="0" style="--high: {}px">
 <div class="rita-empty"></div><div class="rita-plot" aria-hidden="true"></div>
 <p class="rita-alt"></p><p class="rita-said" role="status"></p></div>"""
 
@@ -47,7 +47,7 @@ FIGURE_HEAD = f"<script>window.ritaFigure = (element, props, trigger, watch, fix
 
 
 def figure_script(**constants: Any) -> str:
-    """The script of one figure; ``aria``, ``height``, ``narrow_height`` and ``empty`` as in :class:`PlotlyView`."""
+    """The script of one figure; ``aria``, ``height`` and ``empty`` as in :class:`PlotlyView`."""
     return with_constants("ritaFigure(element, props, trigger, watch, fixed);", **constants)
 
 
@@ -57,8 +57,7 @@ class PlotlyView(JsonWidget):
     Args:
         value: a :class:`Figure`, its dict or JSON, or None (then ``empty`` is shown).
         aria: what the figure shows, its accessible name; ``title`` of a figure's meta takes its place.
-        height: pixels, reserved before there is a figure, so that the page does not jump.
-        narrow_height: pixels when the view is narrower than 560; ``height`` if None.
+        height: pixels, reserved before there is a figure, so that the page does not jump; less on a phone, which is low.
         empty: the sentence shown while there is no figure.
         **html: any other argument of ``gr.HTML``.
     """
@@ -71,17 +70,16 @@ class PlotlyView(JsonWidget):
         *,
         aria: str = "Figure",
         height: int = 360,
-        narrow_height: int | None = None,
         empty: str = "",
         **html: Any,
     ) -> None:
         # read back by Gradio, see HtmlWidget
         self.aria, self.empty = aria, empty
-        self.height, self.narrow_height = height, narrow_height or height
+        self.height = height
         super().__init__(
             value,
-            html_template=FIGURE.format(height, self.narrow_height),
-            js_on_load=figure_script(aria=aria, height=height, narrow_height=self.narrow_height, empty=empty),
+            html_template=FIGURE.format(height),
+            js_on_load=figure_script(aria=aria, height=height, empty=empty),
             head=f'<script src="gradio_api/file={quote(str(PLOTLY_JS))}"></script>',
             elem_classes="rita-view",
             **html,

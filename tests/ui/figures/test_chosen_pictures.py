@@ -1,7 +1,8 @@
-"""Pictures inside the lasso are measured and streamed by one press each, among the class names of their cloud; and the
-classes of a cloud are chosen by name."""
+"""Pictures of a cloud, of two runs that are compared, and of a stream open as they were measured; the classes of a cloud are
+chosen by name."""
 
 import itertools
+import shutil
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from rita_demo import evaluate, load_runs
 from rita_demo.defences.contract import DefenceInput
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, class_counts, known_measurements
-from rita_demo.records.errors import DataError, DemoError, SettingError
+from rita_demo.process.assets import ASSETS
+from rita_demo.records.errors import DemoError
 from rita_demo.scripting.own import defence_names
 from rita_demo.ui.background.worked_example import WorkedExample
 from rita_demo.ui.figures import won_pictures
@@ -47,18 +49,12 @@ class Page:
     def cloud(self) -> Any:
         return self.session.figures.placed_cloud.cloud
 
-    def lasso(self, *pictures: int) -> None:
-        """Select the attacked pictures of these numbers."""
-        points = self.session.figures.placed_cloud.points
-        here = [int(np.flatnonzero((points.kind == "attacked") & (points.picture == n))[0]) for n in pictures]
-        self.figures.on_lasso(self.name, Event({"points": here}))
-
-    def form(self) -> dict[Any, Any]:
-        """What the browser sends of the form and of the stream's own settings."""
+    def form(self, pictures: int) -> dict[Any, Any]:
+        """What the browser sends of the form and of the settings of a stream of so many pictures."""
         fields, asked = self.stream.form.fields, self.stream.inputs
         self.session.attack_defend.settings = {"views": 8, "prompts": 2}
         values = {one: one.value for one in (*fields.values(), *asked.values())}
-        return values | {fields["steps"]: 2, self.context.visitor: self.name}
+        return values | {asked["pictures"]: pictures, fields["steps"]: 2, self.context.visitor: self.name}
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +68,8 @@ def tabs(tmp_path_factory: pytest.TempPathFactory) -> tuple[FiguresTab, MemoryTa
                 bind(self, *args)
 
             patch.setattr(kind, "bind_events", spy)
+        for name in ("banded", "gauzy", "porous"):
+            shutil.copytree(ASSETS / "textures/val" / name, root / "data" / "three" / name)
         folders = DataFolders(root / "data", root / "runs")
         build(ENGINE, example=WorkedExample(ENGINE, candidates=()), folders=folders)
     return made[FiguresTab], made[MemoryTab]
@@ -87,22 +85,6 @@ def page(tabs: tuple[FiguresTab, MemoryTab], collected: FiguresState) -> Page:
     return Page(*tabs, collected)
 
 
-def test_pictures_inside_the_lasso_become_the_next_stream_and_its_tab_comes_to_the_front(page: Page) -> None:
-    page.lasso(1, 2, 5)
-    find = page.figures.parts["lasso_buttons"].choice.find
-    first, *_ = page.stream.start_chosen(page.form(), find)
-    assert first[page.stream.opener.tabs]["selected"] == "memory"
-    assert "3 chosen pictures are the next stream, among 3 class names." in first[page.context.status]
-    recording, trajectory = page.session.stream.recording, page.session.stream.trajectory
-    assert set(trajectory.pictures) == {page.cloud.ids[n] for n in (1, 2, 5)}
-    assert trajectory.names == page.cloud.class_prompts.names
-    assert recording.title.startswith("textures val:chosen, 3 class names, 3 pictures")
-    assert int(trajectory.attacked.sum()) == 2, "half of them, as the stream's own settings say"
-    page.lasso(1, 2)
-    list(page.stream.start_chosen(page.form(), find))
-    assert page.session.stream.recording.name != recording.name, "other pictures are another stream"
-
-
 @pytest.mark.usefixtures("no_plugins_afterwards")
 def test_an_own_defence_that_fails_on_a_picture_is_named_and_the_stream_goes_on(page: Page) -> None:
     seen = []
@@ -114,26 +96,14 @@ def test_an_own_defence_that_fails_on_a_picture_is_named_and_the_stream_goes_on(
         return logits.softmax(-1) if len(seen) != 2 else 1 / 0
 
     defence_names(choosy)
-    page.lasso(1, 2)
-    buttons = page.figures.parts["lasso_buttons"]
     banner = page.context.error_banner
-    said = [step[banner] for step in page.stream.start_chosen(page.form(), buttons.choice.find) if step.get(banner)]
+    said = [step[banner] for step in page.stream.on_start(page.form(2)) if step.get(banner)]
     assert len(said) == 1
     assert "ZeroDivisionError" in said[0]
     assert "The stream goes on. They count neither as right nor as wrong." in said[0]
     table = answers.accuracy_table(shown_stream(page.session, page.stream.folders))
     assert "of n = 2" in table
     assert "Choosy has no answer to some pictures: they are not counted." in table
-
-
-def test_what_cannot_be_streamed_leaves_the_visitor_where_they_are(page: Page) -> None:
-    find = page.figures.parts["lasso_buttons"].choice.find
-    page.lasso(1)
-    with pytest.raises(SettingError, match="from 2 to"):
-        next(page.stream.start_chosen(page.form(), find))
-    page.figures.on_lasso(page.name, Event({"points": []}))
-    with pytest.raises(DataError, match="No points are selected"):
-        next(page.stream.start_chosen(page.form(), find))
 
 
 def test_a_picture_of_the_cloud_that_is_attacked_again_is_asked_among_the_run_s_own_classes(page: Page) -> None:
@@ -198,8 +168,7 @@ def test_a_picture_that_one_run_alone_has_right_opens_in_all_tabs_as_that_run_ha
 
 
 def test_a_won_picture_of_a_stream_opens_with_the_memory_before_it(page: Page) -> None:
-    page.lasso(0, 1, 2, 3, 4, 5)
-    list(page.stream.start_chosen(page.form(), page.figures.parts["lasso_buttons"].choice.find))
+    list(page.stream.on_start(page.form(14) | {page.stream.inputs["dataset"]: "three"}))
     recording, trajectory = page.session.stream.recording, page.session.stream.trajectory
     _, found = compare_any(page, recording.name.partition("/")[0])
     before = page.session.history

@@ -62,9 +62,7 @@ def test_hostile_snapshots_and_uploads_give_an_error_message_and_the_tab_keeps_w
     moment = client.event("moment", "input")["id"]
     for value in ("1", -1, 99, 0.5, None, [0], {}, True, 10**400):
         assert "Something went wrong" not in client.call(moment, [None, value])
-    for element in ("many", "import"):
-        event = client.event(element, "upload")
-        assert "No file arrived" in client.call(event["id"], [None, None])
+    assert "No file arrived" in client.call(client.event("import", "upload")["id"], [None, None])
     offer = client.event("memory-effect", "click")["id"]
     for name in (None, "../x", 7, ["0"], "99"):
         assert_harmless(client.call(offer, [None], data={"name": name}))

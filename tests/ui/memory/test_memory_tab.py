@@ -85,7 +85,7 @@ def test_the_sentence_is_of_the_memory_at_the_selected_moment_without_the_pictur
     client, example_run, coffee_file: str
 ) -> None:
     session, side = client.session, example_run.attacked
-    client.run(client.tab.add_uploads(client.name, [coffee_file]))
+    client.add(coffee_file)
     engine, key, held = client.context.engine_of(session), example_run.clean.picture.key, []
     given = {"settings": example_run.settings, "tuning": side.trace.tuning}
     for at in (0, 1, len(session.history.moments) - 1):
@@ -179,11 +179,11 @@ def test_an_exported_memory_is_imported_by_who_has_not_run_its_names_and_what_wa
     tab.pick_memory(client.name, "0")
     assert session.history is mine
     assert not panels.has_other_names(session)
-    client.run(tab.add_uploads(client.name, [coffee_file]))
+    client.add(coffee_file)
     longer = session.history
     tab.pick_memory(client.name, "1")
     assert session.history.names == names
-    client.run(tab.add_uploads(client.name, [coffee_file]))  # of the names of the picture on screen
+    client.add(coffee_file)  # of the names of the picture on screen
     assert [one.names for one in session.memories.histories] == [NAMES, names, NAMES], "nothing is lost"
     assert session.memories.histories[0] is longer
     listed = [text for text, _ in panels.menu(session)["choices"]]

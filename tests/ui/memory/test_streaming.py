@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import numpy as np
 import pytest
 
 from rita_demo.data import download
@@ -21,7 +20,6 @@ from rita_demo.data.download import DownloadProgress
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import WITHOUT_CACHE, DataFolders, streams
-from rita_demo.evaluation.pictures import collect
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records.errors import DataError, DemoError, SettingError
 from rita_demo.settings import RECOMMENDED
@@ -240,43 +238,21 @@ def test_a_picture_is_selected_and_accuracy_and_memory_are_those_of_its_time(cli
     assert session.selection.moment is None, "follows the stream again"
 
 
-def test_pictures_are_listed_by_who_is_right(client: StreamClient) -> None:
-    client.stream(pictures=6, traffic="mixed")
-    right = {name: curve.right for name, curve in client.view.trajectory.curves.items() if name != WITHOUT_CACHE}
-    assert {"clip", "ensemble", "rita"} == set(right)
-    wrong = {name: ~passed for name, passed in right.items()}
-    only_rita = right["rita"] & wrong["clip"] & wrong["ensemble"]
-    for outcome, pictures in (
-        ("rita", only_rita),
-        ("ensemble", right["ensemble"] & wrong["clip"] & wrong["rita"]),
-        ("none", wrong["clip"] & wrong["ensemble"] & wrong["rita"]),
-        ("forged", only_rita),
-    ):
-        html = client.tab.pick_outcome(client.name, outcome)[client.tab.sorted_out]
-        assert numbers_in(html) == [n + 1 for n in np.flatnonzero(pictures)]
-        assert f"right on {pictures.sum()} of 6 pictures" in html
-
-
-def test_the_whole_split_is_one_request_that_goes_on_where_it_was_left(tmp_path: Path, monkeypatch) -> None:
-    def request(**changes: Any) -> Any:
-        asked = {"dataset": "textures", "traffic": "clean", "order": "random", "seed": 0, "pictures": 3, "whole": True}
-        return evaluation_page.request_for(DataFolders(tmp_path, tmp_path), RECOMMENDED, "a/../b", **asked | changes)
-
-    made = request()
-    assert made.points[0].attack == "none"
-    assert made.limit == len(collect("textures", None, made.split, limit=None, allow_partial=True).items)
-    assert made.out.parent == tmp_path, "whatever the model is called"
-    assert request(pictures=9).out == made.out, "the same run folder, which resumes"
-    monkeypatch.setattr(streams, "MAX_WHOLE", 10)
-    with pytest.raises(SettingError, match="the page streams at most 10"):
-        request()
+def test_a_request_has_a_folder_below_the_runs_whatever_the_model_is_called(tmp_path: Path) -> None:
+    asked = {"dataset": "textures", "traffic": "clean", "seed": 0, "pictures": 3}
+    made, other = (
+        evaluation_page.request_for(DataFolders(tmp_path, tmp_path), RECOMMENDED, "a/../b", **asked | changes)
+        for changes in ({}, {"seed": 1})
+    )
+    assert (made.points[0].attack, made.limit, made.traffic.order) == ("none", 3, "random")
+    assert made.out.parent == tmp_path
+    assert made.out != other.out
 
 
 def test_an_invalid_request_gives_an_error_message(client: StreamClient) -> None:
     for name, values, says in (
         ("dataset", ("../../etc", "dtd", None), "no such dataset"),
         ("traffic", ("heavy", ["mixed"]), "traffic is one of clean, mixed, attacked"),
-        ("order", ("backwards",), "order is one of random, classes"),
         ("seed", (-1,), "whole number from 0"),
         ("pictures", (10**9, "many", True), "whole number from 2 to 500"),
     ):

@@ -51,7 +51,7 @@ def holds_the_latest_run_only(visit: MemoryClient, key: str) -> bool:
 
 def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run, coffee_file: str) -> None:
     mine = {i.view for i in client.items}
-    client.run(client.tab.add_uploads(client.name, [coffee_file]))
+    client.add(coffee_file)
     with_b = client.session.history
     result = run_again(client, example_run)
     # it was judged by B alone, not by its own earlier views
@@ -60,19 +60,21 @@ def test_running_a_then_b_then_a_holds_every_view_of_a_once(client, example_run,
     assert {i.view for i in client.items if i.born == 2} == mine
     assert not any(i.born == 0 for i in client.items)
     again = "A motorbike, attacked, again (its earlier views were taken out)"
-    assert [e.title for e in client.session.history.moments[1:]] == ["A motorbike, attacked", "Upload 1", again]
+    assert [e.title for e in client.session.history.moments[1:]] == ["A motorbike, attacked", "Upload", again]
     client.tab.on_undo(client.name)
     assert states_equal(client.session.history.state_at(), with_b.state_at())
     held = len(client.items)
-    client.run(client.tab.add_uploads(client.name, [coffee_file, coffee_file]))
+    client.add(coffee_file)
+    client.add(coffee_file)
     assert len(client.items) == held, "the same uploads are stored once"
     assert holds_the_latest_run_only(client, client.session.history.moments[-1].picture_key)
 
 
-def test_rerunning_the_current_picture_after_a_bulk_add_inserts_nothing_twice(
-    client, example_run, coffee_file: str
-) -> None:
-    client.run(client.tab.add_uploads(client.name, [coffee_file]))
+def test_running_the_latest_picture_again_inserts_nothing_twice(client, example_run, coffee_file: str) -> None:
+    client.add(coffee_file)
+    added = [item for item in client.items if item.picture == "Upload"]
+    assert added
+    assert all((one.truth, one.attacked) == ("", False) and one.thumbnail is not None for one in added)
     run_again(client, example_run)
     run_again(client, example_run)
     assert holds_the_latest_run_only(client, example_run.clean.picture.key)
@@ -108,7 +110,7 @@ def test_the_selected_view_stays_selected_across_snapshots(client, coffee_file: 
     last = int(client.session.history.state_at().count[k]) - 1
     chosen(client.tab, client.name, memory_k=k, slot=last)
     row = client.session.history.row((k, last))
-    client.run(client.tab.add_uploads(client.name, [coffee_file]))
+    client.add(coffee_file)
     for at in range(1, len(client.session.history.moments)):
         chosen(client.tab, client.name, moment=at)
         place = client.session.selection.item
