@@ -10,8 +10,8 @@ from rita_demo.process.proxies import without_proxies
 from tests.live_server import ROOT
 
 SOCKS, REFUSES = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
-SETTINGS = [{"http_proxy": REFUSES, "RITA_HOST": "0.0.0.0"}, {"HTTPS_PROXY": REFUSES}, {"ALL_PROXY": SOCKS}]
-SETTINGS += [{"all_proxy": SOCKS, "no_proxy": "localhost", "HTTP_PROXY": "no address::"}]
+SETTINGS = [{"http_proxy": REFUSES, "HTTPS_PROXY": REFUSES, "RITA_HOST": "0.0.0.0"}]
+SETTINGS += [{"all_proxy": SOCKS, "ALL_PROXY": SOCKS, "no_proxy": "localhost", "HTTP_PROXY": "no address::"}]
 LAUNCH = """
 import os, rita_demo.ui
 from tests.ui.http_client import build_toy_page, launch_page

@@ -40,7 +40,7 @@ def test_with_the_tokens_first_a_transformer_gives_the_same_answers_with_whole_p
     assert (products(model, pixels), products(turned, pixels)) == (2 * layers, 0)
 
 
-@pytest.mark.parametrize("name", ["RN50", "EVA02-B-16"])
+@pytest.mark.parametrize("name", ["RN50", pytest.param("EVA02-B-16", marks=pytest.mark.nightly)])
 def test_other_towers_stay_as_they_are(name: str) -> None:
     model = untrained(name, "cpu", "float32")
     before = {key: dict(vars(module)) for key, module in model._visual.named_modules()}
