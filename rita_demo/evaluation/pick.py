@@ -1,21 +1,14 @@
-"""Chosen pictures found in the listed ones of their dataset, and the split that they are of."""
+"""Chosen pictures found in the listed ones of their dataset."""
 
 import re
-from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
-from rita_demo.data.datasets import DATASETS, load_split, root_of
-from rita_demo.data.folder_sets import ALL
-from rita_demo.data.folders import fault_of_name
 from rita_demo.evaluation.chosen import PICTURE_COLUMNS, ChosenPictures
-from rita_demo.evaluation.pictures import PRESENT_SUFFIX, PictureSet, picture_id
+from rita_demo.evaluation.pictures import PictureSet
 from rita_demo.records.errors import DataError, join_names
 from rita_demo.records.spreadsheet import SEPARATORS
 
 CHOSEN_SUFFIX = ":chosen"  # "test:chosen": what is measured on chosen pictures is not the accuracy on the split
-SEARCHED_SPLITS = ("test", "val", ALL, "train")
 MAX_NAMED = 3  # missing pictures that a message lists
 
 
@@ -49,22 +42,3 @@ def pick(chosen: ChosenPictures, whole: PictureSet) -> PictureSet:
     present = whole.classes_present if names == whole.names else len({item.label for item in items})
     split = whole.split + CHOSEN_SUFFIX
     return replace(whole, split=split, names=names, items=tuple(items), classes_present=present, missing=(), listed=0)
-
-
-def find_split(place: str, ids: Collection[str], root: Path | None) -> str:
-    """The split that holds all of these pictures. ``place`` (untrusted): a dataset, or a folder below the data folder.
-
-    Raises:
-        DataError: there is none here.
-    """
-    base, wanted = place.removesuffix(PRESENT_SUFFIX), set(ids)
-    if (root := root_of(base, root)) is not None and (base in DATASETS or not fault_of_name(base)):
-        for split in SEARCHED_SPLITS:
-            with suppress(DataError):
-                items = load_split(base, root, split, allow_partial=True)
-                if wanted <= {picture_id(base, root, path) for path, _, _ in items}:
-                    return split
-    raise DataError(
-        f"The chosen pictures of {base[:60]!r} are not in one split of the server's data folder.",
-        "Start the server with the --data-root that has them.",
-    )

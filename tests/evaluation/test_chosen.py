@@ -10,7 +10,7 @@ from rita_demo import evaluate, only_right
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
-from rita_demo.evaluation.pick import find_split, pick
+from rita_demo.evaluation.pick import pick
 from rita_demo.evaluation.pictures import collect
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.spreadsheet import csv_bytes
@@ -170,19 +170,6 @@ def test_a_list_that_fits_nothing_says_why(data_root: Path, tmp_path: Path) -> N
         path.write_bytes(data)
         with pytest.raises(DataError, match=r"UTF-8 or UTF-16, or a quote in it never ends\. Save it as CSV in UTF-8"):
             read_pictures(path)
-
-
-def test_the_split_of_chosen_pictures_is_found_and_nothing_outside_the_data_folder(data_root: Path) -> None:
-    assert find_split("textures", ["lined/1000003", "dotted/1000009"], None) == "val"
-    assert find_split("caltech101:present", CHOSEN, data_root) == "test"
-    for place, ids in (
-        ("caltech101", ["caltech-101/nothing.png"]),
-        ("../" + data_root.name, ["x"]),
-        (str(data_root / "dtd"), ["images/dotted/0.png"]),
-        ("textures", ["lined/2000000", "lined/1000000"]),
-    ):
-        with pytest.raises(DataError, match="not in one split"):
-            find_split(place, ids, data_root)
 
 
 def test_pictures_that_one_run_has_right_are_measured_by_the_other_commands(

@@ -4,7 +4,6 @@ The page measures with ``evaluate`` into run folders of the same format. A visit
 offers and never gives a path.
 """
 
-from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.page.examples import EXAMPLES, find_stream, known_streams, shipped_cloud, shipped_streams
 from rita_demo.evaluation.page.feature_cloud import TEXTURES, cloud_set, collect_steps, points_csv
 from rita_demo.evaluation.page.measurements import Measured, compare_measured, find_right, known_measurements

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rita_demo.defences.registry import DEFENCES
 from rita_demo.evaluation import frames
-from rita_demo.evaluation.chosen import ChosenPictures
 from rita_demo.evaluation.measurement import settings_text
 from rita_demo.evaluation.pictures import PRESENT_SUFFIX
 from rita_demo.evaluation.report.cells import CELL, answers_of, pooled, title_of
@@ -56,11 +55,6 @@ class OnlyRight:
             f"{self.titles[0]} has {len(self.won)} of {n} pictures right that {self.titles[1]} has not; the other way round "
             f"{lost or 'none'}. McNemar’s exact p = {p}."
         )
-
-    @property
-    def chosen(self) -> ChosenPictures:
-        """The pictures as a choice. Raises DataError: there are none."""
-        return ChosenPictures(tuple(self.won["picture"]), self.names, self.place)
 
 
 def won_csv(found: OnlyRight) -> bytes:
