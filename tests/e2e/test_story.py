@@ -544,7 +544,8 @@ def test_every_figure_has_words_and_axe_finds_nothing_serious_in_both_themes(sto
         reveal(story, about)
     story.locator(".story details:not([open])").evaluate_all("all => all.forEach((one) => (one.open = true))")
     assert severe_findings(story) == []
-    story.evaluate("document.body.classList.add('dark')")
+    story.evaluate("""() => { document.body.classList.add("dark");
+      return Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished)); }""")
     assert severe_findings(story) == []
     story.evaluate("document.body.classList.remove('dark')")
 
