@@ -113,9 +113,11 @@ def serve(
 def _load_engine(name: str, device: str | None) -> Engine:
     """The engine of a model, with a line in the log."""
     from rita_demo.process import logging as process_logging
+    from rita_demo.process.torch_compiler import without_compiler
 
     begin = time.perf_counter()
-    from rita_demo.engine.engine import Engine  # imports torch: seconds
+    with without_compiler():
+        from rita_demo.engine.engine import Engine  # imports torch: seconds
 
     engine = Engine(name, device, VIEW_PIXEL_BYTES)
     spent = round(time.perf_counter() - begin, 1)
