@@ -20,7 +20,7 @@ from rita_demo.settings import RECOMMENDED
 from tests.data.hostile import encoded, photo
 from tests.page_client import HttpClient
 
-FAST_SETTINGS = {"views": 16, "steps": 2, "prompts": 2}  # so that twenty take a minute
+FAST_SETTINGS = {"steps": 2}  # so that twenty take a minute
 SETTINGS = RECOMMENDED.replace(**FAST_SETTINGS)
 NAMES = VOCABULARIES["caltech101"].names
 CLASSES_PER_CLIENT = 5  # class names of one visitor
