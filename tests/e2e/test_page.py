@@ -87,6 +87,17 @@ def test_the_example_stands_there_before_the_page_is_built_and_nothing_of_it_sta
         assert "motorbike" not in "".join(page.evaluate("[...window.seen]")), "the sentence of the worked example"
 
 
+def test_in_a_frame_whose_sandbox_refuses_its_scripts_the_opening_links_to_the_page(
+    browser: Browser, address: str
+) -> None:
+    page = browser.new_page()
+    page.set_content(f'<iframe sandbox="allow-scripts allow-popups" src="{address}"></iframe>')
+    opening = page.frame_locator("iframe").locator("#opening")
+    expect(opening).to_contain_text("This frame does not let the page start.")
+    expect(opening.get_by_role("link", name="Open it in a tab of its own.")).to_have_attribute("href", address)
+    page.close()
+
+
 def test_an_uploaded_picture_with_custom_classes_is_attacked_and_defended(page: Page) -> None:
     path = SAMPLES["cat"].path
     assert path is not None
