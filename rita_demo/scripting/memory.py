@@ -38,11 +38,6 @@ def save_memory(file: str | Path, *folders: str | Path, stream: int | None = Non
         listed = "; ".join(f"{number}: {one.title}" for number, one in zip(numbers, streams))
         raise DataError(f"The folders hold {len(streams)} streams: {listed}.", "Choose one with --stream NUMBER.")
     one = streams[(stream or 1) - 1]
-    if begun := one.header.facts.get("memory"):
-        raise DataError(
-            f"This stream began with the memory {begun}, whose views are not in its rows.",
-            "Save the memory of a stream that began with an empty one.",
-        )
     course, here = trajectory_of(one), DataFolders(data_folder() or Path("data"), one.folder)
     table = stream_history(here, one, course, len(course.pictures))
     data = memory_file.pack(table, str(one.columns["backbone"]), one.header.requested_clean)

@@ -17,7 +17,7 @@ from rita_demo.evaluation import page as evaluation_page
 from rita_demo.evaluation.page import DataFolders, StreamRun
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.records import CacheEvent
-from rita_demo.records.errors import DemoError, PictureError, SettingError
+from rita_demo.records.errors import DataError, DemoError, PictureError, SettingError
 from rita_demo.records.grouping import group_by
 from rita_demo.records.keys import class_prompts_key
 from rita_demo.records.measurement import RememberedView, StreamTrajectory, method_and_memory
@@ -38,7 +38,16 @@ def stream_history(
     known: dict[int, dict[str, Any]] | None = None,
 ) -> MemoryTable:
     """The memory of a stream before its first and after each of its first ``t`` pictures, the last ``most`` of these moments.
-    ``known``: rows of its views that were made before, by id; new ones are added to it."""
+    ``known``: rows of its views that were made before, by id; new ones are added to it.
+
+    Raises:
+        DataError: the stream began with a memory, whose views are not in its rows.
+    """
+    if file := one.header.facts.get("memory"):
+        raise DataError(
+            f"This stream began with the memory {file}, whose views are not in its rows.",
+            "Choose a stream that began with an empty memory.",
+        )
     names, features, first = one.names, evaluation_page.remembered_features(one), max(0, t + 1 - most)
     rows = {} if known is None else known
     entered = evaluation_page.remembered_views(trajectory, t)
