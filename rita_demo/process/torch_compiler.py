@@ -1,4 +1,4 @@
-"""open_clip without torch's compiler: 0.1 GB at rest and a second of the processor that a server has no use for."""
+"""open_clip is imported without torch's compiler, which takes 0.1 GB and a second of the processor. A server does not use it."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,11 +9,8 @@ from typing import Any
 
 @contextmanager
 def without_compiler() -> Iterator[None]:
-    """While open_clip is imported, a stand-in for ``torch._dynamo``.
-
-    torchvision and timm import it, and with it sympy and triton, for these two decorators of models that are compiled.
-    Whoever compiles one later imports the real module.
-    """
+    """Inside, ``torch._dynamo`` is a module with two functions alone: torchvision and timm import it, and with it triton, for
+    these two. Afterwards an import of it gives the real one."""
     if "torch._dynamo" in sys.modules:
         yield
         return

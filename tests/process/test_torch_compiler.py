@@ -1,4 +1,4 @@
-"""The server has no compiler of torch in memory, and whoever compiles gets the real one."""
+"""The server does not load torch's compiler; a later import of it gives the real one."""
 
 import subprocess
 import sys

@@ -13,16 +13,6 @@ from tests.toy_model import ToyEngine
 from tests.ui.conftest import completed_run
 
 
-@pytest.fixture(scope="module")
-def engine() -> ToyEngine:
-    return ToyEngine(spread=0.2)
-
-
-@pytest.fixture(scope="module")
-def run(engine: ToyEngine) -> Run:
-    return completed_run(engine)
-
-
 def test_every_position_is_a_difference_of_mean_cosines(run: Run, engine: ToyEngine) -> None:
     results = list(attack_step_results(engine, run))
     field = crop_field(run, results)

@@ -15,16 +15,6 @@ from tests.toy_model import SIDE, ToyEngine
 from tests.ui.conftest import completed_run
 
 
-@pytest.fixture(scope="module")
-def engine() -> ToyEngine:
-    return ToyEngine(spread=0.2)
-
-
-@pytest.fixture(scope="module")
-def run(engine: ToyEngine) -> Run:
-    return completed_run(engine)
-
-
 @pytest.mark.parametrize("n", [0, 5, 11])
 def test_the_fall_is_that_of_the_crops_own_pixels_cut_and_encoded_by_hand(run: Run, engine: ToyEngine, n: int) -> None:
     found, views, prompts = push_left(run), run.clean.encoded_views.views, run.class_prompts

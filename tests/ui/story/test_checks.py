@@ -24,7 +24,7 @@ def checks(example_run: Run) -> StoryChecks:
     return run_to_end(story_steps(ToyEngine(spread=0.2), example_run))
 
 
-def told(run: Run, checks: StoryChecks | None) -> Any:
+def browser_value(run: Run, checks: StoryChecks | None) -> Any:
     """The value as the browser reads it."""
     visitor = Session()
     visitor.show(run)
@@ -41,7 +41,7 @@ def assert_said(said: dict[str, Any], answers: CheckedAnswers, run: Run) -> None
 
 
 def test_every_row_is_what_was_asked_and_the_first_is_the_run(example_run: Run, checks: StoryChecks) -> None:
-    value = told(example_run, checks)
+    value = browser_value(example_run, checks)
     visitor = Session()
     visitor.show(example_run)
     shown = story_value(visitor)
@@ -65,17 +65,17 @@ def test_every_row_is_what_was_asked_and_the_first_is_the_run(example_run: Run, 
 def test_nothing_is_told_before_it_is_asked_and_nothing_survives_where_nothing_was_attacked(
     example_run: Run, defend_only_run: Run
 ) -> None:
-    assert told(example_run, None) is None
+    assert browser_value(example_run, None) is None
     assert story_checks(Session()) is None
-    value = told(defend_only_run, run_to_end(story_steps(ToyEngine(), defend_only_run)))
+    value = browser_value(defend_only_run, run_to_end(story_steps(ToyEngine(), defend_only_run)))
     assert (value["survive"], value["noise"]) == (None, None)
 
 
 def test_without_a_true_class_nothing_is_right_and_with_an_unknown_word_nothing_has_a_share(
     example_run: Run, checks: StoryChecks
 ) -> None:
-    rows = told(replace(example_run, label_given=False), checks)["survive"]
+    rows = browser_value(replace(example_run, label_given=False), checks)["survive"]
     assert {row["attacked"][method]["right"] for row in rows for method in METHODS} == {None}
     prompts = replace(example_run.class_prompts, unknown=(("motorbike",), (), (), ()))
-    value = told(replace(example_run, class_prompts=prompts), checks)
+    value = browser_value(replace(example_run, class_prompts=prompts), checks)
     assert {row["clean"][method]["share"] for row in value["survive"] for method in METHODS} == {""}

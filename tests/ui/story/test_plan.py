@@ -22,7 +22,7 @@ SCRIPT = Path(plan.__file__).with_suffix(".js").read_text(encoding="utf-8")
 CORE = Path(plan.__file__).with_name("core.js").read_text(encoding="utf-8")
 
 
-def told(run: Run) -> dict[str, Any]:
+def browser_value(run: Run) -> dict[str, Any]:
     """The value as the browser reads it."""
     found = json.loads(json.dumps(small_plan(run)))
     assert found is not None
@@ -44,7 +44,7 @@ def test_the_costs_are_the_distances_of_three_crops_and_two_sentences_of_both_cl
     name: str, request: pytest.FixtureRequest
 ) -> None:
     run: Run = request.getfixturevalue(name)
-    value, trace = told(run), run.attacked.trace
+    value, trace = browser_value(run), run.attacked.trace
     assert len(value["views"]) == len(value["at"]) == CROPS
     for c, k in enumerate((run.label, rival_class(run))):
         for text, column in zip(value["sentences"][c], np.transpose(value["cost"][c]), strict=True):
@@ -57,7 +57,7 @@ def test_the_costs_are_the_distances_of_three_crops_and_two_sentences_of_both_cl
 def test_the_top_crop_leans_to_the_first_sentence_of_each_class_and_across_is_how_well_a_crop_fits(
     name: str, request: pytest.FixtureRequest
 ) -> None:
-    value = told(request.getfixturevalue(name))
+    value = browser_value(request.getfixturevalue(name))
     cost, pull = np.array(value["cost"]), np.array(value["pull"])
     leans = cost[..., 0] - cost[..., 1]
     assert (leans[:, 0] <= leans[:, -1]).all()
@@ -72,7 +72,7 @@ def test_the_top_crop_leans_to_the_first_sentence_of_each_class_and_across_is_ho
 def test_its_sums_at_the_crops_places_agree_with_the_engines_transport_to_four_digits(
     name: str, request: pytest.FixtureRequest, browser: Browser
 ) -> None:
-    cost = np.array(told(request.getfixturevalue(name))["cost"])
+    cost = np.array(browser_value(request.getfixturevalue(name))["cost"])
     # the cheapest plan is the engine's without regularisation: its price is above by at most lambda times an entropy
     engine = transport(torch.tensor(cost), torch.ones(CROPS), torch.ones(cost.shape[2]), entropy_weight=1e-5)
     plans = np.array(in_browser(browser, cost.tolist()))

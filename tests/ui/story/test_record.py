@@ -53,7 +53,7 @@ def shown(run: Run) -> Session:
     return visitor
 
 
-def told(run: Run) -> dict[str, Any]:
+def browser_value(run: Run) -> dict[str, Any]:
     """The value as the browser reads it."""
     return json.loads(dump(story_value(shown(run))))
 
@@ -69,7 +69,7 @@ def stepped(example_run: Run) -> Session:
 @pytest.mark.parametrize("name", RUNS)
 def test_the_three_answers_before_and_after_are_those_of_the_run(name: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(name)
-    value = told(run)
+    value = browser_value(run)
     assert [one["name"] for one in value["answers"]] == list(ANSWERS)
     assert value["answers"][1]["title"] == f"average of {len(run.clean.encoded_views.features)} crops"
     ends = (value["steps"][0], run.clean), (value["steps"][-1], run.attacked)
@@ -90,7 +90,7 @@ def test_every_crop_stands_where_the_crop_field_has_it_and_says_its_own_class(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     run: Run = request.getfixturevalue(name)
-    value, found = told(run), crop_field(run)
+    value, found = browser_value(run), crop_field(run)
     assert value["names"][:2] == [NAMES[found.reference], NAMES[found.rival]]
     assert np.allclose(value["boxes"], found.boxes, atol=1e-4)
     assert value["flipped"] == run.attacked.encoded_views.views.flipped.tolist()
@@ -105,7 +105,7 @@ def test_the_story_shows_the_step_that_is_selected_as_the_lab_does(example_run: 
     assert story_value(visitor)["shown"] == last_step(example_run)
     visitor.select(step=2)
     assert story_value(visitor)["shown"] == 2
-    value = told(defend_only_run)
+    value = browser_value(defend_only_run)
     assert value["shown"] == value["last"] == 0
     assert (value["attacked"], value["push"]) == (None, None)
     assert "curve" not in value
@@ -114,7 +114,7 @@ def test_the_story_shows_the_step_that_is_selected_as_the_lab_does(example_run: 
 
 
 def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_two_pictures(example_run: Run) -> None:
-    value, attack = told(example_run), example_run.attack
+    value, attack = browser_value(example_run), example_run.attack
     assert attack is not None
     curve = np.array(value["curve"])
     pair = [NAMES.index(name) for name in value["names"][:2]]
@@ -125,7 +125,7 @@ def test_the_curve_is_clips_answer_along_the_attack_and_begins_and_ends_at_the_t
 
 
 def test_the_push_is_the_analysis_of_this_run(example_run: Run) -> None:
-    value, push = told(example_run), push_left(example_run)
+    value, push = browser_value(example_run), push_left(example_run)
     assert push is not None
     assert np.allclose(value["push"]["share"], push.share, atol=1e-4)
     assert value["push"]["median"] == push.median
@@ -133,8 +133,8 @@ def test_the_push_is_the_analysis_of_this_run(example_run: Run) -> None:
 
 
 def test_where_the_attack_did_not_lower_the_margin_there_is_no_push_to_show(example_run: Run) -> None:
-    assert told(replace(example_run, attacked=example_run.clean))["push"] is None
-    assert told(completed_run(ToyEngine(spread=0.2), views=1))["push"] is None, "no crops"
+    assert browser_value(replace(example_run, attacked=example_run.clean))["push"] is None
+    assert browser_value(completed_run(ToyEngine(spread=0.2), views=1))["push"] is None, "no crops"
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_a_patch_and_a_word_cover_a_part_of_the_picture(attack: str, covers: boo
     run, side = completed_run(ToyEngine(spread=0.2), attack=attack, views=8), example_run.attacked
     pushed = replace(example_run, attacked=replace(side, picture=run.attacked.picture))
     pushed = replace(pushed, clean=replace(example_run.clean, picture=run.clean.picture))
-    assert told(pushed)["push"]["covers"] is covers
+    assert browser_value(pushed)["push"]["covers"] is covers
 
 
 @pytest.mark.parametrize("attack", ["pgd", "noise", "patch", "typographic", "cw_l2"])
 def test_the_attacked_picture_comes_back_bit_for_bit(attack: str) -> None:
     run = completed_run(ToyEngine(spread=0.2), attack=attack, views=8)
-    value = told(run)
+    value = browser_value(run)
     clean = decoded(value["clean"])
     assert np.array_equal(clean, run.clean.picture.pixels)
     assert np.array_equal(restored(clean, value["attacked"]), run.attacked.picture.pixels)
@@ -179,7 +179,7 @@ def test_the_stored_steps_are_sent_once_all_are_there_each_picture_bit_for_bit(s
     value = json.loads(dump(story_steps(stepped)))
     kept = [result.step for result in stepped.attack_steps]
     assert [one["step"] for one in value["steps"]] == kept
-    assert value["key"] == told(run)["key"]
+    assert value["key"] == browser_value(run)["key"]
     assert [int(step) for step in value["pictures"]] == kept[1:-1], "the two ends are there already"
     for step, stored in value["pictures"].items():
         assert np.array_equal(restored(run.clean.picture.pixels, stored), run.attack.frames[int(step)])
@@ -193,7 +193,7 @@ def test_the_stored_steps_are_sent_once_all_are_there_each_picture_bit_for_bit(s
 def test_the_crops_on_a_square_of_an_attack_that_is_computed_stand_where_a_finished_run_has_them(
     example_run: Run, engine: ToyEngine
 ) -> None:
-    value = told(example_run)
+    value = browser_value(example_run)
     for side, step in ((example_run.clean, value["steps"][0]), (example_run.attacked, value["steps"][-1])):
         now = crossing_value(engine, example_run, side.picture.pixels)
         assert now["crops"] == pytest.approx(step["crops"], abs=1e-4)
@@ -245,12 +245,12 @@ def test_a_picture_is_encoded_once_for_a_run_and_anew_for_the_next(example_run: 
 
 
 def test_class_names_are_one_short_line_and_with_an_unknown_word_there_are_no_shares(example_run: Run) -> None:
-    value = told(example_run)
+    value = browser_value(example_run)
     assert value["known"]
     assert value["steps"][0]["says"]["clip"]["share"].endswith(" %")
     hostile = ("<img src=x onerror=alert(1)>" * 3, "a\nb\u202ec", "cup", "piano")
     prompts = replace(example_run.class_prompts, names=hostile, unknown=(("motorbike",), (), (), ()))
-    value = told(replace(example_run, class_prompts=prompts))
+    value = browser_value(replace(example_run, class_prompts=prompts))
     assert hostile[0][: NAME_LENGTH - 1] + "…" in value["names"]
     for name in value["names"]:
         assert len(name) <= NAME_LENGTH
@@ -268,7 +268,7 @@ def test_the_view_takes_values_and_its_script_has_what_was_measured() -> None:
 
 
 def test_the_same_pictures_with_a_true_class_are_another_run_whose_steps_say_what_is_right(example_run: Run) -> None:
-    without, given = (told(replace(example_run, label_given=one)) for one in (False, True))
+    without, given = (browser_value(replace(example_run, label_given=one)) for one in (False, True))
     assert without["key"] != given["key"], "else the browser keeps the steps that it has"
     assert [one["clip"]["right"] is None for one in (without["steps"][0]["says"], given["steps"][0]["says"])] == [
         True,
