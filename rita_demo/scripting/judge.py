@@ -1,6 +1,7 @@
 """``judge``: one's own defence beside CLIP, Ensemble, RITA and the best measured one, as one page and one JSON."""
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -87,22 +88,20 @@ def judge(
     if not quick:
         further = (BUDGET, steps // FEWER_STEPS), (LARGE_BUDGET, steps), (BUDGET, BY_QUERIES)
         parts += [([mine], "adaptive", *one) for one in further]
-    models, clock, done, measured = [backbone] if backbone else TOWERS, TimeLeft(), 0, list[pd.DataFrame]()
+    models, clock, measured = [backbone] if backbone else TOWERS, TimeLeft(), list[pd.DataFrame]()
 
     def step(sentence: str) -> None:
-        nonlocal done
-        done += 1
-        share = (len(measured) + min(1, done / asked["limit"])) / (len(models) * len(parts))
+        part, of, picture, pictures = map(int, re.findall(r"\d+", sentence.rpartition(", part ")[2]))
+        share = (len(measured) + (part - 1 + picture / pictures) / of) / (len(models) * len(parts))
         report(", ".join(filter(None, (f"{100 * share:.0f} %", clock.say(share), f"{model}: {sentence}"))))
 
     def measure(model: str, against: list[str], attack: str, budget: int, many: int, main: bool) -> pd.DataFrame:
-        nonlocal done
         known = {"steps": many or steps, "restarts": starts, "search": "gradient" if many else "square"}
         given = asked | {"methods": against, "attack": attack, "budget": budget, "backbone": model}
         given["settings"] = {"adaptive.queries": queries} | asked["settings"]
         given["settings"] |= {f"adaptive.{name}": value for name, value in known.items()}
         place = str(len(measured)) if many else f"queries{models.index(model)}"
-        rows, done = rita_demo.evaluate(**given, out=folder / place, report=step), 0
+        rows = rita_demo.evaluate(**given, out=folder / place, report=step)
         return rows.assign(model=model, main=main, queries=many == BY_QUERIES)
 
     for model, (against, attack, budget, many) in product(models, parts):
