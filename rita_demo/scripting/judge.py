@@ -90,10 +90,13 @@ def judge(
         parts += [([mine], "adaptive", *one) for one in further]
     models, clock, measured = [backbone] if backbone else TOWERS, TimeLeft(), list[pd.DataFrame]()
 
-    def step(sentence: str) -> None:
-        part, of, picture, pictures = map(int, re.findall(r"\d+", sentence.rpartition(", part ")[2]))
+    def step(sentence: str) -> object:
+        at = re.search(r", part (\d+) of (\d+): picture (\d+) of (\d+)$", sentence)
+        if not at:  # pictures are being opened, or rows are there already
+            return report(f"{model}: {sentence}")
+        part, of, picture, pictures = map(int, at.groups())
         share = (len(measured) + (part - 1 + picture / pictures) / of) / (len(models) * len(parts))
-        report(", ".join(filter(None, (f"{100 * share:.0f} %", clock.say(share), f"{model}: {sentence}"))))
+        return report(", ".join(filter(None, (f"{100 * share:.0f} %", clock.say(share), f"{model}: {sentence}"))))
 
     def measure(model: str, against: list[str], attack: str, budget: int, many: int, main: bool) -> pd.DataFrame:
         known = {"steps": many or steps, "restarts": starts, "search": "gradient" if many else "square"}
