@@ -1,5 +1,8 @@
-"""What was written before is refused by a sentence and left as it is; commands and links mean what they meant
-(before/README.md says how each file was made)."""
+"""What was written before is refused by a sentence and left as it is; commands and links mean what they meant.
+
+Version 0.1.0 wrote ``before/`` at commit 295c8ab: a cell of ``evaluate --dataset textures --split val --limit 3 --methods
+clip --attack none --budget 4 --set views=8``, a saved run with a memory of one picture (its page is left out), that memory
+exported, the query of a shared link, and the commands of README and docs."""
 
 import shlex
 import shutil

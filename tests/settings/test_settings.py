@@ -64,8 +64,8 @@ def test_bad_values_and_names_are_an_error(change: dict) -> None:
 
 def test_the_reference_of_the_settings_is_up_to_date() -> None:
     """Every default, range and value of the paper."""
-    written = Path(__file__).with_name("settings.md").read_text(encoding="utf-8")
-    assert written == as_markdown(), "stale: python -m rita_demo.settings > tests/settings/settings.md"
+    written = Path(__file__).with_name("settings.txt").read_text(encoding="utf-8")
+    assert written == as_markdown(), "stale: python -m rita_demo.settings > tests/settings/settings.txt"
 
 
 def test_a_number_in_a_sentence_has_a_real_minus_and_a_power_of_ten() -> None:
