@@ -74,11 +74,8 @@ class EncodedPicture:
 
 @dataclass(frozen=True)
 class PictureRequest:
-    """One picture of a run.
-
-    ``names``: the K classes. ``seed``: of this picture. ``attacked``: whether it arrives attacked. ``view_cell``: the
-    cell that defines attack and views, which all cells of the group share.
-    """
+    """One picture of a run. ``names``: the K classes. ``seed``: of this picture. ``attacked``: whether it arrives attacked.
+    ``view_cell``: the cell that defines attack and views, which all cells of the group share."""
 
     names: tuple[str, ...]
     item: DatasetItem
@@ -94,6 +91,12 @@ class PictureRequest:
             return None
         return (self.item.label + 1) % len(self.names) if target == NEXT_CLASS else self.names.index(target)
 
+    @property
+    def settings(self) -> Settings:
+        """Those of its attack and views: of the run with the seeds of this picture."""
+        cell = self.view_cell
+        return cell.attack_settings.replace(**{name: self.seed for name in SEEDS if name not in cell.fixed_seeds})
+
 
 @dataclass(frozen=True)
 class Places:
@@ -106,12 +109,10 @@ class Places:
 
     @classmethod
     def of(cls, cells: Sequence[Cell], pictures: PictureSet, model: ModelFacts, attacked: bool, memory: str) -> Places:
-        about = (pictures, model, memory)
-        attacks = ""
-        if attacked and cells[0].requested.attack != "none":
-            attacks = f"attacked/{planned_cells.attack_key(cells[0], *about)}"
-        prompts: dict[TuningKey, str] = {}
-        for cell in (one for one in cells if not DEFENCES[one.method].baseline):
+        about, prompts = (pictures, model, memory), dict[TuningKey, str]()
+        hit = attacked and cells[0].requested.attack != "none"
+        attacks = f"attacked/{planned_cells.attack_key(cells[0], *about)}" if hit else ""
+        for cell in (cell for cell in cells if not DEFENCES[cell.method].baseline):
             tuned = cell.settings.tuning_steps and cell.settings.tuning_loss != "none"
             small = 2 * prod((len(pictures.names), cell.settings.prompts, model.info.width)) <= MAX_BYTES
             place = f"tuned/{planned_cells.tuned_prompts_key(cell, *about)}" if tuned and small else ""
@@ -119,7 +120,7 @@ class Places:
         return cls(f"views/{planned_cells.views_key(cells[0], *about)}", attacks, prompts)
 
     def all(self) -> list[str]:
-        return [place for place in (self.views, self.attacks, *self.prompts.values()) if place]
+        return list(filter(None, (self.views, self.attacks, *self.prompts.values())))
 
 
 @dataclass
@@ -185,10 +186,8 @@ class PictureEvaluator:
         self._prepare_ahead(group, index)
         self._decide_ahead(group, index)
         request, tuned, fault = group.request(index), Tuned(), None
-        item, label = request.item, request.names[request.item.label]
-        due = [state for state in group.states if index in state.missing]
+        due, first = [state for state in group.states if index in state.missing], group.states[0]
         # a cell whose attack uses the cache shares its views with no other cell
-        first = group.states[0]
         cache = first.cache if request.attacked and first.cell.attack_uses_cache else None
         try:
             encoded = self._encode(group, request, cache)
@@ -200,39 +199,27 @@ class PictureEvaluator:
                     tuned[key] = self._tune(group, request, encoded, state.cell)
             reads_pixels = any(DEFENCES[state.cell.method].reads_pixels for state in due)
             picture = self._deliver(group, request, cache)[0] if reads_pixels else None
+        item, target = request.item, "" if request.target is None else request.names[request.target]
+        shared = {"picture": item.id, "content": item.content, "place": index, "version": rita_demo.__version__}
+        shared |= {"label": request.names[item.label], "picture_seed": request.seed, "target": target}
         rows = []
         for state in due:
             row = fault or self._answer(request, encoded, picture, state, tuned, index)
             state.missing.discard(index)
-            rows.append(
-                row
-                | {
-                    "measurement": state.measurement,
-                    "picture": item.id,
-                    "content": item.content,
-                    "place": index,
-                    "seed": state.cell.seed,
-                    "version": rita_demo.__version__,
-                    "label": label,
-                    "picture_seed": request.seed,
-                    "attacked": request.attacked and state.cell.requested.attack != "none",
-                    "target": "" if request.target is None else request.names[request.target],
-                }
-            )
+            attacked = request.attacked and state.cell.requested.attack != "none"
+            own = {"measurement": state.measurement, "seed": state.cell.seed, "attacked": attacked}
+            rows.append(row | shared | own)
         return rows
 
     def _open(self, request: PictureRequest) -> Picture:
         """The clean square of a picture. Raises DemoError: it cannot be used."""
-        square = self._settings(request).square
-        return open_picture(request.item.source(), square=square, side=self.engine.info.side)
+        return open_picture(request.item.source, square=request.settings.square, side=self.engine.info.side)
 
     def _deliver(
         self, group: Group, request: PictureRequest, cache: CacheState | None, clean: Picture | None = None
     ) -> tuple[Picture, AttackOutcome]:
-        """The square that the methods get, attacked unless nothing is: read, or attacked now and kept.
-
-        ``cache``: RITA's, for the attack that uses it. ``clean``: the clean square, if it is open.
-        """
+        """The square that the methods get, attacked unless nothing is: read, or attacked now and kept. ``cache``: for the attack
+        that uses it. ``clean``: the clean square, if it is open."""
         clean, item = clean or self._open(request), request.item
         if not (place := group.places[request.attacked].attacks):
             return clean, AttackOutcome()
@@ -241,24 +228,19 @@ class PictureEvaluator:
             return open_picture(stored[1], square="model", side=side), AttackOutcome(**stored[0])
         class_prompts = self.engine.encode_classes(request.names, request.view_cell.requested)
         cache = self._carried(request.view_cell, class_prompts, cache)
-        own = self._settings(request)
-        trace = self.engine.attack(clean, class_prompts, own, item.label, request.target, cache=cache)
+        trace = self.engine.attack(clean, class_prompts, request.settings, item.label, request.target, cache=cache)
         return picture_of(trace.pixels), _keep_attack(group, request, trace)
 
     def _encode(self, group: Group, request: PictureRequest, cache: CacheState | None) -> EncodedPicture:
-        """The encoded views of a picture: read, or the picture is opened, attacked, encoded and kept.
-
-        Raises:
-            DataError: the picture cannot be used; the message names it.
-            PluginError: the user's own attack fails.
-        """
+        """The encoded views of a picture: read, or the picture is opened, attacked, encoded and kept. Raises DataError: it cannot
+        be used; the message names it. PluginError: the user's own attack fails."""
         place, item, cell = group.places[request.attacked].views, request.item, request.view_cell
         try:
             if (stored := group.artifacts.find(place, item)) is None:
                 picture, outcome = self._deliver(group, request, cache)
-                begin, own = time.perf_counter(), self._settings(request)
-                features = self.engine.encode_views(picture, own).features
-                stored = _keep_views(group, request, features, own.view_seed, outcome, time.perf_counter() - begin)
+                begin = time.perf_counter()
+                features = self.engine.encode_views(picture, request.settings).features
+                stored = _keep_views(group, request, features, outcome, time.perf_counter() - begin)
         except PluginError:  # names its own file
             raise
         except DemoError as error:
@@ -269,11 +251,6 @@ class PictureEvaluator:
         views = EncodedViews(ViewSet(boxes, flipped, about["seed"]), features, f"{place}/{item.id}")
         return EncodedPicture(views, AttackOutcome(**about["attacked"]), about["seconds"])
 
-    def _settings(self, request: PictureRequest) -> Settings:
-        """The settings of a picture's attack and views: those of the run with the seeds of this picture."""
-        cell = request.view_cell
-        return cell.attack_settings.replace(**{name: request.seed for name in SEEDS if name not in cell.fixed_seeds})
-
     def _carried(self, cell: Cell, class_prompts: ClassPrompts, cache: CacheState | None) -> CacheState | None:
         """The memory of a cell as an engine takes it: that of a defence with its own lies beside an empty one of RITA's."""
         if cache is None or DEFENCES[cell.method].memory_shape is None:
@@ -281,10 +258,8 @@ class PictureEvaluator:
         return replace(self.engine.empty_cache(class_prompts, cell.settings), others={cell.method: cache})
 
     def _tune(self, group: Group, request: PictureRequest, encoded: EncodedPicture, cell: Cell) -> tuple[Tuning, float]:
-        """The prompt update that a cell needs, kept if it can be, and the seconds that making it took.
-
-        Losses, movements and gradients are not kept: no table shows them.
-        """
+        """The prompt update that a cell needs, kept if it can be, and the seconds that making it took. Losses, movements and
+        gradients are not kept: no table shows them."""
         class_prompts = self.engine.encode_classes(request.names, cell.requested)
         place = group.places[request.attacked].prompts[tuning_key(cell)]
         if not place or (stored := group.artifacts.find(place, request.item)) is None:
@@ -357,33 +332,27 @@ class PictureEvaluator:
     # --- several pictures at once
 
     def _prepare_ahead(self, group: Group, index: int) -> None:
-        """Keep the attack and the views of the picture, in a batch with those of the next ones that lack them.
-
-        Does nothing where they are there, where the attack uses the cache (which is not known ahead), and where the device
-        gains nothing. A picture that cannot be opened is left out; the error appears when it is evaluated, and so does that
-        of a user's own attack.
-        """
+        """Keep the attack and the views of the picture, in a batch with those of the next ones that lack them; not where the
+        attack uses the cache (which is not known ahead), and where the device gains nothing. A picture that cannot be opened is
+        left out; the error appears when it is evaluated, and so does that of a user's own attack."""
         first, cell, artifacts = group.request(index), group.states[0].cell, group.artifacts
         places, attack = group.places[first.attacked], get_attack(cell.attack_settings.attack)
         if artifacts.find(places.views, first.item) or (first.attacked and cell.attack_uses_cache):
             return
-        if (size := VIEW_BATCH.get(self.engine.info.device, 1)) > 1:
-            for batch in self._next_batches(group, index, places.views, size):
-                with suppress(PluginError):
-                    self._encode_batch(group, batch)
-        elif places.attacks and not artifacts.find(places.attacks, first.item) and attack.loop is None:
-            size = self.engine.attacks_together
-            if size > 1 and differentiated(self._settings(first)) == "model":
-                for batch in self._next_batches(group, index, places.attacks, size):
-                    with suppress(PluginError):
-                        self._attack_batch(group, batch)
+        place, work, size = places.views, self._encode_batch, VIEW_BATCH.get(self.engine.info.device, 1)
+        if size < 2 and places.attacks and not artifacts.find(places.attacks, first.item) and attack.loop is None:
+            place, work = places.attacks, self._attack_batch
+            size = self.engine.attacks_together if differentiated(first.settings) == "model" else 1
+        for batch in self._next_batches(group, index, place, size) if size > 1 else ():
+            with suppress(PluginError):
+                work(group, batch)
 
     def _next_batches(
         self, group: Group, index: int, place: str, size: int
     ) -> Iterable[list[tuple[PictureRequest, Picture]]]:
         """The next ``size`` pictures without an artifact that can be opened, by the side of their square."""
         attacked, opened = group.request(index).attacked, list[tuple[PictureRequest, Picture]]()
-        for request in map(group.request, (one for one in group.missing if one >= index)):
+        for request in map(group.request, (place for place in group.missing if place >= index)):
             if len(opened) == size:
                 break
             if request.attacked == attacked and not group.artifacts.find(place, request.item):
@@ -394,31 +363,34 @@ class PictureEvaluator:
     def _attack_batch(self, group: Group, batch: Sequence[tuple[PictureRequest, Picture]]) -> None:
         """Keep the attacked squares that are missing, made in one batch; not where each needs fresh views."""
         place = group.places[batch[0][0].attacked].attacks
-        missing = [one for one in batch if place and not group.artifacts.find(place, one[0].item)]
-        if len(missing) < 2 or differentiated(self._settings(missing[0][0])) != "model":
+        missing = {
+            request: picture for request, picture in batch if place and not group.artifacts.find(place, request.item)
+        }
+        first = batch[0][0]
+        if len(missing) < 2 or differentiated(first.settings) != "model":
             return
-        requests = [request for request, _ in missing]
         traces = self.engine.attack_batch(
-            [picture for _, picture in missing],
-            self.engine.encode_classes(requests[0].names, requests[0].view_cell.requested),
-            self._settings(requests[0]),
-            [request.item.label for request in requests],
-            [self._settings(request).attack_seed for request in requests],
-            [request.target for request in requests],
+            list(missing.values()),
+            self.engine.encode_classes(first.names, first.view_cell.requested),
+            first.settings,
+            [request.item.label for request in missing],
+            [request.settings.attack_seed for request in missing],
+            [request.target for request in missing],
         )
-        for request, trace in zip(requests, traces, strict=True):
+        for request, trace in zip(missing, traces, strict=True):
             _keep_attack(group, request, trace)
 
     def _encode_batch(self, group: Group, batch: Sequence[tuple[PictureRequest, Picture]]) -> None:
         """Keep the views of the clean squares where nothing is attacked, else of the attacked ones, made in one batch."""
         self._attack_batch(group, batch)
-        settings = [self._settings(request) for request, _ in batch]
-        shown = [self._deliver(group, request, None, picture) for request, picture in batch]
-        begin, seeds = time.perf_counter(), [one.view_seed for one in settings]
-        encoded = self.engine.encode_views_batch([picture for picture, _ in shown], settings[0], seeds)
+        requests = [request for request, _ in batch]
+        delivered = [self._deliver(group, request, None, picture) for request, picture in batch]
+        begin, seeds = time.perf_counter(), [request.settings.view_seed for request in requests]
+        pictures = [picture for picture, _ in delivered]
+        encoded = self.engine.encode_views_batch(pictures, requests[0].settings, seeds)
         seconds = (time.perf_counter() - begin) / len(batch)
-        for (request, _), seed, views, (_, outcome) in zip(batch, seeds, encoded, shown, strict=True):
-            _keep_views(group, request, views.features, seed, outcome, seconds)
+        for request, views, (_, outcome) in zip(requests, encoded, delivered, strict=True):
+            _keep_views(group, request, views.features, outcome, seconds)
 
     def _decide_ahead(self, group: Group, index: int) -> None:
         """Where the device gains by it: RITA's decisions on the picture and the next ones whose views are kept."""
@@ -429,21 +401,20 @@ class PictureEvaluator:
             cell = state.cell
             if DEFENCES[cell.method].baseline or index not in state.missing or index in state.decided:
                 continue
-            places = sorted(one for one in state.missing if one >= index)[:size]
             ready = dict[int, PictureRequest]()
-            for at in places:
+            for at in sorted(place for place in state.missing if place >= index)[:size]:
                 request = group.request(at)
                 if group.artifacts.find(group.places[request.attacked].views, request.item) is None:
                     break
                 ready[at] = request
-            kept = all(group.places[one.attacked].prompts[tuning_key(cell)] for one in ready.values())
+            kept = all(group.places[request.attacked].prompts[tuning_key(cell)] for request in ready.values())
             if len(ready) < 2 or (cell.settings.tuning_steps and not kept):  # each would be tuned twice
                 continue
-            encoded = [self._encode(group, one, None) for one in ready.values()]
-            tuned = [self._tune(group, one, views, cell)[0] for one, views in zip(ready.values(), encoded)]
+            encoded = [self._encode(group, request, None) for request in ready.values()]
+            tuned = [self._tune(group, request, views, cell)[0] for request, views in zip(ready.values(), encoded)]
             class_prompts = self.engine.encode_classes(group.names, cell.requested)
-            each = [one.encoded_views for one in encoded]
-            decisions = self.engine.decide_in_turn(each, class_prompts, state.cache, cell.settings, tuned)
+            views = [picture.encoded_views for picture in encoded]
+            decisions = self.engine.decide_in_turn(views, class_prompts, state.cache, cell.settings, tuned)
             state.decided = dict(zip(ready, decisions))
 
 
@@ -472,9 +443,9 @@ def _keep_attack(group: Group, request: PictureRequest, trace: AttackTrace) -> A
 
 
 def _keep_views(
-    group: Group, request: PictureRequest, features: np.ndarray, seed: int, outcome: AttackOutcome, seconds: float
+    group: Group, request: PictureRequest, features: np.ndarray, outcome: AttackOutcome, seconds: float
 ) -> tuple[Row, bytes]:
-    about: Row = {"seed": seed, "attacked": asdict(outcome), "seconds": round(seconds, 4)}
+    about = {"seed": request.settings.view_seed, "attacked": asdict(outcome), "seconds": round(seconds, 4)}
     data = features_data(features)
     group.artifacts.put(group.places[request.attacked].views, request.item, about, data)
     return about, data

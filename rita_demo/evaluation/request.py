@@ -10,13 +10,15 @@ from rita_demo.attacks import ATTACKS, get_attack
 from rita_demo.attacks.adaptive import parse_attack
 from rita_demo.data.datasets import paper_setting_names
 from rita_demo.defences.registry import DEFENCES, validated
-from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.records.errors import SettingError, check_known
+from rita_demo.process.text_file import read_text
+from rita_demo.records.errors import DataError, SettingError, check_known
+from rita_demo.records.spreadsheet import read_columns, text_of, without_separator_line
 from rita_demo.settings import SETTINGS, Settings, get_setting, parse_assignment, preset
 
 SEEDS = ("view_seed", "attack_seed")
 ORDERS = ("random", "classes")
 EXECUTORS = ("local", "ray")  # this process, or a Ray cluster
+PICTURE_COLUMNS = ("file", "picture")  # of a CSV file with names of pictures: the first of them that it has
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,24 @@ class Traffic:
 DEFAULT_TRAFFIC = Traffic()
 Words = str | float | Sequence[str | float]  # one value, text with commas, or a list
 NEXT_CLASS = "next"  # the target that is, for every picture, the class after its own
+
+
+@dataclass(frozen=True)
+class ChosenPictures:
+    """``ids``: names of pictures of one dataset, without a double; ``names``: the class names that they are asked among,
+    () for the dataset's own; ``place``: the dataset, or its folder below the data folder.
+
+    Raises:
+        DataError: no picture is chosen.
+    """
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.ids:
+            raise DataError("No pictures are chosen.", "Choose at least one.")
 
 
 @dataclass(frozen=True)
@@ -105,6 +125,34 @@ class Request:
                     f"The attack {name!r} cannot be aimed at a class.",
                     f"Measure it without --target; those that can be aimed: {aimed}.",
                 )
+
+
+def read_pictures(path: Path) -> tuple[str, ...]:
+    """The names of pictures in a file: the column ``file`` or ``picture`` of a CSV file, as the page and ``compare`` write
+    it, whatever separates its cells, or a name per line.
+
+    Raises:
+        DataError: the file cannot be read, or has no names.
+    """
+    try:
+        text = read_text(path)
+        tables = (read_columns(text, column) for column in PICTURE_COLUMNS)
+        table = next((rows for rows in tables if rows is not None), None)
+    except OSError as error:
+        raise DataError(f"The list of pictures {path.name!r} cannot be read.", "Name a text or CSV file.") from error
+    except ValueError as error:
+        raise DataError(
+            f"The list of pictures {path.name!r} cannot be read: it is no text in UTF-8 or UTF-16, or a quote in it never "
+            "ends.",
+            "Save it as CSV in UTF-8.",
+        ) from error
+    if table is None:
+        names = [line.strip() for line in without_separator_line(text)[0].splitlines()]
+    else:
+        names = [text_of(name) for (name,) in table]
+    if not any(names):
+        raise DataError(f"The list of pictures {path.name!r} is empty.", "Write one name per line.")
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:

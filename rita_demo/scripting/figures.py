@@ -8,10 +8,9 @@ from rita_demo import figures
 from rita_demo.data.samples import SAMPLES
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation import page as evaluation_page
-from rita_demo.evaluation.page.feature_cloud import attack_text
+from rita_demo.evaluation.page.clouds import attack_text
 from rita_demo.evaluation.paper import catalogue
-from rita_demo.evaluation.paper.catalogue import Item
-from rita_demo.evaluation.paper.memory import MAX_DRAWN, longest_streams, memory_items
+from rita_demo.evaluation.paper.catalogue import MAX_DRAWN, Item, longest_streams, memory_items
 from rita_demo.evaluation.report.cells import cells
 from rita_demo.evaluation.rows import run_folders
 from rita_demo.figures import analysis

@@ -1,7 +1,6 @@
 """Chosen pictures: measured alone they get the same rows as in the whole run."""
 
 import csv
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ import pytest
 from rita_demo import evaluate, only_right
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
-from rita_demo.evaluation.chosen import ChosenPictures, read_pictures
-from rita_demo.evaluation.pick import pick
-from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.pictures import collect, pick
+from rita_demo.evaluation.request import ChosenPictures, read_pictures
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.spreadsheet import csv_bytes
 from tests.evaluation.conftest import Run, cells, headers
@@ -60,21 +58,19 @@ def test_chosen_pictures_are_named_by_python_too(data_root: Path, tiny_model_dir
 
 def test_drawn_textures_are_chosen_by_name_and_others_are_refused() -> None:
     chosen = ChosenPictures(("lined/1000005", "dotted/1000007"))
-    found = collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, chosen))
+    found = collect("textures", None, "val", limit=None, allow_partial=False, chosen=chosen)
     assert [(found.names[item.label], item.id) for item in found.items] == [
         ("dotted", "dotted/1000007"),
         ("lined", "lined/1000005"),
     ]
     for name in ("lined/7", "lined/1000500", "nothing/1000001", "lined/x", "../lined/1000001", "lined/" + "9" * 30):
         with pytest.raises(DataError, match="1 of 1 chosen pictures are not in textures"):
-            collect(
-                "textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, ChosenPictures((name,)))
-            )
+            collect("textures", None, "val", limit=None, allow_partial=False, chosen=ChosenPictures((name,)))
 
 
 def test_chosen_pictures_can_be_asked_among_fewer_names_but_not_without_their_own(data_root: Path) -> None:
     two = ChosenPictures(CHOSEN, ("cup", "cat"))
-    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, two))
+    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, chosen=two)
     assert {item.id: found.names[item.label] for item in found.items} == dict(zip(CHOSEN, ("cup", "cat")))
     with pytest.raises(DataError, match="Pictures of cat are chosen"):
         pick(
@@ -136,10 +132,10 @@ def test_a_list_is_read_as_every_spreadsheet_saves_it(kind: str, encoding: str, 
 def test_names_as_windows_writes_them_are_found(names: str, data_root: Path, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text(names)
     chosen = ChosenPictures(read_pictures(tmp_path / "list.txt"))
-    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
+    found = collect("caltech101", data_root, "test", limit=None, allow_partial=True, chosen=chosen)
     assert {item.id for item in found.items} == set(CHOSEN)
     drawn = ChosenPictures(("lined\\1000005",))
-    assert len(collect("textures", None, "val", limit=None, allow_partial=False, pick=partial(pick, drawn)).items) == 1
+    assert len(collect("textures", None, "val", limit=None, allow_partial=False, chosen=drawn).items) == 1
 
 
 def test_a_name_with_a_backslash_of_its_own_is_meant_first(tmp_path: Path) -> None:
@@ -148,7 +144,7 @@ def test_a_name_with_a_backslash_of_its_own_is_meant_first(tmp_path: Path) -> No
         path.parent.mkdir(parents=True)
         path.write_bytes(png_bytes(texture("dotted", 1)))
     chosen = ChosenPictures(("a/x\\1.png", "b\\1.png"))
-    found = collect("mine", tmp_path, "all", limit=None, allow_partial=False, pick=partial(pick, chosen))
+    found = collect("mine", tmp_path, "all", limit=None, allow_partial=False, chosen=chosen)
     assert [item.id for item in found.items] == ["a/x\\1.png", "b/1.png"]
 
 
@@ -161,7 +157,7 @@ def test_a_list_that_fits_nothing_says_why(data_root: Path, tmp_path: Path) -> N
         path.write_text(text)
         chosen = ChosenPictures(read_pictures(path))
         with pytest.raises(DataError, match=said):
-            collect("caltech101", data_root, "test", limit=None, allow_partial=True, pick=partial(pick, chosen))
+            collect("caltech101", data_root, "test", limit=None, allow_partial=True, chosen=chosen)
     for data in (
         "picture;n\nBücher/1.png;1\n".encode("latin-1"),
         b"PK\3\4\x14\0\6\0\xff\xfe",

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.chosen import ChosenPictures
-from rita_demo.evaluation.pick import pick
-from rita_demo.evaluation.pictures import collect
+from rita_demo.evaluation.pictures import collect, pick
 from rita_demo.evaluation.report import tables
+from rita_demo.evaluation.request import ChosenPictures
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.evaluate import evaluate
 from tests.evaluation.conftest import draw_dataset, headers

@@ -8,8 +8,8 @@ import pytest
 
 from rita_demo.cli import evaluate as evaluate_command
 from rita_demo.cli import main as cli
-from rita_demo.evaluation import pace as clock_of
-from rita_demo.evaluation.pace import Kind, Pace
+from rita_demo.evaluation import run as clock_of
+from rita_demo.evaluation.run import Kind, Pace
 
 
 def seconds_left(sentence: str) -> float:

@@ -86,7 +86,7 @@ def test_half_precision_views_give_the_labels_of_full_precision(
     settings = PAPER.replace(views=6, views_augmix=False)
     class_prompts = engine.encode_classes(found.names, settings)
     for entry, row in zip(found.stream(0), rows):
-        picture = open_picture(entry.source(), square="model", side=engine.info.side)
+        picture = open_picture(entry.source, square="model", side=engine.info.side)
         look = engine.encode_views(picture, settings.replace(view_seed=picture_seed(0, entry)))
         verdict = engine.answers(look, class_prompts, settings)["ensemble"]
         assert found.names[verdict.label] == row["answer"]
@@ -154,7 +154,7 @@ def test_textures_need_no_data_folder() -> None:
     assert (len(found.items), len(found.names)) == (50, 47)
     fewer = collect("textures", None, "val", limit=7, allow_partial=False)
     assert {entry.id for entry in fewer.items} < {entry.id for entry in found.items}
-    assert open_picture(found.items[0].source()).pixels.shape == (128, 128, 3)
+    assert open_picture(found.items[0].source).pixels.shape == (128, 128, 3)
 
 
 def test_a_folder_per_class_is_named_without_its_path(data_root: Path) -> None:

@@ -15,7 +15,6 @@ from rita_demo.evaluation.page import (
     EXAMPLES,
     WITHOUT_CACHE,
     DataFolders,
-    examples,
     find_stream,
     known_streams,
     remembered_features,
@@ -24,6 +23,7 @@ from rita_demo.evaluation.page import (
     trajectory_of,
     view_boxes,
 )
+from rita_demo.evaluation.page import streams as page_streams
 from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.run import evaluate_steps
 from rita_demo.evaluation.streams import StreamRun, stream_choices, stream_runs
@@ -51,9 +51,9 @@ def streams() -> dict[str, StreamRun]:
 
 
 def test_all_stored_examples_together_are_small_and_hold_no_photograph() -> None:
-    files = [path for path in examples.STREAMS.parent.rglob("*") if path.is_file()]
+    files = [path for path in page_streams.STREAMS.parent.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 10 << 20
-    assert {path.name for path in examples.STREAMS.rglob("*.*")} == {"rows.sqlite"}
+    assert {path.name for path in page_streams.STREAMS.rglob("*.*")} == {"rows.sqlite"}
     nowhere = DataFolders(Path("nowhere"), Path("nowhere"))
     assert {name: shipped_cloud(nowhere, name).cloud.thumbs is not None for name in EXAMPLES} == {
         "textures": True,

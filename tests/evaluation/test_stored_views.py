@@ -12,7 +12,7 @@ import pytest
 from rita_demo import stored_views
 from rita_demo.engine.engine import Engine
 from rita_demo.evaluation.page import DataFolders, open_stream_picture
-from rita_demo.evaluation.paper.memory import memory_items
+from rita_demo.evaluation.paper.catalogue import memory_items
 from rita_demo.evaluation.rows import read_stream
 from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.evaluation.stream_trajectory import trajectory_of

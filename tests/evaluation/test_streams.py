@@ -143,7 +143,7 @@ def test_mixed_traffic_with_an_attack_that_uses_the_cache(engine, request_, data
         own = found.header.settings_for(row)
         class_prompts = engine.encode_classes(found.names, own)
         entry = entries[row["picture"]]
-        picture = open_picture(entry.source(), square=own.square, side=engine.info.side)
+        picture = open_picture(entry.source, square=own.square, side=engine.info.side)
         if row["attack"] == "adaptive":  # attacked again with the cache of that moment
             trace = engine.attack(picture, class_prompts, own, entry.label, cache=cache_after(empty, rows[:t]))
             assert (trace.linf, trace.l2) == pytest.approx((row["linf"], row["l2"]))

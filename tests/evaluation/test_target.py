@@ -9,7 +9,7 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import open_picture
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.page import DataFolders, stored_runs, streams
+from rita_demo.evaluation.page import DataFolders, clouds, streams
 from rita_demo.evaluation.pictures import collect
 from rita_demo.evaluation.planned_cells import settings_for
 from rita_demo.evaluation.report.cells import cells as table_of
@@ -124,10 +124,10 @@ def test_a_split_with_only_the_target_class_gives_an_error_message(tmp_path: Pat
 def test_a_stored_stream_reopens_with_its_target(run_evaluate, data_root, tiny_model_dir, tmp_path) -> None:
     run_evaluate(tmp_path / "aimed", "--attack", "none,pgd", "--target", "next")
     places, engine = DataFolders(data_root, tmp_path), Engine(f"local-dir:{tiny_model_dir}", "cpu")
-    one = next(s for s in stored_runs.stored_streams(places) if s.columns["attack"] == "pgd@next")
+    one = next(s for s in clouds.stored_streams(places) if s.columns["attack"] == "pgd@next")
     met = streams.open_stream_picture(engine, places, one, 2)
     assert met.target == (met.label + 1) % 3
-    steps = stored_runs.load_cloud_steps(places, one.name, engine)
+    steps = clouds.load_cloud_steps(places, one.name, engine)
     with pytest.raises(StopIteration) as end:
         next(steps)
     assert len(end.value.value.ids) == 12  # the features of the targeted attack were found

@@ -11,7 +11,7 @@ import pytest
 from rita_demo.cli import main as cli
 from rita_demo.data.pictures import png_bytes
 from rita_demo.engine.engine import Engine
-from rita_demo.evaluation.page.feature_cloud import cloud_set
+from rita_demo.evaluation.page.clouds import cloud_set
 from rita_demo.evaluation.pictures import REPORT_EVERY, PictureSet, choose_usable, collect
 from rita_demo.records.errors import DataError
 from rita_demo.scripting.evaluate import evaluate
@@ -142,7 +142,7 @@ def test_a_limit_is_filled_with_pictures_that_can_be_used(root: Path) -> None:
         assert len(ids) == min(limit, 14)
         assert set(ids) <= set(alone)
         assert ids == [item.id for item in choices[99].items][:limit], "a smaller choice is part of a larger one"
-        assert {one.id for one in chosen.unusable} <= set(BROKEN)
+        assert set(chosen.unusable) <= set(BROKEN)
     assert choices[99].available == 14
     assert set(whole) & set(BROKEN), "otherwise nothing was replaced"
     for name in BROKEN:
@@ -178,14 +178,14 @@ def test_what_is_no_regular_file_is_never_opened_and_named(root: Path, kind: str
         path.symlink_to("/dev/zero")
     else:
         path.symlink_to("0.png")
-    assert [one.id for one in collected(root).unusable] == ["cup/0.png"]
+    assert list(collected(root).unusable) == ["cup/0.png"]
 
 
 def test_a_long_check_reports_its_progress(root: Path) -> None:
     (item, *_), sentences = collected(root).items, list[str]()
-    many = [type(item)(f"{number}", 0, item.path) for number in range(2 * REPORT_EVERY + 1)]
+    many = [type(item)(f"{number}", 0, item.source) for number in range(2 * REPORT_EVERY + 1)]
     chosen, unusable = choose_usable(many, lambda items: items, sentences.append)
-    assert (len(chosen), unusable) == (2 * REPORT_EVERY + 1, ())
+    assert (len(chosen), unusable) == (2 * REPORT_EVERY + 1, {})
     assert sentences == [f"Opening every picture once: {n} of 1001" for n in (REPORT_EVERY, 2 * REPORT_EVERY)]
 
 
@@ -196,7 +196,7 @@ def test_a_cloud_takes_other_pictures_for_broken_ones(root: Path) -> None:
     after = cloud_set("mine", root, "all", 2, 4)
     assert len(after.items) == 8
     assert not {item.id for item in after.items} & set(BROKEN)
-    assert {one.id for one in after.unusable} <= set(BROKEN)
+    assert set(after.unusable) <= set(BROKEN)
     with pytest.raises(DataError, match="Only 2 classes of mine"):
         cloud_set("mine", root, "all", 3, 5)
 

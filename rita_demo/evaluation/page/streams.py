@@ -1,11 +1,13 @@
-"""A stream of pictures: its request, its steps of one picture each, and its stored pictures."""
+"""Streams of pictures on the page: the request of one, its steps of one picture each, its stored pictures, and the streams
+that come with this project. These are the ``rows.sqlite`` of run folders, without the artifacts that ``evaluate`` keeps to
+resume: numbers, boxes and names of files. ``python -m tools.story.lab`` makes them."""
 
 import json
 import shutil
 import time
 from collections.abc import Generator, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rita_demo.data.datasets import DatasetStatus, dataset_status, load_split
@@ -17,7 +19,8 @@ from rita_demo.evaluation.pictures import find_picture
 from rita_demo.evaluation.request import Request, Traffic
 from rita_demo.evaluation.rows import COLUMNS, FILE, Row, digest
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
-from rita_demo.evaluation.streams import StreamRun, stream_runs
+from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
+from rita_demo.process.assets import ASSETS
 from rita_demo.records import Picture
 from rita_demo.records.errors import DataError, SettingError
 from rita_demo.records.json_value import JsonValue
@@ -29,6 +32,10 @@ MAX_STREAMS = 16  # of the page on disk; the oldest is deleted
 MAX_STREAM_BYTES = 2 << 30  # all of them together
 AT_WORK = 600  # seconds since its last row in which a stream may still be written
 FOLDER_PREFIX = "page-"  # of their folders' names
+STREAMS = ASSETS / "lab" / "streams"
+#: The datasets of the stored streams and clouds, in the order of the menus.
+EXAMPLES = ("textures", "dtd", "caltech101")
+PREFIX = "/"  # of a stored stream's name; a run folder's is a relative path
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,12 @@ class DataFolders:
 def available(folders: DataFolders) -> tuple[DatasetStatus, ...]:
     """The datasets that can be streamed."""
     return tuple(row for row in dataset_status(folders.root) if row.usable)
+
+
+def check_available(folders: DataFolders, dataset: JsonValue) -> None:
+    """Raises :class:`DataError` if the dataset (user input) is none of them."""
+    if dataset not in {row.name for row in available(folders)}:
+        raise DataError("There is no such dataset here.", "Choose one from the list.")
 
 
 @dataclass(frozen=True)
@@ -86,8 +99,7 @@ def request_for(
     Raises:
         SettingError, DataError: a value that is not allowed.
     """
-    if dataset not in {row.name for row in available(folders)}:
-        raise DataError("There is no such dataset here.", "Choose one from the list.")
+    check_available(folders, dataset)
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
     number, split, count = SETTINGS["view_seed"].parse(seed), split_of(dataset, folders.root), _picture_count(pictures)
@@ -113,6 +125,31 @@ def request_for(
     )
 
 
+def shipped_streams() -> tuple[StreamRun, ...]:
+    """The streams that come with this project."""
+    by_dataset = {one.columns["dataset"]: one for one in stream_runs(STREAMS)}
+    return tuple(
+        replace(by_dataset[name], name=PREFIX + by_dataset[name].name, stored=True)
+        for name in EXAMPLES
+        if name in by_dataset
+    )
+
+
+def known_streams(folders: DataFolders) -> tuple[StreamRun, ...]:
+    """The streams of the server's run folders, newest first, then those that come with this project."""
+    return (*stream_runs(folders.runs), *shipped_streams())
+
+
+def find_stream(folders: DataFolders, name: str) -> StreamRun:
+    """The stream of that name among :func:`known_streams`. Raises DataError: there is none."""
+    if not name.startswith(PREFIX):
+        return find_stream_run(folders.runs, name)
+    for one in shipped_streams():
+        if one.name == name:
+            return one
+    raise DataError("There is no stored example of that name.", "Choose one from the list.")
+
+
 def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, object]:
     """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`."""
     _evict_old_streams(request.out)
@@ -134,6 +171,19 @@ def picture_of(
     """
     source = find_picture(one.place, name, folders.root)
     return open_picture(source, square=square, side=side)
+
+
+def picture_called(folders: DataFolders, picture: str, square: str, side: int) -> Picture:
+    """The clean square of a picture of any dataset here, by its id (untrusted). Raises DataError: there is none of that id;
+    PictureError: it cannot be read."""
+    for dataset in (row.name for row in available(folders)):
+        with suppress(DataError):
+            source = find_picture(dataset, picture, folders.root)
+            return open_picture(source, square=square, side=side)
+    raise DataError(
+        f"The picture “{picture[:100]}” is not kept: the memory holds views, and no file of that name is in the data folder.",
+        "Give it to the Story again.",
+    )
 
 
 def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t: int) -> MeasuredPicture:

@@ -100,15 +100,18 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
         both["budget"] = [one if one in (None, "") else SETTINGS["budget"].parse(one) for one in both["budget"]]
     for method in both.get("method", ()):
         refuse_gone(method)
-    mine, theirs = (pooled(frames.measurements(folder)) for folder in (first, second or first))
-    one = _the_one(_matching(mine, {n: pair[0] for n, pair in both.items()}), "first")
-    others = _matching(theirs, {n: pair[1] for n, pair in both.items()})
+    mine, others = (pooled(frames.measurements(folder)) for folder in (first, second or first))
+    for name, (wanted, other_wanted) in both.items():
+        if wanted not in (None, ""):
+            mine = mine[mine[name].astype(str) == str(wanted)]
+        if other_wanted not in (None, ""):
+            others = others[others[name].astype(str) == str(other_wanted)]
+    one = _only_line(mine, "first")
     # of the others those that are like the first, column after column, as long as there are any
     for name in CELL:
         alike = others[others[name] == one[name]]
         others = others if alike.empty else alike
-    other = _the_one(others, "second")
-    rows = frames.read(first)
+    other, rows = _only_line(others, "second"), frames.read(first)
     return compare_cells(one, rows, other, rows if second is None else frames.read(second))
 
 
@@ -130,26 +133,20 @@ def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], othe
             "Choose runs on the same dataset and split.",
         )
     won = shares[shares["first"] > shares["second"]]
-    one, other = (frame[frame["picture"].isin(won.index)].groupby("picture") for frame in answers)
-    pixels = [
-        {name: frozenset(same.itertuples(index=False, name=None)) for name, same in group[ATTACKED]}
-        for group in (one, other)
-    ]
-    labels, said = (
-        one["label"].first(),
-        [group["answer"].agg(lambda given: Counter(given).most_common(1)[0][0]) for group in (one, other)],
+    groups = [frame[frame["picture"].isin(won.index)].groupby("picture") for frame in answers]
+    texts = [group["answer"].agg(lambda answers: Counter(answers).most_common(1)[0][0]) for group in groups]
+    pixels, other_pixels = (
+        {name: frozenset(same.itertuples(index=False, name=None)) for name, same in group[ATTACKED]} for group in groups
     )
     table = won.rename(columns={"first": "right_first", "second": "right_second"}).assign(
         dataset=datasets[0],
-        label=labels,
-        first=said[0],
-        second=said[1],
-        same_attack=[pixels[0][name] == pixels[1][name] for name in won.index],
+        label=groups[0]["label"].first(),
+        first=texts[0],
+        second=texts[1],
+        same_attack=[pixels[name] == other_pixels[name] for name in won.index],
     )
-    where = str(first["folder"] or first["dataset"])
-    return OnlyRight(
-        titles, table.reset_index()[list(COLUMNS)], paired, datasets[0], where, tuple(first["class_names"])
-    )
+    table, place = table.reset_index()[list(COLUMNS)], str(first["folder"] or first["dataset"])
+    return OnlyRight(titles, table, paired, datasets[0], place, tuple(first["class_names"]))
 
 
 def cell_title(cell: Mapping[str, Any]) -> str:
@@ -161,19 +158,12 @@ def cell_title(cell: Mapping[str, Any]) -> str:
     return f"{title} ({', '.join(filter(None, [traffic_words(cell), memory, changed]))})"
 
 
-def _matching(cells: DataFrame, wanted: Mapping[str, Any]) -> DataFrame:
-    for name, value in wanted.items():
-        if value not in (None, ""):
-            cells = cells[cells[name].astype(str) == str(value)]
-    return cells
-
-
-def _the_one(cells: DataFrame, which: str) -> Series[Any]:
+def _only_line(cells: DataFrame, which: str) -> Series[Any]:
+    """The line of the table. Raises DataError: there are several, or none."""
     if len(cells) == 1:
         return cells.iloc[0]
     if cells.empty:
         raise DataError(f"Nothing in the {which} run fits.", "See with the command tables what it holds.")
     values = {name: sorted(set(cells[name].astype(str))) for name in CELL}
-    open_columns = {name: choices for name, choices in values.items() if len(choices) > 1}
-    text = "; ".join(f"{name}: {', '.join(choices[:MAX_CHOICES])}" for name, choices in open_columns.items())
+    text = "; ".join(f"{name}: {', '.join(some[:MAX_CHOICES])}" for name, some in values.items() if len(some) > 1)
     raise DataError(f"{len(cells)} measurements of the {which} run fit.", f"Choose by {text}.")

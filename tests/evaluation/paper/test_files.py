@@ -9,7 +9,7 @@ import pytest
 
 from rita_demo import stored_views
 from rita_demo.cli import main as cli
-from rita_demo.evaluation.paper import catalogue, memory
+from rita_demo.evaluation.paper import catalogue
 from rita_demo.evaluation.paper.catalogue import _run_times
 from rita_demo.evaluation.streams import stream_runs
 from rita_demo.records.errors import DataError
@@ -54,7 +54,7 @@ def test_one_command_writes_what_was_measured_and_lists_what_is_missing(measured
 
 def test_the_memory_of_every_stream_is_drawn_and_listed(measured: Path, tmp_path: Path, monkeypatch) -> None:
     out = tmp_path / "memory"
-    monkeypatch.setattr(memory, "MAX_DRAWN", 2)
+    monkeypatch.setattr(catalogue, "MAX_DRAWN", 2)
     given = ["--only", "memory-purity,memory-streams", "--format", "svg", "--out", str(out)]
     assert cli.main(["figures", str(measured), *given]) == 0
     streams = list(stream_runs(measured, measured))

@@ -12,7 +12,7 @@ from safetensors.torch import save
 
 from rita_demo.attacks import ATTACKS
 from rita_demo.cli import main as cli
-from rita_demo.cli import reproduce as command
+from rita_demo.cli import paper as command
 from rita_demo.data import paper_results
 from rita_demo.evaluation.paper.reproduce import Asked, make_plan, names, table_name
 from rita_demo.evaluation.report.cells import cells
