@@ -50,6 +50,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 ONE = "explain PHOTO --classes a,b"
+MEASURE = "evaluate --dataset textures --attack pgd --budget 2 --out runs"
 BAD_USAGE: list[tuple[str, str]] = [
     ("", "COMMAND"),
     ("evaluate", "the following arguments are required"),
@@ -72,6 +73,19 @@ BAD_USAGE: list[tuple[str, str]] = [
     (f"{ONE} --set colour=red", "no setting 'colour'"),
     (f"{ONE} --set descriptions=", "or the path of a file"),
     (f"{ONE} --attack none --target a", "needs an attack"),
+    (f"{MEASURE} --methods clip,rit", "no method 'rit'. Did you mean rita?"),
+    (f"{MEASURE} --methods rita_memory --protocols off", "rita_memory needs a memory"),
+    (f"{MEASURE} --methods tda --protocols off", "tda needs a memory"),
+    (f"{MEASURE} --methods clip --attack bribery", "attack is one of none, noise, fgsm, pgd"),
+    (f"{MEASURE} --methods clip --seeds 0,x", "A seed is a whole number"),
+    (f"{MEASURE} --methods clip --limit 0", "argument --limit: a whole number from 1; got '0'"),
+    (f"{MEASURE} --methods clip --sweep slots", "A sweep is written name=v1,v2"),
+    (f"{MEASURE} --methods clip --sweep slots=1,99", "slots is a whole number from 1 to 32"),
+    (f"{MEASURE} --methods clip --sweep slots=1 --sweep slots=2", "given twice"),
+    (f"{MEASURE} --methods clip --attacked-share 0", "from 1 to 100"),
+    (f"{MEASURE} --methods clip --stream-order backwards", "invalid choice"),
+    (f"{MEASURE} --methods clip --attack none --target next", "--target needs an attack"),
+    ("evaluate --dataset dtd --methods clip --attack pgd --out runs", "required: --budget"),
     ("serve --port 99999", "a whole number from 1 to 65535; got '99999'"),
     ("open", "FILE.zip"),
     ("open x.zip --port 0", "a whole number from 1 to 65535; got '0'"),

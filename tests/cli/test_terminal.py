@@ -42,9 +42,7 @@ def example_lines() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "line"), list(example_lines()), ids=lambda text: text)
-def test_every_example_of_help_is_a_command_line_that_is_understood(
-    name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_example_of_help_is_a_command_line_that_is_understood(name, line, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "won.csv").write_text("file\nbanded/1000001\n")  # of an example
     args = parsed(line)
@@ -112,9 +110,7 @@ def test_in_a_terminal_progress_is_one_line_that_fits(monkeypatch, capsys) -> No
         (ValueError("no"), "Something went wrong that should not have: ValueError: no. "),
     ],
 )
-def test_in_a_terminal_the_line_of_progress_is_gone_before_what_ends_a_command(
-    error, said, monkeypatch, capsys
-) -> None:
+def test_in_a_terminal_the_line_of_progress_is_gone_before_what_ends_a_command(error, said, monkeypatch, capsys):
     def work(_: object) -> int:
         terminal.print_progress("3 of 300 MB")
         raise error

@@ -16,9 +16,7 @@ METHODS, ATTACKS = ("clip", "ensemble"), ("none", "pgd", "adaptive:ensemble", "a
 
 
 @pytest.mark.slow
-def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(
-    tmp_path, tiny_model_dir, monkeypatch
-) -> None:
+def test_one_evaluate_measures_every_attacker_and_the_page_shows_its_cells(tmp_path, tiny_model_dir, monkeypatch):
     short = {"adaptive.steps": 2, "attack_views": 2}
     monkeypatch.setattr(planned_cells, "RECOMMENDED", planned_cells.RECOMMENDED.replace(**short))
     words = ["evaluate", "--dataset", "textures", "--split", "test", "--limit", "2", "--budget", "4"]

@@ -66,9 +66,7 @@ def test_streams_begin_with_the_exported_memory_and_are_measurements_of_their_ow
     assert rows_of(part).items() >= {n: r for n, r in rows_of(out).items() if r == streams[1]}.items()
 
 
-def test_the_first_picture_is_decided_as_a_run_from_that_memory(
-    engine: Engine, data_root: Path, tmp_path: Path
-) -> None:
+def test_the_first_picture_is_decided_as_a_run_from_that_memory(engine, data_root, tmp_path) -> None:
     path = exported(engine, tmp_path / "memory.zip", 1)
     options = {"views": 6, "prompts": 2, "max_entropy": 9}
     frame = evaluate(
@@ -104,9 +102,7 @@ def test_a_memory_that_does_not_fit_is_refused_before_anything_is_measured(
     assert stored_rows(tmp_path / "runs") == 0
 
 
-def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(
-    engine: Engine, run_evaluate, tmp_path: Path, capsys
-) -> None:
+def test_the_memory_after_a_stream_is_a_file_that_a_measurement_begins_with(engine, run_evaluate, tmp_path, capsys):
     few, file = (
         ("--methods", "rita", "--attack", "none", "--protocols", "off,stream", "--limit", "5"),
         tmp_path / "m.zip",

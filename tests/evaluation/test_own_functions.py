@@ -33,9 +33,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "med.py"
 
 
-def test_functions_of_a_file_measure_what_they_measure_in_python(
-    file: Path, run_evaluate, data_root: Path, engine
-) -> None:
+def test_functions_of_a_file_measure_what_they_measure_in_python(file, run_evaluate, data_root, engine) -> None:
     words = ["--methods", f"clip,{file}:trimmed", "--attack", f"none,{file}:halved"]
     stored = run_evaluate(file.parent / "runs", *words, "--limit", "3", "--protocols", "off", "--set", "view_seed=1")
     forget_plugins()
@@ -74,9 +72,7 @@ def test_a_fault_of_a_function_of_a_file_names_its_line(file: Path, command_line
     assert "med.py, line 4: AttributeError" in capsys.readouterr().err
 
 
-def test_the_options_and_keywords_of_before_measure_the_same(
-    file: Path, run_evaluate, data_root: Path, engine, capsys
-) -> None:
+def test_the_options_and_keywords_of_before_measure_the_same(file, run_evaluate, data_root, engine, capsys) -> None:
     few = ["--limit", "2", "--protocols", "off", "--attack", f"none,{file}:halved,adaptive:trimmed"]
     few += ["--set", "adaptive.steps=1", "--set", "adaptive.restarts=1", "--set", "attack_views=4"]
     now = run_evaluate(file.parent / "now", "--methods", f"clip,{file}:trimmed", *few)

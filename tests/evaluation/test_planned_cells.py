@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +21,7 @@ PROMPTED = {"clip", "ensemble", "mta"}  # methods that use the hand-written prom
 METHODS = ("clip", "ensemble", "tpt", "mta", "rita")
 
 
-def cells(
-    attacks: str, methods: tuple[str, ...] = ("clip", "rita"), *, pictures: PictureSet | None = None, **more: Any
-) -> list[Cell]:
+def cells(attacks, methods=("clip", "rita"), *, pictures=None, **more) -> list[Cell]:
     """The cells of seed 0 (or ``seed``) on ``pictures``."""
     fields = {name: more.pop(name) for name in ("target", "seeds") if name in more}
     seed, found = more.pop("seed", 0), points(attacks=attacks, **{"budget": "4", "protocols": "off", **more})

@@ -63,9 +63,7 @@ def test_all_stored_examples_together_are_small_and_hold_no_photograph() -> None
 
 
 @pytest.mark.parametrize("dataset", EXAMPLES)
-def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attacked(
-    dataset: str, streams: dict[str, StreamRun], engine: Engine
-) -> None:
+def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attacked(dataset, streams, engine) -> None:
     one = streams[dataset]
     found = trajectory_of(one)
     assert (len(found.pictures), int(found.attacked.sum()), len(found.names)) == (40, 20, NAMES[dataset])
@@ -79,9 +77,7 @@ def test_a_stored_stream_is_forty_pictures_of_all_class_names_half_of_them_attac
     assert replaced or dataset == "caltech101"  # 40 pictures among 100 names fill no class
 
 
-def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(
-    streams: dict[str, StreamRun], engine: Engine, tmp_path: Path
-) -> None:
+def test_the_first_pictures_of_the_stored_stream_are_decided_alike_now(streams, engine, tmp_path) -> None:
     with closing(evaluate_steps(lab.stream_request("textures", None, tmp_path / "now"), engine)) as steps:
         list(islice(steps, 4))
     (now,) = stream_runs(tmp_path)

@@ -74,9 +74,7 @@ def model_of(result: dict[str, Any]) -> dict[str, Any]:
     return model
 
 
-def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(
-    judged: Callable[..., dict[str, Any]], tmp_path: Path
-) -> None:
+def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(judged, tmp_path) -> None:
     steps: list[str] = []
     result = judged(CLIP, report=steps.append)
     model = model_of(result)
@@ -179,9 +177,7 @@ def test_the_terminal_ends_with_the_verdict(data: Path, tiny_model_dir: Path, tm
 
 
 @pytest.mark.slow
-def test_killed_and_called_again_it_ends_with_the_same_files(
-    judged: Callable[..., dict[str, Any]], data: Path, tiny_model_dir: Path, tmp_path: Path
-) -> None:
+def test_killed_and_called_again_it_ends_with_the_same_files(judged, data, tiny_model_dir, tmp_path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + CLIP + TAIL)
     given = {"dataset": "toys", "split": "all", "data_root": str(data), "settings": SETTINGS, "limit": 4}
     given |= {"quick": True, "backbone": f"local-dir:{tiny_model_dir}", "out": str(tmp_path / "killed")}

@@ -47,9 +47,7 @@ def exported(engine: Engine, page: MemoryTable, tmp_path_factory: pytest.TempPat
 
 
 @pytest.mark.parametrize("picture", [FIRST, SECOND])
-def test_a_run_from_a_file_is_what_the_page_decides(
-    picture: Path, engine: Engine, page: MemoryTable, exported: Path
-) -> None:
+def test_a_run_from_a_file_is_what_the_page_decides(picture, engine, page, exported) -> None:
     """Also of a picture that is in the memory: it is decided without its own views."""
     request = RunRequest.parse(picture, classes=list(NAMES), attack="none", changes=SETTINGS).opened(engine.info.side)
     imported = memory_file.unpack(exported.read_bytes(), None, engine.info.name, engine.info.width)

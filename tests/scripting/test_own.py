@@ -164,9 +164,7 @@ HELPED += "    return (views @ inputs.template_features.T / inputs.temperature).
 
 
 @pytest.mark.parametrize("helper", ["beside.py", "part/__init__.py", "part/deeper.py"])
-def test_an_edited_file_or_what_it_imports_from_its_folder_is_measured_anew(
-    engine, tmp_path: Path, helper: str
-) -> None:
+def test_an_edited_file_or_what_it_imports_from_its_folder_is_measured_anew(engine, tmp_path, helper) -> None:
     """Also within a second, where the new file is as long as the old one, and where another folder has the same names."""
     module = "own_" + helper.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     place, file = tmp_path / f"own_{helper}", tmp_path / "mine.py"

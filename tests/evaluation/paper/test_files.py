@@ -102,9 +102,7 @@ def test_the_cloud_is_of_the_dataset_classes_and_pictures_asked_for(measured, tm
 
 
 @pytest.mark.nightly
-def test_the_cloud_of_a_run_is_of_the_pictures_that_its_streams_have_stored(
-    measured: Path, tmp_path, tiny_model_dir, capsys
-) -> None:
+def test_the_cloud_of_a_run_is_of_the_pictures_that_its_streams_have_stored(measured, tmp_path, tiny_model_dir, capsys):
     out = tmp_path / "paper"
     given = ["--backbone", f"local-dir:{tiny_model_dir}", "--only", "feature-cloud,kl-to-one-hot", "--out", str(out)]
     assert cli.main(["figures", str(measured), *given]) == 0
