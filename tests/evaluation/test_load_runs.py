@@ -17,16 +17,12 @@ from tests.evaluation.conftest import cut, headers
 from tests.evaluation.frames import overview
 
 
-def test_the_table_has_every_row_and_its_means_are_those_of_the_tables(runs: Path) -> None:
-    frame = load_runs(runs)
-    assert set(frame.dataset) == {"caltech101"}
-    assert set(frame.version) == {__version__}
+def test_the_table_has_every_row_and_a_cell_counts_once(runs: Path) -> None:
+    frame, found = load_runs(runs), list(cells(runs).itertuples())
+    assert (set(frame.dataset), set(frame.version)) == ({"caltech101"}, {__version__})
     assert (frame.right == (frame.label == frame.answer)).all()
-    means = 100 * frame.groupby(["method", "attack", "protocol"]).right.mean()
-    found = list(cells(runs).itertuples())
-    assert means.to_dict() == pytest.approx({(c.method, c.attack, c.protocol): c.accuracy for c in found})
     assert {(cell.class_names, cell.version) for cell in found} == {(3, __version__)}
-    assert len(load_runs(runs, runs)) == len(frame) == sum(cell.answers for cell in found), "a cell counts once"
+    assert len(load_runs(runs, runs)) == len(frame) == sum(cell.answers for cell in found)
 
 
 def test_tables_figures_and_load_runs_take_folders_of_run_folders(runs: Path, tmp_path: Path, capsys) -> None:

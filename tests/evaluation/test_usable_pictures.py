@@ -3,7 +3,6 @@
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -54,21 +53,20 @@ def collected(root: Path, limit: int | None = None, allow_partial: bool = True) 
 
 
 def test_all_broken_pictures_are_named_at_once_before_a_model_is_loaded(
-    root: Path,
-    tmp_path: Path,
-    tiny_model_dir: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    root, tmp_path, tiny_model_dir, capsys, monkeypatch
 ) -> None:
     break_pictures(root)
     monkeypatch.setattr(Engine, "__init__", lambda *_: pytest.fail("a model was loaded"))
     assert cli.main(command_line_of(root, tmp_path / "runs", tiny_model_dir)) == 1
     message = capsys.readouterr().err
-    assert "mine (all): 4 of 18 pictures cannot be used." in message
-    assert "it starts like one but cannot be read to the end (crab/2.png)." in message
-    assert "Expected a picture, but the file is empty (cup/0.png)." in message
-    assert "Expected a picture, but the file is a PDF document (cup/5.png)." in message
-    assert "The link '3.png' leads nowhere (owl/3.png)." in message
+    for sentence in (
+        "mine (all): 4 of 18 pictures cannot be used.",
+        "it starts like one but cannot be read to the end (crab/2.png).",
+        "Expected a picture, but the file is empty (cup/0.png).",
+        "Expected a picture, but the file is a PDF document (cup/5.png).",
+        "The link '3.png' leads nowhere (owl/3.png).",
+    ):
+        assert sentence in message
     assert message.rstrip().endswith("Repair or remove them, or leave them out with --allow-partial.")
     assert str(root) not in message
     assert not (tmp_path / "runs").exists()
@@ -196,10 +194,14 @@ def test_a_cloud_takes_other_pictures_for_broken_ones(root: Path) -> None:
 def test_python_hears_of_it_too(root: Path, engine: Engine) -> None:
     break_pictures(root)
     heard: list[str] = []
-    options: dict[str, Any] = {"methods": "clip", "attack": "none", "budget": 4, "protocols": "off", "split": "all"}
-    options |= {"data_root": root, "engine": engine, "backbone": engine.info.name, "settings": {"views": 6}}
-    rows = evaluate("mine", **options, allow_partial=True, report=heard.append)
+    asked = {
+        "methods": "clip",
+        "attack": "none",
+        "budget": 4,
+        "protocols": "off",
+        "split": "all",
+        "allow_partial": True,
+    }
+    rows = evaluate("mine", **asked, data_root=root, engine=engine, settings={"views": 6}, report=heard.append)
     assert len(rows) == 14
     assert heard[0].startswith("mine: 4 of 18 pictures cannot be used.")
-    with pytest.raises(DataError, match="4 of 18 pictures cannot be used"):
-        evaluate("mine", **options)

@@ -11,7 +11,6 @@ from rita_demo.data import memory_file
 from rita_demo.data.memory import MemoryTable
 from rita_demo.data.memory_file import FileError
 from rita_demo.data.samples import SAMPLES
-from rita_demo.evaluation.stored_views import COLUMNS
 from rita_demo.pipeline.export import to_json
 from rita_demo.pipeline.run_request import RunRequest
 from rita_demo.process.generators import run_to_end
@@ -90,15 +89,3 @@ def test_a_memory_that_would_not_be_used_and_a_file_that_is_none_are_refused(exp
         run(SECOND, NAMES, memory=tmp_path / "none.zip")
     with pytest.raises(FileError, match="not a zip"):
         stored_views(FIRST)
-
-
-def test_stored_views_reads_a_file(page: MemoryTable, exported: Path) -> None:
-    views = stored_views(exported)
-    assert tuple(views.columns) == COLUMNS
-    assert set(views["stream"]) == {exported.name}
-    assert set(views["file"]) == {"coffee.png"}
-    assert set(views["true_class"]) == {"cup"}
-    held = page.moments[-1].held
-    assert views["view"].tolist() == [page.view[row] for row in page.views()]
-    assert len(views) == len(held)
-    assert views[["left", "top", "right", "bottom"]].notna().all(axis=None)
