@@ -103,12 +103,12 @@ def _tables(args: argparse.Namespace) -> int:
         print(cells.as_csv(table), end="")
     else:
         table = paired.against_references(table, rows)
-        shown = table[table["protocol"].isin(wanted)]
-        shown = table if shown.empty else shown
-        if left := len(table) - len(shown):
+        chosen = table[table["protocol"].isin(wanted)]
+        chosen = table if chosen.empty else chosen
+        if left := len(table) - len(chosen):
             also = ",".join(dict.fromkeys(table["protocol"]))
             print_warning(f"{left} of {len(table)} measured cells are not shown: --protocols {also} shows them.")
-        print(tables.as_markdown(shown), end="")
+        print(tables.as_markdown(chosen), end="")
     if args.form in ("points", "csv"):  # the others have the sentence in the table
         for name, split in table[["dataset", "split"]].drop_duplicates().itertuples(index=False):
             print_warning(f"{name} ({split}): {note}" if (note := split_note(name, split)) else "")
@@ -148,16 +148,16 @@ def _compare(args: argparse.Namespace) -> int:
     check_writable(args.csv)
     args.attack = args.attack and ",".join(dict.fromkeys(args.attack))
     columns: dict[str, Any] = {name: _pair(name, getattr(args, name)) for name in COLUMNS if getattr(args, name)}
-    found = compare_folders(args.first, args.second, columns)
-    rows = list(found.won.itertuples(index=False, name=None))
+    comparison = compare_folders(args.first, args.second, columns)
+    rows = list(comparison.won.itertuples(index=False, name=None))
     if rows:
         texts = [list(map(_text, row)) for row in rows[:MAX_SHOWN]]
-        print("\n".join(align_columns([list(found.won), *texts])))
+        print("\n".join(align_columns([list(comparison.won), *texts])))
     if len(rows) > MAX_SHOWN:
         print(f"and {len(rows) - MAX_SHOWN} more; --csv writes all.")
-    print(found.sentence)
+    print(comparison.sentence)
     if args.csv:
-        write_output(args.csv, won_csv(found))
+        write_output(args.csv, won_csv(comparison))
         print(f"The pictures are in {args.csv}. Next: {program()} evaluate --pictures {shlex.quote(str(args.csv))} ...")
     return 0
 
@@ -165,8 +165,8 @@ def _compare(args: argparse.Namespace) -> int:
 def _pair(column: str, text: str) -> str | tuple[str, ...]:
     names = OWN_NAMES.get(column)
     words = (word.strip() for word in text.split(","))
-    found = tuple(names(word)[0] if names and word else word for word in words)
-    return found if len(found) > 1 else found[0]
+    values = tuple(names(word)[0] if names and word else word for word in words)
+    return values if len(values) > 1 else values[0]
 
 
 def _text(value: object) -> str:

@@ -62,11 +62,11 @@ class Parser(argparse.ArgumentParser):
                 refuse_gone(word if word.startswith("--") else "")
         except DemoError as error:
             self.error(str(error))
-        found, unknown = super().parse_known_args(args, namespace)
+        known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             guess = did_you_mean(unknown[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}. {guess}".strip())
-        return found, unknown
+        return known, unknown
 
 
 def add_command(

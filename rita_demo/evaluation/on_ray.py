@@ -144,8 +144,8 @@ def _cluster() -> Iterator[None]:
             if port.isdecimal():
                 socket.create_connection((host.strip("[]"), int(port)), SECONDS).close()
         except (OSError, OverflowError) as error:
-            said = f"No Ray cluster answers at {address[:100]}."
-            raise DataError(said, "Correct RAY_ADDRESS, or unset it to start Ray on this machine.") from error
+            message = f"No Ray cluster answers at {address[:100]}."
+            raise DataError(message, "Correct RAY_ADDRESS, or unset it to start Ray on this machine.") from error
         excludes = [f"/{path.name}" for path in ROOT.iterdir() if path.name not in UPLOADED_PATHS]
         options |= {"address": address, "runtime_env": {"working_dir": str(ROOT), "excludes": excludes}}
     else:

@@ -248,8 +248,8 @@ def list_pictures(
             raise unknown_dataset(dataset, root, PRESENT_SUFFIX)
         base = str(Path(base).absolute())  # a folder elsewhere; absolute, it replaces the data root
     listing = read_dataset(base, root)
-    found, missing = present_pictures(base, listing, split, allow_partial=allow_partial or only_present)
-    order = {name: label for _, label, name in found}  # of the classes that have pictures in any split
+    pictures, missing = present_pictures(base, listing, split, allow_partial=allow_partial or only_present)
+    order = {name: label for _, label, name in pictures}  # of the classes that have pictures in any split
     for other in SPLITS:
         if len(order) == len(listing.names):  # so that ImageNet's training split is not looked for in vain
             break
@@ -277,7 +277,7 @@ def list_pictures(
             return f"{path.parent.name}/{path.stem}"
         return path.relative_to(root if base in DATASETS else root / base).as_posix()
 
-    items = [DatasetItem(name_of(path), label[name], path) for path, _, name in found if label[name] != excluded]
+    items = [DatasetItem(name_of(path), label[name], path) for path, _, name in pictures if label[name] != excluded]
     if not items:
         raise DataError(
             f"All pictures of {base[:60]!r} are of the target {exclusions[:60]!r}, which is left out.",
@@ -296,7 +296,7 @@ def list_pictures(
         skipped=skipped_text(listing.skipped),
         folder=folder,
         missing=missing,
-        listed=len(found) + len(missing) if missing else 0,
+        listed=len(pictures) + len(missing) if missing else 0,
         origin=listing.origin,
         names_warning=listing.names_warning,
     )

@@ -35,10 +35,10 @@ class Traffic:
 
     def __post_init__(self) -> None:
         if not isinstance(self.share, int) or not 1 <= self.share <= 100:
-            raise SettingError(
-                f"The share of attacked pictures is a whole number from 1 to 100 percent; got {str(self.share)[:40]}.",
-                "For clean pictures alone choose the attack none.",
+            message = (
+                f"The share of attacked pictures is a whole number from 1 to 100 percent; got {str(self.share)[:40]}."
             )
+            raise SettingError(message, "For clean pictures alone choose the attack none.")
         check_known("order", self.order, ORDERS)
 
     def non_default(self) -> dict[str, Any]:
@@ -72,9 +72,7 @@ class ChosenPictures:
 
 @dataclass(frozen=True)
 class Request:
-    """One call of ``evaluate``.
-
-    ``points``: the settings to measure, one per combination of attack, budget, protocol and sweep values.
+    """One call of ``evaluate``. ``points``: the settings to measure, one per combination of attack, budget, protocol and sweep values.
     ``fixed_seeds``: names of the seeds that were given explicitly and are the same for every picture.
     ``target``: the class name that attacks move towards, ``next``, or "" for away from the true class.
     ``dataset_settings``: names of the settings that take the paper's value for each dataset. ``chosen``: measure these
@@ -103,16 +101,13 @@ class Request:
     memory: Path | None = None
 
     def __post_init__(self) -> None:
-        if all(point.protocol == "off" for point in self.points):
-            for name in self.methods:
-                if DEFENCES[name].cache_only:
-                    raise SettingError(
-                        f"The method {name} needs a memory.", "Measure it with --protocols reset,stream."
-                    )
-        if self.memory is not None and all(point.protocol != "stream" for point in self.points):
-            raise SettingError(
-                "A memory to begin with is kept.", "Measure with --protocols stream, or leave --memory out."
-            )
+        protocols = {point.protocol for point in self.points}
+        for name in self.methods:
+            if protocols == {"off"} and DEFENCES[name].cache_only:
+                raise SettingError(f"The method {name} needs a memory.", "Measure it with --protocols reset,stream.")
+        if self.memory is not None and "stream" not in protocols:
+            hint = "Measure with --protocols stream, or leave --memory out."
+            raise SettingError("A memory to begin with is kept.", hint)
         if self.chosen is not None and self.limit is not None:
             raise SettingError("Chosen pictures are measured all.", "Leave --limit out, or --pictures.")
         attacks = dict.fromkeys(point.attack for point in self.points if self.target)
@@ -121,10 +116,8 @@ class Request:
         for name in attacks:
             if name != "none" and not get_attack(name).targetable:
                 aimed = ", ".join(name for name, row in ATTACKS.items() if row.targetable)
-                raise SettingError(
-                    f"The attack {name!r} cannot be aimed at a class.",
-                    f"Measure it without --target; those that can be aimed: {aimed}.",
-                )
+                hint = f"Measure it without --target; those that can be aimed: {aimed}."
+                raise SettingError(f"The attack {name!r} cannot be aimed at a class.", hint)
 
 
 def read_pictures(path: Path) -> tuple[str, ...]:
@@ -157,10 +150,8 @@ def read_pictures(path: Path) -> tuple[str, ...]:
 
 def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:
     """The request of the command line's words. ``asked``: arguments of :func:`points`; ``fields``: the other fields of
-    :class:`Request`, as they are.
-
-    A missing dataset is an error when it is read. The preset ``paper`` leaves to each dataset the settings that are
-    not given explicitly.
+    :class:`Request`, as they are. A missing dataset is an error when it is read. The preset ``paper`` leaves to each dataset
+    the settings that are not given explicitly.
 
     Raises:
         SettingError: an unknown name or a value outside its range.
@@ -170,17 +161,11 @@ def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[s
         numbers = tuple(SETTINGS["view_seed"].parse(word) for word in _listed(seeds, "seed"))
     except SettingError as error:
         raise SettingError(error.message.replace("view_seed", "A seed", 1)) from error
-    given = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
+    explicit = {*dict(map(parse_assignment, asked.get("assignments", ()))), *_sweeps(asked.get("sweeps", ()))}
     paper = paper_setting_names() if asked.get("start") == "paper" else frozenset[str]()
-    return Request(
-        datasets=_listed(dataset, "dataset"),
-        methods=validated(_listed(methods, "method")),
-        points=all_points,
-        seeds=numbers,
-        fixed_seeds=fixed,
-        dataset_settings=paper - given - set(asked.get("saved", ())),
-        **fields,
-    )
+    fields |= {"datasets": _listed(dataset, "dataset"), "methods": validated(_listed(methods, "method"))}
+    fields |= {"points": all_points, "seeds": numbers, "fixed_seeds": fixed}
+    return Request(**fields, dataset_settings=paper - explicit - set(asked.get("saved", ())))
 
 
 def points(
@@ -195,10 +180,8 @@ def points(
     assignments: Sequence[str] = (),
     sweeps: Sequence[str] = (),
 ) -> tuple[tuple[Settings, ...], frozenset[str]]:
-    """The settings to measure, and the names of the seeds that are given explicitly.
-
-    ``saved`` (setting -> value) is under all options, ``assignments`` override the other options, ``sweeps`` override
-    both.
+    """The settings to measure, and the names of the seeds that are given explicitly. ``saved`` (setting -> value) is under all
+    options, ``assignments`` override the other options, ``sweeps`` override both.
 
     Raises:
         SettingError: an unknown name or a value outside its range.

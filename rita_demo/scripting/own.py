@@ -86,8 +86,8 @@ def defence_of(function: Callable[[DefenceInput], Verdict | Tensor]) -> Defence:
 
     @wraps(function)  # errors and hashes are about the function itself
     def answer(inputs: DefenceInput) -> Verdict:
-        found = function(inputs)
-        return found if isinstance(found, Verdict) else verdict_of(found)
+        result = function(inputs)
+        return result if isinstance(result, Verdict) else verdict_of(result)
 
     return Defence(answer=answer, **_about(function))
 

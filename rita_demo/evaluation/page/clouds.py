@@ -110,8 +110,8 @@ def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequen
     taken, unusable = choose_usable(whole.items, fullest)
     chosen = sorted({item.label for item in taken})
     items = [replace(item, label=chosen.index(item.label)) for item in taken]
-    shown = tuple(names[k] for k in chosen)
-    return PictureSet(dataset, split, shown, tuple(items), len(items), count, unusable)
+    chosen_names = tuple(names[k] for k in chosen)
+    return PictureSet(dataset, split, chosen_names, tuple(items), len(items), count, unusable)
 
 
 def collect_steps(

@@ -16,7 +16,7 @@ from rita_demo.defences.registry import DEFAULT_METHODS, with_defaults
 from rita_demo.engine.protocol import Engine
 from rita_demo.evaluation.measurement import Measurement, settings_text
 from rita_demo.evaluation.pictures import find_picture
-from rita_demo.evaluation.request import Request, Traffic
+from rita_demo.evaluation.request import SEEDS, Request, Traffic
 from rita_demo.evaluation.rows import COLUMNS, FILE, Row, digest
 from rita_demo.evaluation.run import EvaluationStep, evaluate_steps
 from rita_demo.evaluation.streams import StreamRun, find_stream_run, stream_runs
@@ -63,10 +63,8 @@ def check_available(folders: DataFolders, dataset: JsonValue) -> None:
 
 @dataclass(frozen=True)
 class MeasuredPicture:
-    """A picture of a stream or of another measurement, with what repeats its row but for the memory.
-
-    ``settings`` have the seeds of this picture; ``target``: the class that its attack moved towards.
-    """
+    """A picture of a stream or of another measurement, with what repeats its row but for the memory. ``settings`` have the
+    seeds of this picture; ``target``: the class that its attack moved towards."""
 
     picture: Picture
     names: tuple[str, ...]
@@ -102,13 +100,14 @@ def request_for(
     check_available(folders, dataset)
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
-    number, split, count = SETTINGS["view_seed"].parse(seed), split_of(dataset, folders.root), _picture_count(pictures)
-    share = TRAFFIC[traffic]
+    number, split, share = SETTINGS["view_seed"].parse(seed), split_of(dataset, folders.root), TRAFFIC[traffic]
+    count = None if isinstance(pictures, bool) or not isinstance(pictures, int | float) else pictures
+    if count is None or not MIN_PICTURES <= count <= MAX_PICTURES or count != int(count):
+        raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
-    settings = settings.replace(protocol="stream", square="model", attack=attack)
-    usual = {name: SETTINGS[name].default for name in ("view_seed", "attack_seed")}
-    stored = settings.replace(**usual)
-    key = [dataset, traffic, number, count, backbone, stored.as_dict()]
+    stored = settings.replace(protocol="stream", square="model", attack=attack)
+    stored = stored.replace(**{name: SETTINGS[name].default for name in SEEDS})
+    key = [dataset, traffic, number, int(count), backbone, stored.as_dict()]
     name = f"{FOLDER_PREFIX}{Path(dataset).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
     return Request(
         datasets=(dataset,),
@@ -118,7 +117,7 @@ def request_for(
         out=folders.runs / name,
         data_root=folders.root,
         seeds=(number,),
-        limit=count,
+        limit=int(count),
         allow_partial=True,
         backbone=backbone,
         traffic=Traffic(share or 100),
@@ -151,8 +150,15 @@ def find_stream(folders: DataFolders, name: str) -> StreamRun:
 
 
 def stream_steps(engine: Engine, request: Request) -> Generator[EvaluationStep, None, object]:
-    """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`."""
-    _evict_old_streams(request.out)
+    """Start or resume the stream, one step per picture; see :func:`rita_demo.evaluation.run.evaluate_steps`. Before a new one,
+    the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES are deleted; no other folders, and none that may be being
+    written."""
+    total, pages = 0, [] if request.out.exists() else request.out.parent.glob(f"{FOLDER_PREFIX}*/{FILE}")
+    newest_first = sorted(((path.stat().st_mtime, path.parent) for path in pages), reverse=True)
+    for place, (written, old) in enumerate(newest_first, 1):
+        total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
+        if (place >= MAX_STREAMS or total > MAX_STREAM_BYTES) and written < time.time() - AT_WORK:
+            shutil.rmtree(old, ignore_errors=True)
     return evaluate_steps(request, engine, together=True)
 
 
@@ -235,23 +241,3 @@ def split_of(dataset: str, root: Path | None) -> str:
             load_split(dataset, root, split, allow_partial=True)
             return split
     raise DataError("This dataset has no pictures here.", "Choose another one.")
-
-
-def _picture_count(value: JsonValue) -> int:
-    number = None if isinstance(value, bool) or not isinstance(value, int | float) else value
-    if number is None or not MIN_PICTURES <= number <= MAX_PICTURES or number != int(number):
-        raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
-    return int(number)
-
-
-def _evict_old_streams(out: Path) -> None:
-    """Delete the page's oldest streams beyond MAX_STREAMS or MAX_STREAM_BYTES; no other folders, and none that may be being
-    written."""
-    if out.exists() or not out.parent.is_dir():
-        return
-    databases = [(path.stat().st_mtime, path.parent) for path in out.parent.glob(f"{FOLDER_PREFIX}*/{FILE}")]
-    total = 0
-    for place, (written, old) in enumerate(sorted(databases, reverse=True), 1):
-        total += sum(path.stat().st_size for path in old.rglob("*") if path.is_file())
-        if (place >= MAX_STREAMS or total > MAX_STREAM_BYTES) and written < time.time() - AT_WORK:
-            shutil.rmtree(old, ignore_errors=True)

@@ -93,15 +93,15 @@ def ablation_name(setting: str) -> str:
 
 def checked(wanted: Iterable[str]) -> tuple[str, ...]:
     """The names. Raises DataError: one of them is neither of :func:`names` nor of ``OF_STREAMS``."""
-    known, found = (*names(), *OF_STREAMS), tuple(name.strip() for name in wanted)
-    for name in found:
+    known, stripped = (*names(), *OF_STREAMS), tuple(name.strip() for name in wanted)
+    for name in stripped:
         if name.startswith("table-"):
             raise DataError(f"{name[:60]} is a table of the paper.", "reproduce --table measures and compares it.")
         if name not in known:
             raise DataError(
                 f"There is no figure or table {name[:60]!r}.", did_you_mean(name, known) or ", ".join(known)
             )
-    return found
+    return stripped
 
 
 def measured_items(table: DataFrame) -> Iterator[Item]:

@@ -57,9 +57,9 @@ class OnlyRight:
         )
 
 
-def won_csv(found: OnlyRight) -> bytes:
+def won_csv(comparison: OnlyRight) -> bytes:
     """The pictures that the first alone has right as a CSV file, which ``evaluate --pictures`` reads."""
-    return csv_bytes([list(found.won), *found.won.itertuples(index=False, name=None)])
+    return csv_bytes([list(comparison.won), *comparison.won.itertuples(index=False, name=None)])
 
 
 def only_right(first: str | Path, second: str | Path | None = None, **columns: Any) -> DataFrame:
@@ -81,9 +81,9 @@ def only_right(first: str | Path, second: str | Path | None = None, **columns: A
         DataError: no folder of measurements, several measurements that fit, or no picture that both have.
         SettingError: there is no such column, or ``budget`` is no strength.
     """
-    found = compare_folders(Path(first), Path(second) if second is not None else None, columns)
-    found.won.attrs["sentence"] = found.sentence
-    return found.won
+    comparison = compare_folders(Path(first), Path(second) if second is not None else None, columns)
+    comparison.won.attrs["sentence"] = comparison.sentence
+    return comparison.won
 
 
 def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]) -> OnlyRight:
