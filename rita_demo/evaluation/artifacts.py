@@ -29,11 +29,8 @@ Artifact = tuple[dict[str, Any], bytes]  # JSON about it, and half-precision fea
 
 
 class Artifacts:
-    """The artifacts of a run folder, or with None those in ``known``; ``added``: the new ones, which :meth:`write` stores.
-
-    Raises:
-        DataError: the file is damaged, or cannot be written.
-    """
+    """The artifacts of a run folder, or with None those in ``known``; ``added``: the new ones, which :meth:`write`
+    stores. Raises DataError: the file is damaged, or cannot be written."""
 
     def __init__(self, folder: Path | None, known: dict[Place, Artifact] | None = None) -> None:
         self.known, self.added, self._db = known or {}, dict[Place, Artifact](), None

@@ -177,12 +177,9 @@ class PictureEvaluator:
         self.facts = ModelFacts(engine.info.name, engine.weights_key(), engine.info)
 
     def measure(self, group: Group, index: int) -> list[Row]:
-        """Answer the picture at a place of the stream by every cell of a group that lacks it; returns their rows. Where a
-        file of the user's own fails, the row has why instead of an answer. The caches move on.
-
-        Raises:
-            DataError: the picture cannot be used; the message names it.
-        """
+        """Answer the picture at a place of the stream by every cell of a group that lacks it; returns their rows. Where
+        a file of the user's own fails, the row has why instead of an answer. The caches move on. Raises DataError: the
+        picture cannot be used; the message names it."""
         self._prepare_ahead(group, index)
         self._decide_ahead(group, index)
         request, tuned, fault = group.request(index), Tuned(), None

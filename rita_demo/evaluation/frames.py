@@ -76,14 +76,11 @@ def _swapped(folders: Sequence[Path]) -> dict[tuple[Path, int], str]:
 
 
 def measurements(*folders: str | Path) -> pandas.DataFrame:
-    """The measurements of run folders, or of folders of them, with at least one row, indexed by ``measurement``: the columns
-    ``KEY`` (settings, names and descriptions as they are, not as JSON; the attack's name is ``attack_name`` and the
-    request's target ``aim``), ``attack`` and ``settings`` as in the tables, the numbers of ``answers`` and ``faults``, and
-    the facts of the last run: see :mod:`rita_demo.evaluation.measurement`.
-
-    Raises:
-        DataError: a folder is not a run folder, or its database is damaged or of an earlier version.
-    """
+    """The measurements of run folders, or of folders of them, with at least one row, indexed by ``measurement``: the
+    columns ``KEY`` (settings, names and descriptions as they are, not as JSON; the attack's name is ``attack_name`` and
+    the request's target ``aim``), ``attack`` and ``settings`` as in the tables, the numbers of ``answers`` and
+    ``faults``, and the facts of the last run: see :mod:`rita_demo.evaluation.measurement`. Raises DataError: a folder
+    is not a run folder, or its database is damaged or of an earlier version."""
     import pandas
 
     lines = list[Row]()
@@ -98,15 +95,10 @@ def measurements(*folders: str | Path) -> pandas.DataFrame:
 
 
 def read(*folders: str | Path) -> pandas.DataFrame:
-    """One line per row of run folders, or of folders of them: the columns ``COLUMNS``, then ``measurement`` (the index of
-    :func:`measurements` of the same folders), ``content``, ``place``, ``fault``, ``detail`` and the rest of the key.
-
-    ``attack`` is what the tables call it; in mixed traffic a clean picture has ``none``. Where ``fault`` is not missing, the
-    user's own code failed and there is no answer.
-
-    Raises:
-        DataError: as :func:`measurements`.
-    """
+    """One line per row of run folders, or of folders of them: the columns ``COLUMNS``, then ``measurement`` (the index
+    of :func:`measurements` of the same folders), ``content``, ``place``, ``fault``, ``detail`` and the rest of the key.
+    ``attack`` is what the tables call it; in mixed traffic a clean picture has ``none``. Where ``fault`` is not
+    missing, the user's own code failed and there is no answer. Raises DataError: as :func:`measurements`."""
     import pandas
 
     lines, names = list[Row](), [name for name in ROW if name != "entered_features"]

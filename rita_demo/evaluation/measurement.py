@@ -121,11 +121,8 @@ class Measurement:
 
     @property
     def requested(self) -> Settings:
-        """The settings that are loaded; seeds count only where they were given explicitly.
-
-        Raises:
-            SettingError: the code of its attack, or of the defence that this knows, is not loaded.
-        """
+        """The settings that are loaded; seeds count only where they were given explicitly. Raises SettingError: the
+        code of its attack, or of the defence that this knows, is not loaded."""
         try:
             return Settings(**{n: v for n, v in self.facts["requested"].items() if n in SETTINGS})
         except SettingError as error:

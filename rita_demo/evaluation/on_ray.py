@@ -35,12 +35,9 @@ Chain = tuple[Group, Group, Iterator[Group]]
 
 
 def measure(backbone: str, weights: str, groups: Iterable[Group]) -> Iterator[tuple[Group, int, list[Row]]]:
-    """Measure what the groups lack; yields each picture's place and rows as they come back. ``weights``: a hash of those of
-    the model here.
-
-    Raises:
-        DemoError: a cluster that cannot be reached, another model there, a picture that cannot be used.
-    """
+    """Measure what the groups lack; yields each picture's place and rows as they come back. ``weights``: a hash of
+    those of the model here. Raises DemoError: a cluster that cannot be reached, another model there, a picture that
+    cannot be used."""
     with _cluster():
         gpus, cpus = (int(ray.cluster_resources().get(kind, 0)) for kind in ("GPU", "CPU"))
         environment = {"OMP_NUM_THREADS": "1"}  # so that workers do not compete

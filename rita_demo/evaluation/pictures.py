@@ -133,11 +133,8 @@ class PictureSet:
 
 
 def pick(chosen: ChosenPictures, whole: PictureSet) -> PictureSet:
-    """The chosen pictures of ``whole``, in the order of the dataset.
-
-    Raises:
-        DataError: one of them is not there, or of a class that is not asked.
-    """
+    """The chosen pictures of ``whole``, in the order of the dataset. Raises DataError: one of them is not there, or of
+    a class that is not asked."""
     here = {item.id for item in whole.items}
     # a person or Windows may have written a name with \\, and spaces or quotes around it
     spelled = {name: name.strip().strip('"').strip().replace("\\", "/").removeprefix("./") for name in chosen.ids}
@@ -169,12 +166,9 @@ def picture_seed(seed: int, item: DatasetItem) -> int:
 
 
 def find_picture(dataset: str, picture: str, root: Path | None) -> Path:
-    """The file of a picture of a stored run by its id. ``dataset``: its name, or its folder below the data folder. The run is
-    untrusted: its names are plain names below the data folder. Links there are followed.
-
-    Raises:
-        DataError: it is not in the data folder ``root``.
-    """
+    """The file of a picture of a stored run by its id. ``dataset``: its name, or its folder below the data folder. The
+    run is untrusted: its names are plain names below the data folder. Links there are followed. Raises DataError: it is
+    not in the data folder ``root``."""
     base = dataset.removesuffix(PRESENT_SUFFIX)
     if (root := root_of(base, root)) is not None:
         names = ["" if base in DATASETS else base, picture]
@@ -305,12 +299,10 @@ def list_pictures(
 def own_pictures(
     name: str, names: tuple[str, ...], pairs: Iterable[tuple[Source, int | str]], limit: int | None = None
 ) -> PictureSet:
-    """A dataset from (picture, label) pairs: pictures as :func:`rita_demo.data.pictures.open_picture` takes them, a label
-    is a class name or its index in ``names``. The pictures stay in memory as PNG, whole. ``limit``: as in :func:`collect`.
-
-    Raises:
-        DataError: there are none, or one cannot be used. SettingError, VocabularyError: no such class.
-    """
+    """A dataset from (picture, label) pairs: pictures as :func:`rita_demo.data.pictures.open_picture` takes them, a
+    label is a class name or its index in ``names``. The pictures stay in memory as PNG, whole. ``limit``: as in
+    :func:`collect`. Raises DataError: there are none, or one cannot be used. SettingError, VocabularyError: no such
+    class."""
     items = []
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:

@@ -98,12 +98,10 @@ class Cell:
 
 
 def settings_for(request: Request, dataset: str, names: Sequence[str] = ()) -> Request:
-    """The request for one dataset, with values that can be stored: CLIP's prompt template is written out, the settings that the
-    request leaves to the dataset get the paper's values, and the target is spelled as in ``names``, the dataset's classes.
-
-    Raises:
-        SettingError: the dataset has no prompt template. VocabularyError: it has no such class.
-    """
+    """The request for one dataset, with values that can be stored: CLIP's prompt template is written out, the settings
+    that the request leaves to the dataset get the paper's values, and the target is spelled as in ``names``, the
+    dataset's classes. Raises SettingError: the dataset has no prompt template. VocabularyError: it has no such
+    class."""
     base, defaults, target = dataset.removesuffix(PRESENT_SUFFIX), dataset_defaults(request, dataset), request.target
     prompts = (resolve_hand_prompt(point.hand_prompt, base) for point in request.points)
     points = (point.replace(**defaults | {"hand_prompt": prompt}) for point, prompt in zip(request.points, prompts))

@@ -24,11 +24,8 @@ PICTURE_COLUMNS = ("file", "picture")  # of a CSV file with names of pictures: t
 @dataclass(frozen=True)
 class Traffic:
     """How the pictures arrive: ``share`` percent of them attacked (1 to 100; which ones depends on the seed and the
-    picture's name), in random ``order`` or one class after the other.
-
-    Raises:
-        SettingError: a share or an order that is not allowed.
-    """
+    picture's name), in random ``order`` or one class after the other. Raises SettingError: a share or an order that is
+    not allowed."""
 
     share: int = 100
     order: str = "random"
@@ -54,12 +51,9 @@ NEXT_CLASS = "next"  # the target that is, for every picture, the class after it
 
 @dataclass(frozen=True)
 class ChosenPictures:
-    """``ids``: names of pictures of one dataset, without a double; ``names``: the class names that they are asked among,
-    () for the dataset's own; ``place``: the dataset, or its folder below the data folder.
-
-    Raises:
-        DataError: no picture is chosen.
-    """
+    """``ids``: names of pictures of one dataset, without a double; ``names``: the class names that they are asked
+    among, () for the dataset's own; ``place``: the dataset, or its folder below the data folder. Raises DataError: no
+    picture is chosen."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...] = ()
@@ -121,12 +115,9 @@ class Request:
 
 
 def read_pictures(path: Path) -> tuple[str, ...]:
-    """The names of pictures in a file: the column ``file`` or ``picture`` of a CSV file, as the page and ``compare`` write
-    it, whatever separates its cells, or a name per line.
-
-    Raises:
-        DataError: the file cannot be read, or has no names.
-    """
+    """The names of pictures in a file: the column ``file`` or ``picture`` of a CSV file, as the page and ``compare``
+    write it, whatever separates its cells, or a name per line. Raises DataError: the file cannot be read, or has no
+    names."""
     try:
         text = read_text(path)
         tables = (read_columns(text, column) for column in PICTURE_COLUMNS)
@@ -150,12 +141,9 @@ def read_pictures(path: Path) -> tuple[str, ...]:
 
 def parse_request(dataset: Words, methods: Words, seeds: Words, asked: Mapping[str, Any], **fields: Any) -> Request:
     """The request of the command line's words. ``asked``: arguments of :func:`points`; ``fields``: the other fields of
-    :class:`Request`, as they are. A missing dataset is an error when it is read. The preset ``paper`` leaves to each dataset
-    the settings that are not given explicitly.
-
-    Raises:
-        SettingError: an unknown name or a value outside its range.
-    """
+    :class:`Request`, as they are. A missing dataset is an error when it is read. The preset ``paper`` leaves to each
+    dataset the settings that are not given explicitly. Raises SettingError: an unknown name or a value outside its
+    range."""
     all_points, fixed = points(**asked)
     try:
         numbers = tuple(SETTINGS["view_seed"].parse(word) for word in _listed(seeds, "seed"))
@@ -180,12 +168,9 @@ def points(
     assignments: Sequence[str] = (),
     sweeps: Sequence[str] = (),
 ) -> tuple[tuple[Settings, ...], frozenset[str]]:
-    """The settings to measure, and the names of the seeds that are given explicitly. ``saved`` (setting -> value) is under all
-    options, ``assignments`` override the other options, ``sweeps`` override both.
-
-    Raises:
-        SettingError: an unknown name or a value outside its range.
-    """
+    """The settings to measure, and the names of the seeds that are given explicitly. ``saved`` (setting -> value) is
+    under all options, ``assignments`` override the other options, ``sweeps`` override both. Raises SettingError: an
+    unknown name or a value outside its range."""
     texts = {"budget": budget, "square": square, "protocol": protocols} | ({} if steps is None else {"steps": steps})
     axes: dict[str, list[Any]] = {"attack": list(_listed(attacks, "attack"))}
     axes |= {name: _values(name, text) for name, text in texts.items()}

@@ -121,12 +121,9 @@ SCHEMA = (
 
 
 class Rows:
-    """The rows of a run folder, to be written: ``with Rows(folder) as rows``. Several processes may write at once: each waits
-    for the other's transaction, and a row that is there already is ignored.
-
-    Raises:
-        DataError: the folder cannot be made or written, the disk is full, or a file there is of an earlier version.
-    """
+    """The rows of a run folder, to be written: ``with Rows(folder) as rows``. Several processes may write at once: each
+    waits for the other's transaction, and a row that is there already is ignored. Raises DataError: the folder cannot
+    be made or written, the disk is full, or a file there is of an earlier version."""
 
     def __init__(self, folder: Path) -> None:
         refuse_earlier_run(folder)

@@ -132,11 +132,8 @@ class RunSummary:
 def _exported_memory(
     request: Request, engine: Engine, picture_sets: Iterable[PictureSet]
 ) -> tuple[CacheState | None, str]:
-    """The memory that kept ones begin with, and a digest of what is in it; None and "" for an empty one.
-
-    Raises:
-        DemoError: the file is no memory, or of another model or other class names.
-    """
+    """The memory that kept ones begin with, and a digest of what is in it; None and "" for an empty one. Raises
+    DemoError: the file is no memory, or of another model or other class names."""
     if request.memory is None:
         return None, ""
     data = memory_file.read_file(request.memory)
@@ -252,15 +249,10 @@ def evaluate_steps(
     together: bool = False,
     measure: Executor | None = None,
 ) -> Generator[EvaluationStep, None, list[Group]]:
-    """Measure what is not yet stored, one picture at a time, with an existing engine, what takes least first; returns what was
-    asked. ``own``: pictures of datasets that are no files, or were collected before. ``together``: the cells of one dataset
-    and seed advance together, whatever their views. ``measure``: where the work is done; None: here.
-
-    Closed early, the same request goes on.
-
-    Raises:
-        DemoError: as :func:`evaluate`.
-    """
+    """Measure what is not yet stored, one picture at a time, with an existing engine, what takes least first; returns
+    what was asked. ``own``: pictures of datasets that are no files, or were collected before. ``together``: the cells
+    of one dataset and seed advance together, whatever their views. ``measure``: where the work is done; None: here.
+    Closed early, the same request goes on. Raises DemoError: as :func:`evaluate`."""
     datasets = own or picture_sets(request, lambda _: None, report_note, warn)
     evaluator = PictureEvaluator(engine)
     for pictures in datasets.values():

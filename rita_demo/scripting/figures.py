@@ -30,10 +30,7 @@ Report = Callable[[str], object]
 
 def write(asked: Namespace, report: Report) -> tuple[int, int, int]:
     """Write what the options of ``figures`` ask for; returns the numbers of figures, of tables and of missing ones.
-
-    Raises:
-        DataError: no run folder, no such name, no Chromium, a file that cannot be written.
-    """
+    Raises DataError: no run folder, no such name, no Chromium, a file that cannot be written."""
     wanted = catalogue.checked(asked.only.split(",")) if asked.only else (*catalogue.names(), *catalogue.OF_STREAMS)
     if any(name not in (catalogue.TABLE, catalogue.MEMORY_TABLE) for name in wanted):
         require_chromium()

@@ -110,12 +110,9 @@ class RunResult:
         return self._page
 
     def save(self, path: str | Path) -> Path:
-        """Write the zip that ``rita open`` shows again; returns its path.
-
-        Raises:
-            DataError: the name does not end in .zip, or the file cannot be written: an earlier one is as it was.
-            SettingError: the run used a file of this machine.
-        """
+        """Write the zip that ``rita open`` shows again; returns its path. Raises DataError: the name does not end in
+        .zip, or the file cannot be written: an earlier one is as it was. SettingError: the run used a file of this
+        machine."""
         path = Path(path)
         if path.suffix.lower() != ".zip":
             raise DataError(f"A run is saved as a zip; got {path.name[:60]!r}.", 'For example save("run.zip").')

@@ -63,23 +63,17 @@ def class_counts(folders: DataFolders, source: str) -> dict[str, int]:
 
 
 def live_set(folders: DataFolders, source: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
-    """The pictures of a cloud that is collected now, of a dataset of :func:`available`; ``classes`` by their number or names.
-
-    Raises:
-        SettingError, VocabularyError, DataError: a value that is not allowed.
-    """
+    """The pictures of a cloud that is collected now, of a dataset of :func:`available`; ``classes`` by their number or
+    names. Raises SettingError, VocabularyError, DataError: a value that is not allowed."""
     streams.check_available(folders, source)
     return cloud_set(source, folders.root, streams.split_of(source, folders.root), classes, per_class)
 
 
 def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
-    """Classes of a dataset with ``per_class`` pictures each, in the order of their names: those with the names ``classes``,
-    or so many of them: those with most pictures there, of the drawn ``textures`` (always ``val``) words spread over the
-    alphabet. They are the K classes of the prompts.
-
-    Raises:
-        SettingError: too few or too many of them. VocabularyError: no such class. DataError: too few pictures.
-    """
+    """Classes of a dataset with ``per_class`` pictures each, in the order of their names: those with the names
+    ``classes``, or so many of them: those with most pictures there, of the drawn ``textures`` (always ``val``) words
+    spread over the alphabet. They are the K classes of the prompts. Raises SettingError: too few or too many of them.
+    VocabularyError: no such class. DataError: too few pictures."""
     drawn = dataset == TEXTURES
     split = "val" if drawn else split
     whole = list_pictures(dataset, root, split, allow_partial=True)
@@ -207,12 +201,9 @@ def stored_streams(folders: DataFolders) -> tuple[StreamRun, ...]:
 
 def load_cloud_steps(folders: DataFolders, name: str, engine: Engine) -> Generator[tuple[int, int], None, FeatureCloud]:
     """A stored stream as a feature cloud: at most its first ``MAX_PICTURES`` pictures, and the cache after them. Yields
-    (pictures done, pictures) while clean pictures are encoded that the run did not store.
-
-    Raises:
-        DataError: no such stream, no stored features, or a missing clean picture.
-        SettingError: the engine has another model than the stream.
-    """
+    (pictures done, pictures) while clean pictures are encoded that the run did not store. Raises DataError: no such
+    stream, no stored features, or a missing clean picture. SettingError: the engine has another model than the
+    stream."""
     stream = find_stream_run(folders.runs, name)
     streams.check_model(engine, stream.header)
     rows, cell, names = stream.rows()[:MAX_PICTURES], stream.header.cell, stream.names

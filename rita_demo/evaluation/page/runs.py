@@ -49,12 +49,9 @@ def run_names(folders: DataFolders) -> tuple[str, ...]:
 
 
 def measured_points(folders: DataFolders, run: str) -> tuple[tuple[AblationPoint, ...], tuple[RunTime, ...]]:
-    """The measured points of a run folder and the times of its methods, or with ``run`` = ``SHIPPED`` the points shipped with
-    this copy, which have no times.
-
-    Raises:
-        DataError: ``run`` is not one of :func:`run_names` (it is user input), or is damaged.
-    """
+    """The measured points of a run folder and the times of its methods, or with ``run`` = ``SHIPPED`` the points
+    shipped with this copy, which have no times. Raises DataError: ``run`` is not one of :func:`run_names` (it is user
+    input), or is damaged."""
     if run == SHIPPED:
         try:
             return read_points(shipped_results.ABLATIONS), ()
@@ -65,12 +62,8 @@ def measured_points(folders: DataFolders, run: str) -> tuple[tuple[AblationPoint
 
 
 def arena_cells(folders: DataFolders, run: str) -> tuple[MeasuredCell, ...]:
-    """The finished cells of a run folder under the recommended settings and without memory, or with ``run`` = ``SHIPPED``
-    those shipped with this copy.
-
-    Raises:
-        DataError: as :func:`measured_points`.
-    """
+    """The finished cells of a run folder under the recommended settings and without memory, or with ``run`` =
+    ``SHIPPED`` those shipped with this copy. Raises DataError: as :func:`measured_points`."""
     if run == SHIPPED:
         try:
             return shipped_results.read(shipped_results.ARENA)
@@ -127,11 +120,8 @@ def _measured_in(places: Iterable[Path], is_stored: bool) -> Iterator[Measured]:
 
 
 def compare_measured(folders: DataFolders, first: str, second: str) -> OnlyRight:
-    """Two of :func:`known_measurements` by their names (user input), on the pictures that both have.
-
-    Raises:
-        DataError: there is no such measurement, or no picture that both have.
-    """
+    """Two of :func:`known_measurements` by their names (user input), on the pictures that both have. Raises DataError:
+    there is no such measurement, or no picture that both have."""
     one, other = (_find(folders, name) for name in (first, second))
     return compare_cells(one.cell, frames.read(one.place), other.cell, frames.read(other.place))
 
@@ -144,11 +134,8 @@ def _find(folders: DataFolders, name: str) -> Measured:
 
 
 def find_right(folders: DataFolders, name: str, picture: str) -> tuple[Measurement, Row]:
-    """The first measurement of a cell (user input) that has a picture right, and the row.
-
-    Raises:
-        DataError: there is no such measurement, or it does not have the picture right.
-    """
+    """The first measurement of a cell (user input) that has a picture right, and the row. Raises DataError: there is no
+    such measurement, or it does not have the picture right."""
     measured = _find(folders, name)
     place, answers = measured.place, answers_of(measured.cell, frames.read(measured.place))
     right = answers[(answers["picture"] == picture) & answers["right"].astype(bool)]

@@ -170,11 +170,8 @@ def stream_run_of(folders: DataFolders, request: Request) -> StreamRun | None:
 def picture_of(
     folders: DataFolders, one: StreamRun, name: str, *, square: str = "picture", side: int | None = None
 ) -> Picture:
-    """The clean square of a picture of a stream, by its id.
-
-    Raises:
-        DataError, PictureError: it is not in the data folder, or it cannot be read.
-    """
+    """The clean square of a picture of a stream, by its id. Raises DataError, PictureError: it is not in the data
+    folder, or it cannot be read."""
     source = find_picture(one.place, name, folders.root)
     return open_picture(source, square=square, side=side)
 
@@ -199,12 +196,8 @@ def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t:
 
 
 def open_row(engine: Engine, folders: DataFolders, header: Measurement, row: Row, title: str) -> MeasuredPicture:
-    """The picture of a row of a measurement.
-
-    Raises:
-        SettingError: the engine has another model than the measurement.
-        DataError, PictureError: the picture is missing.
-    """
+    """The picture of a row of a measurement. Raises SettingError: the engine has another model than the measurement.
+    DataError, PictureError: the picture is missing."""
     check_model(engine, header)
     names, settings = header.names, header.settings_for(row)
     source = find_picture(header.place, row["picture"], folders.root)

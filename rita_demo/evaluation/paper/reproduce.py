@@ -101,11 +101,8 @@ def checked(wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def make_plan(asked: Asked) -> Plan:
-    """The commands of the tables, dataset after dataset, then those of the figures.
-
-    Raises:
-        DataError: nothing of it can be measured here.
-    """
+    """The commands of the tables, dataset after dataset, then those of the figures. Raises DataError: nothing of it can
+    be measured here."""
     needed = printed.printed_for(asked.backbone, asked.tables)
     single = {name: cell for cell in needed for name in printed.parts_of(cell)}
     here = {one.name: one for one in dataset_status(asked.data_root)}

@@ -37,11 +37,8 @@ NO_COUNT = "They count neither as right nor as wrong."
 
 
 def cells(*folders: str | Path) -> DataFrame:
-    """Every cell with at least one answer, of run folders or folders of them, sorted for reading; see :func:`summarise`.
-
-    Raises:
-        DataError: a folder is not a run folder, or a damaged one.
-    """
+    """Every cell with at least one answer, of run folders or folders of them, sorted for reading; see
+    :func:`summarise`. Raises DataError: a folder is not a run folder, or a damaged one."""
     return summarise(frames.read(*folders), frames.measurements(*folders))
 
 
@@ -165,15 +162,10 @@ def run_times(table: DataFrame) -> tuple[RunTime, ...]:
 
 def load_runs(*folders: str | Path) -> DataFrame:
     """One row per picture, method and cell of the folders that ``evaluate`` wrote to, or of folders of such folders.
-
     The columns are in docs/python.md, with units. ``attack`` is what the tables call it, such as ``adaptive:rita``; in
-    mixed traffic a clean picture has ``none``. Where a method was measured under several settings, as in a sweep, a warning
-    says so: a mean that does not group by them is of all. Another one says which pictures have no row, because the user's
-    own code failed.
-
-    Raises:
-        DataError: a folder is not a run folder, or a damaged one.
-    """
+    mixed traffic a clean picture has ``none``. Where a method was measured under several settings, as in a sweep, a
+    warning says so: a mean that does not group by them is of all. Another one says which pictures have no row, because
+    the user's own code failed. Raises DataError: a folder is not a run folder, or a damaged one."""
     rows, measured = frames.read(*folders), frames.measurements(*folders)
     sentences = [f"{line.rstrip('.')}. {NO_COUNT}" for line in failure_lines(rows, measured)[:-1]]
     for _, same in pooled(measured).groupby(CELL[:-1], sort=False, dropna=False):

@@ -116,12 +116,8 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
 
 
 def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], other_rows: DataFrame) -> OnlyRight:
-    """Two lines of :func:`~rita_demo.evaluation.report.cells.pooled` on the pictures that both have, and the rows that they
-    are in.
-
-    Raises:
-        DataError: there is no such picture.
-    """
+    """Two lines of :func:`~rita_demo.evaluation.report.cells.pooled` on the pictures that both have, and the rows that
+    they are in. Raises DataError: there is no such picture."""
     titles = (cell_title(first), cell_title(second))
     datasets = [str(one["dataset"]).removesuffix(PRESENT_SUFFIX) for one in (first, second)]
     answers = [answers_of(first, rows), answers_of(second, other_rows)]

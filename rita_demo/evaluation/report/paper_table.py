@@ -29,12 +29,8 @@ STAR_NOTE = "*: not every picture is measured yet."
 
 
 def select(table: DataFrame, methods: Sequence[str], attacks: Sequence[str], protocols: Sequence[str]) -> DataFrame:
-    """The cells of these methods and attacks, in their order (none: all that were measured), under one of the ``protocols``
-    where the method has a memory.
-
-    Raises:
-        SettingError: one of them was not measured.
-    """
+    """The cells of these methods and attacks, in their order (none: all that were measured), under one of the
+    ``protocols`` where the method has a memory. Raises SettingError: one of them was not measured."""
     kept = table[[not cache_text(cell) or cell.protocol in protocols for cell in table.itertuples()]]
     for column, wanted in (("method", methods), ("attack", attacks)):
         measured = list(dict.fromkeys(kept[column]))
