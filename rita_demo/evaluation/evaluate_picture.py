@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -49,18 +49,9 @@ VIEW_BATCH = {"cuda": 16}
 DECIDED_AHEAD = 2000  # pictures times classes: their decisions stay in memory, 40 MB each with 1000 classes
 MAX_BYTES = 1 << 20  # of a picture's tuned prompts; those of larger vocabularies are tuned again in every process
 Tuned = dict[TuningKey, tuple[Tuning, float]]  # tuning key -> prompt update, and the seconds that it took
-
-
-@dataclass(frozen=True)
-class AttackOutcome:
-    """What the attack did: ``linf`` in 1/255 and ``l2`` of the 8-bit square; see ``AttackTrace``."""
-
-    linf: float = 0.0
-    l2: float = 0.0
-    fooled: bool = False
-    already_wrong: bool | None = None  # None without an attack
-    seconds: float = 0.0
-    gradient: float | None = None
+#: What an attack did, as artifacts keep it: ``linf`` in 1/255 and ``l2`` of the 8-bit square; see ``AttackTrace``.
+OUTCOME = ("linf", "l2", "fooled", "already_wrong", "gradient", "seconds")
+NO_ATTACK: Row = dict(zip(OUTCOME, (0.0, 0.0, False, None, None, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ class EncodedPicture:
     """The input of all methods: ``encoded_views.features`` (N, D) of unit length, read from half precision."""
 
     encoded_views: EncodedViews
-    attack_outcome: AttackOutcome
+    attack: Row  # ``OUTCOME``
     seconds: float  # of cutting and encoding the views, when they were made
 
 
@@ -214,15 +205,15 @@ class PictureEvaluator:
 
     def _deliver(
         self, group: Group, request: PictureRequest, cache: CacheState | None, clean: Picture | None = None
-    ) -> tuple[Picture, AttackOutcome]:
+    ) -> tuple[Picture, Row]:
         """The square that the methods get, attacked unless nothing is: read, or attacked now and kept. ``cache``: for the attack
         that uses it. ``clean``: the clean square, if it is open."""
         clean, item = clean or self._open(request), request.item
         if not (place := group.places[request.attacked].attacks):
-            return clean, AttackOutcome()
+            return clean, NO_ATTACK
         if (stored := group.artifacts.find(place, item)) is not None:
             side = clean.pixels.shape[0]  # never resampled
-            return open_picture(stored[1], square="model", side=side), AttackOutcome(**stored[0])
+            return open_picture(stored[1], square="model", side=side), stored[0]
         class_prompts = self.engine.encode_classes(request.names, request.view_cell.requested)
         cache = self._carried(request.view_cell, class_prompts, cache)
         trace = self.engine.attack(clean, class_prompts, request.settings, item.label, request.target, cache=cache)
@@ -246,7 +237,7 @@ class PictureEvaluator:
         features = features_of(data, (cell.requested.views, self.engine.info.width))
         boxes, flipped = view_boxes(cell.requested, len(features), about["seed"])
         views = EncodedViews(ViewSet(boxes, flipped, about["seed"]), features, f"{place}/{item.id}")
-        return EncodedPicture(views, AttackOutcome(**about["attacked"]), about["seconds"])
+        return EncodedPicture(views, about["attacked"], about["seconds"])
 
     def _carried(self, cell: Cell, class_prompts: ClassPrompts, cache: CacheState | None) -> CacheState | None:
         """The memory of a cell as an engine takes it: that of a defence with its own lies beside an empty one of RITA's."""
@@ -303,21 +294,11 @@ class PictureEvaluator:
             after, change = answer.memory
         if trace is not None:
             change, seconds = trace.cache_update, sum((trace.seconds | {"tuning": tuning_seconds}).values())
-        outcome = encoded.attack_outcome
-        row: Row = {
-            "answer": request.names[answer.label],
-            "right": answer.label == request.item.label,
-            "probability": float(answer.probability[answer.label]),
-            "margin": float(answer.margin),
-            "linf": float(outcome.linf),
-            "l2": float(outcome.l2),
-            "already_wrong": outcome.already_wrong,
-            "gradient": outcome.gradient,
-            "seconds_attack": outcome.seconds,
-            "seconds_views": round(encoded.seconds, 4),
-            "seconds_method": round(seconds, 4),
-            "entered": [],
-        }
+        row: Row = {name: encoded.attack[name] for name in ("linf", "l2", "already_wrong", "gradient")}
+        row |= {"answer": request.names[answer.label], "right": answer.label == request.item.label, "entered": []}
+        row |= {"probability": float(answer.probability[answer.label]), "margin": float(answer.margin)}
+        row |= {"seconds_attack": encoded.attack["seconds"], "seconds_views": round(encoded.seconds, 4)}
+        row["seconds_method"] = round(seconds, 4)
         if state.cache is not None and after is not None and change is not None:
             # replaying what entered gives the memory bit for bit
             features = [after.features[event.label, event.slot].astype("<f4").tobytes() for event in change.events]
@@ -431,18 +412,17 @@ def cache_after(empty: CacheState, rows: Sequence[Row]) -> CacheState:
     return state
 
 
-def _keep_attack(group: Group, request: PictureRequest, trace: AttackTrace) -> AttackOutcome:
+def _keep_attack(group: Group, request: PictureRequest, trace: AttackTrace) -> Row:
     """Keep the result of an attack, the square as lossless PNG: other views and settings reuse it."""
-    wrong, seconds = trace.already_wrong, round(trace.seconds, 4)
-    outcome = AttackOutcome(trace.linf, trace.l2, trace.fooled, wrong, seconds, trace.gradient)
-    group.artifacts.put(group.places[True].attacks, request.item, asdict(outcome), png_bytes(trace.pixels))
+    outcome = {name: getattr(trace, name) for name in OUTCOME} | {"seconds": round(trace.seconds, 4)}
+    group.artifacts.put(group.places[True].attacks, request.item, outcome, png_bytes(trace.pixels))
     return outcome
 
 
 def _keep_views(
-    group: Group, request: PictureRequest, features: np.ndarray, outcome: AttackOutcome, seconds: float
+    group: Group, request: PictureRequest, features: np.ndarray, attack: Row, seconds: float
 ) -> tuple[Row, bytes]:
-    about = {"seed": request.settings.view_seed, "attacked": asdict(outcome), "seconds": round(seconds, 4)}
+    about = {"seed": request.settings.view_seed, "attacked": attack, "seconds": round(seconds, 4)}
     data = features_data(features)
     group.artifacts.put(group.places[request.attacked].views, request.item, about, data)
     return about, data
