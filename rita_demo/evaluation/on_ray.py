@@ -74,7 +74,7 @@ def _chains(groups: Iterable[Group]) -> Iterator[Chain]:
     """The work of all groups: a stream's pictures are one chain, others are each a chain of one part."""
     for group in groups:
         for in_stream in (True, False):
-            own = replace(group, states=[one for one in group.states if (one.cache is not None) is in_stream])
+            own = replace(group, states=[state for state in group.states if (state.cache is not None) is in_stream])
             places = own.missing
             batches = [places[at : at + PICTURES] for at in range(0, len(places), PICTURES)]
             for chain in [batches] if in_stream and batches else [[some] for some in batches]:

@@ -347,7 +347,7 @@ def choose_usable(
     usable, faults = set[str](), dict[str, str]()
     while True:
         chosen = choose([item for item in items if item.id not in faults])
-        files = {one.id: one.source for one in chosen if isinstance(one.source, Path) and one.id not in usable}
+        files = {item.id: item.source for item in chosen if isinstance(item.source, Path) and item.id not in usable}
         new, pool = dict[str, str](), ThreadPoolExecutor(THREADS)
         try:
             for done, (name, fault) in enumerate(zip(files, pool.map(_fault, files.values()))):

@@ -195,7 +195,7 @@ def non_default(cell: Cell, names: Sequence[str]) -> dict[str, JsonValue]:
     attack names its defence."""
     columns = {name: getattr(cell.requested, name) for name in (*COLUMNS, "square", AGAINST)}
     usual = canonical_settings(cell.method, RECOMMENDED.replace(**columns), frozenset())
-    usual, settings = (with_used_descriptions(one, names) for one in (usual, cell.settings))
+    usual, settings = (with_used_descriptions(values, names) for values in (usual, cell.settings))
     differs = {name: getattr(settings, name) for name in settings.differs_from(usual)}
     target = {"target": cell.target} if cell.target else {}
     return differs | target | cell.traffic.non_default()

@@ -146,7 +146,7 @@ def _exported_memory(
             f"Measure with --set slots={state.features.shape[1]}.",
         )
     arrays = (state.features, state.entropy, state.born, state.view, state.count)
-    content = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays))
+    content = hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))
     return state, f"{content.hexdigest()[:16]}/{state.pictures}"
 
 

@@ -165,17 +165,17 @@ def view_boxes(stream: StreamRun, views: Iterable[RememberedView]) -> dict[int, 
     return by_id
 
 
-def compare_answers(one: StreamRun, t: int) -> AnswerComparison | None:
+def compare_answers(stream: StreamRun, t: int) -> AnswerComparison | None:
     """RITA's answers with its memory kept against those with it off, on the first ``t`` pictures that both have and that
     were attacked alike; None if there are none."""
-    if WITHOUT_CACHE not in one.cells:
+    if WITHOUT_CACHE not in stream.cells:
         return None
     import pandas
 
-    first, second = (pandas.DataFrame(rows) for rows in (one.rows()[:t], one.rows(WITHOUT_CACHE)))
+    first, second = (pandas.DataFrame(rows) for rows in (stream.rows()[:t], stream.rows(WITHOUT_CACHE)))
     if first.empty or second.empty or (paired := compare(merged(first, second))) is None:
         return None
-    index, different = {name: k for k, name in enumerate(one.names)}, []
+    index, different = {name: k for k, name in enumerate(stream.names)}, []
     both = first.reset_index(names="number").merge(
         second[[*ATTACKED, "answer"]], on=ATTACKED, suffixes=("", "_without")
     )

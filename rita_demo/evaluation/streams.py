@@ -142,20 +142,21 @@ def recorded_streams(run: Path, root: Path | None = None) -> tuple[StreamRun, ..
     if not (run / store.FILE).is_file():
         return ()
     lines = [line for line in store.stored_measurements(run) if line["answers"]]
-    known, modified = list(map(Measurement.of, lines)), (run / store.FILE).stat().st_mtime
+    measurements, modified = list(map(Measurement.of, lines)), (run / store.FILE).stat().st_mtime
     place, streams = run.relative_to(root or run), []
-    for one, line in zip(known, lines):
-        if (one.method, one.key["protocol"]) == ("rita", "stream"):
-            cells = {"rita": one, **_matching_cells(one, known)}
-            streams.append(StreamRun((place / str(one.id)).as_posix(), run, cells, modified, line["answers"]))
+    for about, line in zip(measurements, lines):
+        if (about.method, about.key["protocol"]) == ("rita", "stream"):
+            cells = {"rita": about, **_matching_cells(about, measurements)}
+            streams.append(StreamRun((place / str(about.id)).as_posix(), run, cells, modified, line["answers"]))
     return tuple(streams)
 
 
 def stream_choices(runs: Iterable[StreamRun]) -> list[tuple[str, str]]:
     """(text, name) of streams for a menu; no text stands twice: those that read alike end with their number."""
-    texts = [(f"Stored example: {one.title}" if one.stored else f"{one.title}; {one.about}", one) for one in runs]
-    count = Counter(text for text, _ in texts)
-    return [(text + f", number {one.header.id}" * (count[text] > 1), one.name) for text, one in texts]
+    runs = list(runs)
+    texts = [f"Stored example: {run.title}" if run.stored else f"{run.title}; {run.about}" for run in runs]
+    count = Counter(texts)
+    return [(text + f", number {run.header.id}" * (count[text] > 1), run.name) for text, run in zip(texts, runs)]
 
 
 def find_stream_run(root: Path, name: str) -> StreamRun:
@@ -196,11 +197,12 @@ def _same_conditions(stream: Measurement, other: Measurement) -> bool:
     if other.key["seed"] not in (-1, stream.key["seed"]):
         return False
     try:
-        one, cell = stream.cell, other.cell
+        mine, cell = stream.cell, other.cell
     except SettingError:  # code that is not loaded: only what was asked for alike
         asked, also = (
             about.facts["requested"] | {"protocol": "", "target": about.key["target"]} for about in (stream, other)
         )
         return asked == also and stream.traffic == other.traffic
-    settings = canonical_settings(cell.method, one.requested.replace(protocol=cell.settings.protocol), one.fixed_seeds)
-    return settings == cell.settings and one.traffic == cell.traffic
+    requested = mine.requested.replace(protocol=cell.settings.protocol)
+    settings = canonical_settings(cell.method, requested, mine.fixed_seeds)
+    return settings == cell.settings and mine.traffic == cell.traffic

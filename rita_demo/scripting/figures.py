@@ -72,21 +72,21 @@ def _cloud_figures(asked: Namespace, folders: Sequence[Path], report: Report) ->
         yield from _drawn(cloud, engine, asked, report, "")
         return
     # what a stream whose attack uses the memory has stored is found by the memory's state alone
-    streams = [one for one in longest_streams(folders) if not one.attack_uses_cache]
+    streams = [stream for stream in longest_streams(folders) if not stream.attack_uses_cache]
     if not streams:
         text = "No stream was measured: evaluate --methods rita --protocols stream, or name a --dataset."
         yield from (Item(name, text) for name in (catalogue.CLOUD, catalogue.KL))
         return
     engine = load_engine(asked.backbone)
-    for number, one in enumerate(streams[:MAX_DRAWN], start=1):
+    for number, stream in enumerate(streams[:MAX_DRAWN], start=1):
         end = f"-{number}" if len(streams) > 1 else ""
-        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), one.folder)
-        steps = evaluation_page.load_cloud_steps(here, one.name, engine)
+        here = evaluation_page.DataFolders(asked.data_root or value("RITA_DATA"), stream.folder)
+        steps = evaluation_page.load_cloud_steps(here, stream.name, engine)
         try:
             cloud = run_to_end(steps, lambda at: report(f"Encoding clean picture {at[0] + 1} of {at[1]}"))
             yield from _drawn(cloud, engine, asked, report, end)
         except DemoError as error:  # the other streams are drawn
-            yield from (Item(f"{name}{end}", f"{one.title}. {error}") for name in (catalogue.CLOUD, catalogue.KL))
+            yield from (Item(f"{name}{end}", f"{stream.title}. {error}") for name in (catalogue.CLOUD, catalogue.KL))
 
 
 def _drawn(cloud: FeatureCloud, engine: Engine, asked: Namespace, report: Report, end: str) -> Iterator[Item]:

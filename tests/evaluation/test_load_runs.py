@@ -87,10 +87,3 @@ def test_csv_and_json_lines_have_every_answer_exactly(runs: Path, capsys) -> Non
     assert table.margin.tolist() == frame.margin.tolist()
     assert cli.main(["rows", str(runs)]) == 0
     assert capsys.readouterr().out == said[0], "CSV, where nothing is said"
-
-
-def test_a_folder_without_measurements_is_a_sentence(tmp_path: Path, capsys) -> None:
-    assert cli.main(["rows", str(tmp_path)]) == 1
-    assert "There are no measurements in the folder" in capsys.readouterr().err
-    assert cli.main(["rows", str(tmp_path / "nowhere")]) == 1
-    assert "The folder nowhere does not exist." in capsys.readouterr().err

@@ -209,6 +209,8 @@ def test_files_of_before_and_damaged_ones_are_refused_and_stay(tmp_path: Path) -
             opening()
     with pytest.raises(DataError, match="There are no measurements in the folder cells"):
         read(before / "cells")
+    with pytest.raises(DataError, match="The folder nowhere does not exist"):
+        read(tmp_path / "nowhere")
 
 
 def test_a_picture_swapped_under_its_name_takes_the_place_of_its_row(tmp_path: Path) -> None:

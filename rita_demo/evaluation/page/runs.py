@@ -122,8 +122,8 @@ def _measured_in(places: Iterable[Path], is_stored: bool) -> Iterator[Measured]:
 def compare_measured(folders: DataFolders, first: str, second: str) -> OnlyRight:
     """Two of :func:`known_measurements` by their names (user input), on the pictures that both have. Raises DataError:
     there is no such measurement, or no picture that both have."""
-    one, other = (_find(folders, name) for name in (first, second))
-    return compare_cells(one.cell, frames.read(one.place), other.cell, frames.read(other.place))
+    mine, other = (_find(folders, name) for name in (first, second))
+    return compare_cells(mine.cell, frames.read(mine.place), other.cell, frames.read(other.place))
 
 
 def _find(folders: DataFolders, name: str) -> Measured:

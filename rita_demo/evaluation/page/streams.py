@@ -126,7 +126,7 @@ def request_for(
 
 def shipped_streams() -> tuple[StreamRun, ...]:
     """The streams that come with this project."""
-    by_dataset = {one.columns["dataset"]: one for one in stream_runs(STREAMS)}
+    by_dataset = {stream.columns["dataset"]: stream for stream in stream_runs(STREAMS)}
     return tuple(
         replace(by_dataset[name], name=PREFIX + by_dataset[name].name, stored=True)
         for name in EXAMPLES
@@ -143,9 +143,9 @@ def find_stream(folders: DataFolders, name: str) -> StreamRun:
     """The stream of that name among :func:`known_streams`. Raises DataError: there is none."""
     if not name.startswith(PREFIX):
         return find_stream_run(folders.runs, name)
-    for one in shipped_streams():
-        if one.name == name:
-            return one
+    for stream in shipped_streams():
+        if stream.name == name:
+            return stream
     raise DataError("There is no stored example of that name.", "Choose one from the list.")
 
 
@@ -168,11 +168,11 @@ def stream_run_of(folders: DataFolders, request: Request) -> StreamRun | None:
 
 
 def picture_of(
-    folders: DataFolders, one: StreamRun, name: str, *, square: str = "picture", side: int | None = None
+    folders: DataFolders, stream: StreamRun, name: str, *, square: str = "picture", side: int | None = None
 ) -> Picture:
     """The clean square of a picture of a stream, by its id. Raises DataError, PictureError: it is not in the data
     folder, or it cannot be read."""
-    source = find_picture(one.place, name, folders.root)
+    source = find_picture(stream.place, name, folders.root)
     return open_picture(source, square=square, side=side)
 
 
@@ -189,10 +189,10 @@ def picture_called(folders: DataFolders, picture: str, square: str, side: int) -
     )
 
 
-def open_stream_picture(engine: Engine, folders: DataFolders, one: StreamRun, t: int) -> MeasuredPicture:
+def open_stream_picture(engine: Engine, folders: DataFolders, stream: StreamRun, t: int) -> MeasuredPicture:
     """Picture number ``t`` (from 1) of a stream; raises as :func:`open_row`."""
-    row = one.rows()[t - 1]
-    return open_row(engine, folders, one.header, row, f"Picture {t} of a stream: {row['picture']}")
+    row = stream.rows()[t - 1]
+    return open_row(engine, folders, stream.header, row, f"Picture {t} of a stream: {row['picture']}")
 
 
 def open_row(engine: Engine, folders: DataFolders, header: Measurement, row: Row, title: str) -> MeasuredPicture:
@@ -216,12 +216,12 @@ def check_model(engine: Engine, header: Measurement) -> None:
         )
 
 
-def rows_text(one: StreamRun) -> str:
+def rows_text(stream: StreamRun) -> str:
     """All rows of a stream as JSON lines, method after method, with the columns of ``load_runs``."""
     lines = []
-    for method, about in one.cells.items():
+    for method, about in stream.cells.items():
         beside = {"weights": about.key["weights"], "non_default": settings_text(about.non_default)}
-        for row in one.rows(method):
+        for row in stream.rows(method):
             line = {name: (row | beside)[name] for name in COLUMNS}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     return "".join(lines)

@@ -105,7 +105,7 @@ def make_plan(asked: Asked) -> Plan:
     be measured here."""
     needed = printed.printed_for(asked.backbone, asked.tables)
     single = {name: cell for cell in needed for name in printed.parts_of(cell)}
-    here = {one.name: one for one in dataset_status(asked.data_root)}
+    here = {status.name: status for status in dataset_status(asked.data_root)}
     wanted = (
         asked.datasets or tuple(dict.fromkeys(paper_results.DATASETS[name] for name in single)) or (FIGURE_DATASET,)
     )
@@ -251,4 +251,4 @@ def _text(cell: Any, remarks: dict[str, int]) -> str:
 
 
 def _listed(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {one}" for one in sentences)
+    return "\n".join(f"- {sentence}" for sentence in sentences)

@@ -97,29 +97,29 @@ def compare_folders(first: Path, second: Path | None, columns: Mapping[str, Any]
     if wrong := next((name for name, pair in both.items() if len(pair) != 2), None):
         raise SettingError(f"{wrong} is one value of both runs, or a pair; got {len(both[wrong])}.")
     if "budget" in both:
-        both["budget"] = [one if one in (None, "") else SETTINGS["budget"].parse(one) for one in both["budget"]]
+        both["budget"] = [text if text in (None, "") else SETTINGS["budget"].parse(text) for text in both["budget"]]
     for method in both.get("method", ()):
         refuse_gone(method)
-    mine, others = (pooled(frames.measurements(folder)) for folder in (first, second or first))
+    ours, others = (pooled(frames.measurements(folder)) for folder in (first, second or first))
     for name, (wanted, other_wanted) in both.items():
         if wanted not in (None, ""):
-            mine = mine[mine[name].astype(str) == str(wanted)]
+            ours = ours[ours[name].astype(str) == str(wanted)]
         if other_wanted not in (None, ""):
             others = others[others[name].astype(str) == str(other_wanted)]
-    one = _only_line(mine, "first")
+    mine = _only_line(ours, "first")
     # of the others those that are like the first, column after column, as long as there are any
     for name in CELL:
-        alike = others[others[name] == one[name]]
+        alike = others[others[name] == mine[name]]
         others = others if alike.empty else alike
     other, rows = _only_line(others, "second"), frames.read(first)
-    return compare_cells(one, rows, other, rows if second is None else frames.read(second))
+    return compare_cells(mine, rows, other, rows if second is None else frames.read(second))
 
 
 def compare_cells(first: Series[Any], rows: DataFrame, second: Series[Any], other_rows: DataFrame) -> OnlyRight:
     """Two lines of :func:`~rita_demo.evaluation.report.cells.pooled` on the pictures that both have, and the rows that
     they are in. Raises DataError: there is no such picture."""
     titles = (cell_title(first), cell_title(second))
-    datasets = [str(one["dataset"]).removesuffix(PRESENT_SUFFIX) for one in (first, second)]
+    datasets = [str(cell["dataset"]).removesuffix(PRESENT_SUFFIX) for cell in (first, second)]
     answers = [answers_of(first, rows), answers_of(second, other_rows)]
     shares = merged(answers[0], answers[1], on=["picture", "content"])
     paired = compare(shares)

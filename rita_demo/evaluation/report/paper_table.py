@@ -98,10 +98,10 @@ class PaperTable:
         cell = self.cells[row].get(column)
         if cell is None:
             return NOT_MEASURED
-        here = [one[column] for one in self.cells.values() if column in one]
-        best = max((f"{one.accuracy:.1f}" for one in here if one.finished), key=float, default="")
+        here = [other[column] for other in self.cells.values() if column in other]
+        best = max((f"{other.accuracy:.1f}" for other in here if other.finished), key=float, default="")
         bold = len(here) > 1 and cell.finished and f"{cell.accuracy:.1f}" == best
-        more = f"; n = {cell.n}" if len({one.n for one in here}) > 1 else ""
+        more = f"; n = {cell.n}" if len({other.n for other in here}) > 1 else ""
         star = "" if cell.finished else "*"
         return write(f"{cell.accuracy:.1f}{star}", f"{cell.low:.1f} to {cell.high:.1f}{more}", bold)
 

@@ -46,14 +46,14 @@ def beside(printed: Iterable[PaperResult], cells: DataFrame) -> DataFrame:
         for name in parts_of(cell):
             fit = index.get(printed_key(replace(cell, dataset=name)), [])
             if cell.method in paper_results.WITH_MEMORY:
-                fit = [one for one in fit if one.protocol != "off"]
-            parts += sorted(fit, key=lambda one: not is_printed_backbone(cell.backbone, one.backbone))[:1]
+                fit = [measured for measured in fit if measured.protocol != "off"]
+            parts += sorted(fit, key=lambda measured: not is_printed_backbone(cell.backbone, measured.backbone))[:1]
         names = ("table", "backbone", "method", "dataset", "attack", "budget", "remark")
         line: dict[str, Any] = {name: getattr(cell, name) for name in names} | {"printed": cell.accuracy}
         if parts and len(parts) == len(parts_of(cell)):
-            first, share = parts[0], fmean(one.accuracy for one in parts)
+            first, share = parts[0], fmean(measured.accuracy for measured in parts)
             line |= {"measured": share, "difference": share - cell.accuracy}
-            line |= {"model": first.backbone, "finished": all(one.missing == 0 for one in parts)}
+            line |= {"model": first.backbone, "finished": all(measured.missing == 0 for measured in parts)}
             if cell.dataset not in paper_results.AVERAGES:
                 inside = first.low - ROUNDED <= cell.accuracy <= first.high + ROUNDED
                 line |= {"low": first.low, "high": first.high, "n": first.n, "inside": inside, "cell": first}
@@ -67,11 +67,10 @@ def parts_of(cell: PaperResult) -> tuple[str, ...]:
     prints an average without its datasets; they are those of the main table."""
     if cell.dataset not in paper_results.AVERAGES:
         return (cell.dataset,)
-    every, main = paper_results.paper_results(), cell.table == "components"
-    rows = [
-        one for one in every if (one.table == "main" if main else paper_results.ROW(one) == paper_results.ROW(cell))
-    ]
-    return paper_results.averaged_datasets(cell.dataset, dict.fromkeys(one.dataset for one in rows))
+    rows = [row for row in paper_results.paper_results() if paper_results.ROW(row) == paper_results.ROW(cell)]
+    if cell.table == "components":
+        rows = [row for row in paper_results.paper_results() if row.table == "main"]
+    return paper_results.averaged_datasets(cell.dataset, dict.fromkeys(row.dataset for row in rows))
 
 
 def _index(cells: DataFrame) -> dict[Key, list[Any]]:
@@ -80,10 +79,10 @@ def _index(cells: DataFrame) -> dict[Key, list[Any]]:
     ordered = cells.assign(kept=cells["protocol"] == "stream", whole=cells["missing"] == 0)
     ordered = ordered.sort_values(["kept", "whole", "n"], ascending=False, kind="stable")
     index: dict[Key, list[Any]] = {}
-    for one in ordered.itertuples():
-        for method in (one.method, f"{one.method}:{one.protocol}"):
-            key = _key(one.dataset.partition(":")[0], method, one.attack, one.budget)
-            index.setdefault(key, []).append(one)
+    for line in ordered.itertuples():
+        for method in (line.method, f"{line.method}:{line.protocol}"):
+            key = _key(line.dataset.partition(":")[0], method, line.attack, line.budget)
+            index.setdefault(key, []).append(line)
     return index
 
 
@@ -116,7 +115,8 @@ def is_printed_backbone(printed: str, backbone: str) -> bool:
 
 def is_in_paper(backbone: str) -> bool:
     """Whether the paper prints a cell of the model."""
-    return any(is_printed_backbone(name, backbone) for name in {one.backbone for one in paper_results.paper_results()})
+    names = {cell.backbone for cell in paper_results.paper_results()}
+    return any(is_printed_backbone(name, backbone) for name in names)
 
 
 def printed_for(backbone: str, tables: Sequence[str]) -> list[PaperResult]:
@@ -138,8 +138,8 @@ def of_other_models(backbone: str, tables: Sequence[str]) -> list[str]:
     cells = [cell for cell in every if cell.table in tables]
     return [
         f"{name} (`--backbone {paper_results.BACKBONES[name]}`): {len(set(map(printed_key, same)))} printed cells "
-        f"of {', '.join(dict.fromkeys(one.table for one in same))}."
-        for name, same in group_by(cells, lambda one: one.backbone).items()
+        f"of {', '.join(dict.fromkeys(cell.table for cell in same))}."
+        for name, same in group_by(cells, lambda cell: cell.backbone).items()
         if not is_printed_backbone(name, backbone)
     ]
 
