@@ -32,7 +32,6 @@ from rita_demo.evaluation.page.streams import (
     MIN_PICTURES,
     TRAFFIC,
     DataFolders,
-    MeasuredPicture,
     available,
     check_model,
     find_stream,
