@@ -113,10 +113,10 @@ def _budget(args: argparse.Namespace) -> int:
     with usage_errors(args):
         if args.out is not None:
             refuse_gone("out of smallest_budget")
-        settings = {"settings": dict(map(parse_assignment, args.assignments)), "saved": options.saved_settings(args)}
+        changes, saved = dict(map(parse_assignment, args.assignments)), options.saved_settings(args)
     check_writable(args.csv)
     same = {name: getattr(args, name) for name in ("classes", "vocabulary", "label", "most", "preset", "backbone")}
-    table = smallest_budget(args.image, methods=methods, report=ProgressLog(), **settings, **same)
+    table = smallest_budget(args.image, methods=methods, report=ProgressLog(), settings=changes, saved=saved, **same)
     print_progress("")
     if args.csv:
         write_output(args.csv, table.to_csv(lineterminator="\n").encode())

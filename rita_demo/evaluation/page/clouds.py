@@ -65,8 +65,8 @@ def class_counts(folders: DataFolders, source: str) -> dict[str, int]:
 def live_set(folders: DataFolders, source: str, classes: int | Sequence[str], per_class: int) -> PictureSet:
     """The pictures of a cloud that is collected now, of a dataset of :func:`available`; ``classes`` by their number or
     names. Raises SettingError, VocabularyError, DataError: a value that is not allowed."""
-    streams.check_available(folders, source)
-    return cloud_set(source, folders.root, streams.split_of(source, folders.root), classes, per_class)
+    dataset = streams.dataset_of(folders, source)
+    return cloud_set(dataset, folders.root, streams.split_of(dataset, folders.root), classes, per_class)
 
 
 def cloud_set(dataset: str, root: Path | None, split: str, classes: int | Sequence[str], per_class: int) -> PictureSet:

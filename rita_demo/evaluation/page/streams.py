@@ -55,10 +55,12 @@ def available(folders: DataFolders) -> tuple[DatasetStatus, ...]:
     return tuple(row for row in dataset_status(folders.root) if row.usable)
 
 
-def check_available(folders: DataFolders, dataset: JsonValue) -> None:
-    """Raises :class:`DataError` if the dataset (user input) is none of them."""
-    if dataset not in {row.name for row in available(folders)}:
-        raise DataError("There is no such dataset here.", "Choose one from the list.")
+def dataset_of(folders: DataFolders, name: JsonValue) -> str:
+    """The name (user input) of one of them. Raises DataError: there is none."""
+    for row in available(folders):
+        if row.name == name:
+            return row.name
+    raise DataError("There is no such dataset here.", "Choose one from the list.")
 
 
 @dataclass(frozen=True)
@@ -97,20 +99,20 @@ def request_for(
     Raises:
         SettingError, DataError: a value that is not allowed.
     """
-    check_available(folders, dataset)
+    place = dataset_of(folders, dataset)
     if not isinstance(traffic, str) or traffic not in TRAFFIC:
         raise SettingError(f"The traffic is one of {', '.join(TRAFFIC)}.")
-    number, split, share = SETTINGS["view_seed"].parse(seed), split_of(dataset, folders.root), TRAFFIC[traffic]
+    number, split, share = SETTINGS["view_seed"].parse(seed), split_of(place, folders.root), TRAFFIC[traffic]
     count = None if isinstance(pictures, bool) or not isinstance(pictures, int | float) else pictures
     if count is None or not MIN_PICTURES <= count <= MAX_PICTURES or count != int(count):
         raise SettingError(f"The number of pictures is a whole number from {MIN_PICTURES} to {MAX_PICTURES}.")
     attack = "none" if not share else SETTINGS["attack"].default if settings.attack == "none" else settings.attack
     stored = settings.replace(protocol="stream", square="model", attack=attack)
     stored = stored.replace(**{name: SETTINGS[name].default for name in SEEDS})
-    key = [dataset, traffic, number, int(count), backbone, stored.as_dict()]
-    name = f"{FOLDER_PREFIX}{Path(dataset).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
+    key = [place, traffic, number, int(count), backbone, stored.as_dict()]
+    name = f"{FOLDER_PREFIX}{Path(place).name[:40].replace(':', '-')}-{traffic}-{digest(key)}"
     return Request(
-        datasets=(dataset,),
+        datasets=(place,),
         split=split,
         methods=with_defaults(methods),
         points=(stored, stored.replace(protocol="off")),

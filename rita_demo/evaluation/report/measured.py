@@ -46,7 +46,10 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     names = dict.fromkeys(name for _, kept in lines for name in kept if name not in (setting, *MATCHED_FIELDS))
     apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
     others = [tuple((name, kept[name]) for name in apart if name in kept) for _, kept in lines]
-    drawn = [AblationSweep(setting, *zip(*cells), differ) for (cells, _), differ in zip(lines, others)]
+    drawn = []
+    for (cells, _), differ in zip(lines, others):
+        values, measured = zip(*cells)
+        drawn.append(AblationSweep(setting, values, measured, differ))
     return tuple(sorted(drawn, key=lambda line: (-len(line.values), str(line.others))))
 
 
