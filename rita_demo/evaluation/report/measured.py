@@ -47,8 +47,8 @@ def sweeps(points: Iterable[AblationPoint], setting: str) -> tuple[AblationSweep
     apart = [name for name in names if len({str(kept.get(name)) for _, kept in lines}) > 1]
     others = [tuple((name, kept[name]) for name in apart if name in kept) for _, kept in lines]
     drawn = []
-    for (cells, _), differ in zip(lines, others):
-        values, measured = zip(*cells)
+    for (pairs, _), differ in zip(lines, others):
+        values, measured = zip(*pairs)
         drawn.append(AblationSweep(setting, values, measured, differ))
     return tuple(sorted(drawn, key=lambda line: (-len(line.values), str(line.others))))
 
