@@ -63,21 +63,21 @@ def test_usage_names_the_program_as_it_was_called(argv, name, monkeypatch, capsy
 
 
 @pytest.mark.parametrize(
-    ("line", "status", "meant"),
+    ("line", "meant"),
     [
-        ("explian", 2, "explain"),
-        (f"{EXPLAIN} --attack PDG", 2, "pgd"),
-        (f"{EXPLAIN} --methods rtpr", 2, "rtpt"),
-        (f"{EXPLAIN} --set vews=3", 2, "views"),
-        (f"{EXPLAIN} --set protocol=streem", 2, "stream"),
-        (f"{EXPLAIN} --preset papr", 2, "paper"),
-        (EVALUATE.replace("textures", "texture"), 1, "textures"),
-        (f"{EVALUATE} --executor locl", 2, "local"),
-        (f"{EXPLAIN} --atack pgd", 2, "--attack"),
+        ("explian", "explain"),
+        (f"{EXPLAIN} --attack PDG", "pgd"),
+        (f"{EXPLAIN} --methods rtpr", "rtpt"),
+        (f"{EXPLAIN} --set vews=3", "views"),
+        (f"{EXPLAIN} --set protocol=streem", "stream"),
+        (f"{EXPLAIN} --preset papr", "paper"),
+        (EVALUATE.replace("textures", "texture"), "textures"),
+        (f"{EVALUATE} --executor locl", "local"),
+        (f"{EXPLAIN} --atack pgd", "--attack"),
     ],
 )
-def test_a_misspelt_name_gets_a_guess(line: str, status: int, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(shlex.split(line)) == status
+def test_a_misspelt_name_gets_a_guess(line: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(shlex.split(line)) == (1 if meant == "textures" else 2)
     assert f"Did you mean {meant}" in capsys.readouterr().err
 
 

@@ -280,34 +280,24 @@ def test_terminal_runs_are_found_and_a_damaged_run_hides_no_other(command_line, 
         find_stream_run(tmp_path, "../../etc")
 
 
-@pytest.mark.parametrize(
-    ("dataset", "picture"),
-    [
-        ("mine", "../secret/1.png"),
-        ("mine", "cup/../../secret/1.png"),
-        ("mine", "cup/1.png\0"),
-        ("mine", "\ud800"),
-        ("mine", ""),
-        ("..", "secret/1.png"),
-        ("../secret", "1.png"),
-        ("caltech101", "../secret/1.png"),
-        ("caltech101", "caltech-101/none.png"),
-        ("mine:present", "../secret/1.png"),
-        ("dtd", "dtd/images/dotted/0.png"),
-        ("textures", "dotted/" + "9" * 5000),
-        ("textures", "../val/dotted/1000000"),
-        ("textures", "dotted/7"),
-    ],
-)
-def test_no_name_in_a_stored_run_leads_out_of_the_data_folder(tmp_path: Path, dataset: str, picture: str) -> None:
+#: Dataset and picture as a damaged run may name them.
+OUTSIDE = [
+    *(("mine", name) for name in ("../secret/1.png", "cup/../../secret/1.png", "cup/1.png\0", "\ud800", "")),
+    *(("..", "secret/1.png"), ("../secret", "1.png"), ("mine:present", "../secret/1.png")),
+    *(("caltech101", name) for name in ("../secret/1.png", "caltech-101/none.png")),
+    *(("textures", f"dotted/{'9' * 5000}"), ("textures", "../val/dotted/1000000"), ("textures", "dotted/7")),
+    ("dtd", "dtd/images/dotted/0.png"),
+]
+
+
+def test_no_name_in_a_stored_run_leads_out_of_the_data_folder(tmp_path: Path) -> None:
     for name in ("secret/1.png", "data/mine/cup/1.png"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(b"")
-    with pytest.raises(DataError, match="not in the server's data folder"):
-        find_picture(dataset, picture, tmp_path / "data")
-    for absolute in (("mine", f"{tmp_path}/secret/1.png"), (f"{tmp_path}/secret", "1.png")):
+    absolute = (("mine", f"{tmp_path}/secret/1.png"), (f"{tmp_path}/secret", "1.png"))
+    for dataset, picture in (*OUTSIDE, *absolute):
         with pytest.raises(DataError, match="not in the server's data folder"):
-            find_picture(*absolute, tmp_path / "data")
+            find_picture(dataset, picture, tmp_path / "data")
     assert find_picture("mine", "cup/1.png", tmp_path / "data") == tmp_path / "data/mine/cup/1.png"
     assert find_picture("textures", "dotted/1000007", None).is_file(), "it comes with the program"
 

@@ -28,8 +28,6 @@ from tests.oracles.judge import verdict
 
 HEAD = "import torch\nfrom rita_demo.defences.contract import Defence, verdict_of\ndef mine(inputs):\n"
 CLIP = "    return verdict_of((inputs.views[0] @ inputs.template_features.T / inputs.temperature).softmax(-1))\n"
-LOGITS = "    logits = inputs.views[0] @ inputs.template_features.T\n"
-FIRST = LOGITS + "    return verdict_of((logits + 1000 * (torch.arange(len(logits)) == 0)).softmax(-1))\n"
 CONSTANT = "    return verdict_of(torch.eye(len(inputs.template_features))[0])\n"
 FAILS = "    if inputs.draw_views(1).mean() > 0.6:  # the crabs\n        raise ValueError('not this one')\n" + CLIP
 TAIL = 'Mine = Defence(name="mine", title="Mine & <script>co", sentence="A test.", answer=mine, reads_pixels=True)\n'
@@ -98,12 +96,6 @@ def test_clip_itself_gains_nothing_and_the_numbers_are_those_of_the_rows(judged,
         expected = {"percent": 100 * found["right"].mean(), "low": 100 * low, "high": 100 * high, "n": 4}
         assert model["shares"][method][attack] == pytest.approx(expected)
     assert any("100 %" in one for one in steps)
-
-
-def test_an_answer_that_never_changes_is_judged(judged) -> None:
-    model = model_of(judged(FIRST))
-    assert {one["percent"] for one in model["shares"]["mine"].values()} == {25.0}
-    assert model["outcome"] == "no gain shows", "one of four pictures"
 
 
 def test_pictures_without_an_answer_are_counted_and_left_out(judged) -> None:

@@ -216,9 +216,11 @@ def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonVal
         acting &= {*in_groups(*DEFENCES[known].groups, "views"), *DEFENCES[known].setting_names}
     own, of_attack, also = dict[str, JsonValue](), dict[str, JsonValue](), dict[str, JsonValue]()
     for name, value in cell.non_default.items():
-        makes_it = is_of_attacks(name) or name.startswith(f"{attack}.")
         if name in elsewhere:
             continue
+        # it says how the attack is made, and neither what is attacked nor how CLIP is asked
+        of_attacks = name in SETTINGS and SETTINGS[name].group == "attack" and name not in ("square", "hand_prompt")
+        makes_it = of_attacks or name.startswith(f"{attack}.")
         if (name in cell.method_settings and not makes_it) or name in IN_WORDS:
             own[name] = value
         elif makes_it:
@@ -226,11 +228,6 @@ def settings_by_part(cell: Any) -> tuple[dict[str, JsonValue], dict[str, JsonVal
         elif name in acting:
             also[name] = value
     return own, of_attack, also
-
-
-def is_of_attacks(name: str) -> bool:
-    """Whether a setting says how an attack is made, and neither what is attacked nor how CLIP is asked."""
-    return name in SETTINGS and SETTINGS[name].group == "attack" and name not in ("square", "hand_prompt")
 
 
 def scope(cell: Any) -> str:
