@@ -31,7 +31,9 @@ MAX_NAMED = 5  # pictures that were left out
 
 
 def facts_of(cell: Cell, picture_set: PictureSet, model: ModelFacts) -> dict[str, Any]:
-    """The facts beside the key of a cell on these pictures with this model. ``requested``: the settings as they were asked for, without the seeds that every picture has of its own; ``seed`` of the
+    """The facts beside the key of a cell on these pictures with this model.
+
+    ``requested``: the settings as they were asked for, without the seeds that every picture has of its own; ``seed`` of the
     run. ``pictures`` of ``available`` ones were chosen; ``left_out``: picture -> why it cannot be opened; ``missing``:
     number of pictures that are not there of the ``listed`` ones, both 0 where all are. ``width``: D, of the features;
     ``side`` of the model's input in pixels. ``folder``: the dataset's, below the data folder, where it is not its name.

@@ -66,7 +66,9 @@ class ChosenPictures:
 
 @dataclass(frozen=True)
 class Request:
-    """One call of ``evaluate``. ``points``: the settings to measure, one per combination of attack, budget, protocol and sweep values.
+    """One call of ``evaluate``.
+
+    ``points``: the settings to measure, one per combination of attack, budget, protocol and sweep values.
     ``fixed_seeds``: names of the seeds that were given explicitly and are the same for every picture.
     ``target``: the class name that attacks move towards, ``next``, or "" for away from the true class.
     ``dataset_settings``: names of the settings that take the paper's value for each dataset. ``chosen``: measure these

@@ -30,8 +30,8 @@ def stored_views(*folders: str | Path) -> pandas.DataFrame:
     such folders, as ``figures`` takes them), in order, and of memories that the page exported, which are files. A stream
     that several folders have counts once: the one with most pictures. The code of an own attack or defence need not be loaded.
 
-    ``stream``: the stream's title, of a file its name. ``id``: the view's number in its stream. ``picture``: index of its picture in the stream,
-    ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
+    ``stream``: the stream's title, of a file its name. ``id``: the view's number in its stream. ``picture``: index of its
+    picture in the stream, ``file`` the picture's name, ``true_class`` its class, ``attacked`` whether it arrived attacked. ``stored_as``: the
     class that it was stored under, ``slot`` its place there, ``view`` its number among the picture's views; ``left``,
     ``top``, ``right``, ``bottom``: its box as fractions of the picture's square. ``entropy`` in nats. ``entered_at``: the
     index of the picture after which it is in the memory, which is ``picture``. ``replaced``: the id of the view that left

@@ -122,7 +122,8 @@ def _bars(name: str, charts: Sequence[AccuracyChart], what: str, hint: str) -> I
         yield Item(name, f"No run was measured for it: evaluate {hint}.")
     for chart in charts:
         cells = [cell for row in chart.series.values() for cell in row if cell is not None]
-        caption = f"Accuracy of {what} by {chart.axis}; {chart.description}. {_measured_on(cells, memory=False)} {chart.left_out_text}".rstrip()
+        measured_on = f"{_measured_on(cells, memory=False)} {chart.left_out_text}".rstrip()
+        caption = f"Accuracy of {what} by {chart.axis}; {chart.description}. {measured_on}"
         own = f"{name}-{slug(chart.description)}" if len(charts) > 1 else name
         yield Item(own, caption, figures.grouped_accuracy(chart, ""))
 
